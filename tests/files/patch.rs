@@ -55,7 +55,7 @@ pub(crate) fn carried_out(plan: &Plan, files: &Files) -> Files {
 #[test]
 fn refusals_are_said_in_both_languages() {
     let problem = patch::parse("*** Begin Patch\n*** Update File: x\n").unwrap_err();
-    assert_eq!(problem.message.key(), Some("patch.end_missing"));
+    assert!(problem.message.to_string().starts_with("there is no \"*** End Patch\""), "{}", problem.message);
     assert_eq!(problem.text().to_string(), problem.to_string());
     assert!(problem.text().render(Language::Portuguese).starts_with("linha 2 do patch: não há \"*** End Patch\""));
 

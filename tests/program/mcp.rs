@@ -631,7 +631,7 @@ fn a_server_that_waits_for_a_network_is_told_of_it() {
     let is_sandboxed = served.is_sandboxed();
     served.settings("fetches", "");
     let error = served.listed()["error"].to_string();
-    let said = "it has not told its tools within 30 s; its stderr ends with: fetching the package";
+    let said = "it has not listed its tools within 30 s; its stderr ends with: fetching the package";
     assert!(error.contains(said), "{error}");
     assert_eq!(error.contains("It has no network"), is_sandboxed, "{error}");
 }

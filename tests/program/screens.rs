@@ -309,7 +309,7 @@ fn a_stopped_command_leaves_what_it_printed() {
     screen.wait_for("It was stopped.");
     let contents = screen.wait_for_last(">");
     assert!(contents.contains("  ✗ stopped after ") && contents.contains("    begun\n"), "{contents}");
-    assert!(!contents.contains("Check before you go on"), "{contents}");
+    assert!(!contents.contains("Check before you continue"), "{contents}");
 }
 
 /// What the program says is broken between words, also where they are wide.

@@ -257,7 +257,7 @@ async fn errors_say_what_to_do() {
     }
     let mut seen = Seen::default();
     let error = ask(options("http://127.0.0.1:1/v1"), &mut seen).await.unwrap_err().to_string();
-    assert!(error.contains("127.0.0.1:1") && error.contains("Nobody listens there"), "{error}");
+    assert!(error.contains("127.0.0.1:1") && error.contains("No server listens there"), "{error}");
     assert!(Http::new(options("127.0.0.1:1")).unwrap_err().to_string().contains("http://"));
     assert!(Http::new(HttpOptions::new(" ")).is_err());
 }

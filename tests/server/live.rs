@@ -154,7 +154,7 @@ async fn ends_that_are_not_the_models_own() {
     assert_eq!(ask(options(&url, Some(long)), "go on", &mut seen).await.unwrap(), FinishReason::Cut);
     assert!(seen.text.starts_with('ä'), "{:?}", seen.text);
     let error = ask(options(&url, None), "x", &mut Seen::default()).await.unwrap_err().to_string();
-    assert!(error.contains("Nobody listens there"), "{error}");
+    assert!(error.contains("No server listens there"), "{error}");
 }
 
 /// Gives the same list whenever it is asked.

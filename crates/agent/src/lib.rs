@@ -13,7 +13,6 @@ pub mod agent;
 pub mod backend;
 #[cfg(feature = "http")]
 pub mod http;
-mod messages;
 pub mod probe;
 pub mod redact;
 pub mod tools;

@@ -7,7 +7,8 @@
 use crate::messages;
 use crate::shown::Words;
 use crate::style::Style;
-use toolfence_protocol::{ErrorCode, Text, ToolResult};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, ToolResult};
+use toolfence_session::Refusal;
 use toolfence_tools::PROJECT_CHECK;
 
 /// Lines of a command's output that are shown of its beginning and of its end; the model gets all of it. What went wrong is said
@@ -41,7 +42,7 @@ pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
         let told = messages::output_in_time(size, took(result.execution_time_ms));
         return (Style::Good, format!("✓ {}", told.words()));
     };
-    if let Some(told) = for_people(&error.message, known) {
+    if let Some(told) = for_people(error, known) {
         return (Style::Bad, format!("✗ {}", told.words()));
     }
     if let (ErrorCode::ExitStatus, Some(status)) = (error.code, result.exit_code) {
@@ -59,29 +60,29 @@ pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
     }
 }
 
-/// What a person is told instead of words that are for the model.
-fn for_people(message: &Text, known: Known) -> Option<Text> {
-    Some(match message.key()? {
-        "session.block_broke_off" | "session.block_broke_off_again" if known.ended => messages::stopped_while_written(),
-        "session.block_broke_off" | "session.block_broke_off_again" => messages::cut_while_written(),
-        "session.block_to_be_continued" => messages::cut_and_continued(),
-        "session.skipped_after_failure" => messages::skipped_after_failure(),
-        "session.cancelled_before_running" => messages::stopped_before_running(),
-        "session.stopped_while_running" => match known.ran {
-            Some(ran) => messages::stopped_after(took(ran)),
-            None => messages::stopped_while_running(),
-        },
-        // The person's own words; the model is told what to do then.
-        "policy.denied_by_person" => {
-            let (_, why) = message.fields().find(|(name, _)| *name == "why")?;
-            messages::not_run_because(why.clone())
-        }
-        "parse.block_unreadable" => {
-            let (_, problem) = message.fields().find(|(name, _)| *name == "problem")?;
-            messages::could_not_be_read(problem.clone())
-        }
-        _ => return None,
-    })
+/// Words for a person in place of those that are for the model.
+fn for_people(error: &ToolFailure, known: Known) -> Option<Text> {
+    if let Some(refusal) = Refusal::of(error) {
+        return Some(match refusal {
+            Refusal::BrokeOff | Refusal::BrokeOffAgain if known.ended => messages::stopped_while_written(),
+            Refusal::BrokeOff | Refusal::BrokeOffAgain => messages::cut_while_written(),
+            Refusal::ToBeContinued => messages::cut_and_continued(),
+            Refusal::Skipped => messages::skipped_after_failure(),
+            Refusal::Cancelled => messages::stopped_before_running(),
+            Refusal::Stopped => match known.ran {
+                Some(ran) => messages::stopped_after(took(ran)),
+                None => messages::stopped_while_running(),
+            },
+            _ => return None,
+        });
+    }
+    let field = |wanted| error.message.fields().find(|(name, _)| *name == wanted).map(|(_, value)| value.clone());
+    match error.code {
+        // The user's own words, without the advice for the model.
+        ErrorCode::Denied => field("why").map(messages::not_run_because),
+        ErrorCode::MalformedCall => field("problem").map(messages::could_not_be_read),
+        _ => None,
+    }
 }
 
 /// `2 ms`, `1.5 s`, `2 min 5 s`.

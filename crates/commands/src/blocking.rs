@@ -1,11 +1,10 @@
 //! Blocking work of a tool: a walk, a command, a comparison.
 
-use crate::messages;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_policy::toolbox::{NoProgress, Progress, ToolError};
 use toolfence_protocol::text::Field;
-use toolfence_protocol::{Error, Language, ToolFailure};
+use toolfence_protocol::{Error, Language, ToolFailure, text};
 use toolfence_workspace::Stop;
 
 /// How often a walk says how far it is.
@@ -43,11 +42,14 @@ where
         match tokio::time::timeout(BETWEEN_NOTES, &mut working).await {
             Ok(done) => break done,
             Err(_) if guard.0.seen() == 0 => {}
-            Err(_) => progress.note(&messages::seen_so_far(Field::Grouped(guard.0.seen())).into_string(language)),
+            Err(_) => progress.note(
+                &text!("{count} files and folders so far", count = Field::Grouped(guard.0.seen()))
+                    .into_string(language),
+            ),
         }
     };
     drop(guard);
-    let result = done.map_err(|cause| ToolError::Fatal(Error::because(messages::finish_a_tool(), cause)))?;
+    let result = done.map_err(|cause| ToolError::Fatal(Error::because(text!("finish a tool"), cause)))?;
     result.map_err(ToolError::Respond)
 }
 

@@ -1,7 +1,6 @@
 //! Commands that go on while the conversation does, each on a thread of its own: they make progress between turns, whatever
 //! runtime the host has, and end with the session.
 
-use crate::messages;
 use crate::runner::{CommandRunner, Ran, Wanted, block_on, in_file, noted, spilled};
 use serde_json::json;
 use std::io;
@@ -10,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use toolfence_policy::toolbox::ToolError;
-use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, Text, ToolFailure};
+use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, Text, ToolFailure, text};
 use toolfence_sandbox::process::{Background, Overflow};
 use toolfence_workspace::overflow_file;
 
@@ -65,11 +64,22 @@ impl Jobs {
         let mut all = self.all();
         if all.len() as u64 >= most {
             let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
-            return Err(ToolFailure::new(ErrorCode::TooLarge, messages::too_many_jobs(all.len(), ids.join(", "))));
+            return Err(ToolFailure::new(
+                ErrorCode::TooLarge,
+                text!(
+                    "{count} {count|job is|jobs are} there already: {ids}. Stop one first.",
+                    count = all.len(),
+                    ids = ids.join(", ")
+                ),
+            ));
         }
         let id = format!("j{}", self.next.fetch_add(1, Ordering::Relaxed));
-        let job = Running::start(id, Arc::clone(&self.commands), wanted, input)
-            .map_err(|error| ToolFailure::new(ErrorCode::IoError, messages::job_not_started(Text::from(&error))))?;
+        let job = Running::start(id, Arc::clone(&self.commands), wanted, input).map_err(|error| {
+            ToolFailure::new(
+                ErrorCode::IoError,
+                text!("The job could not be started: {error}.", error = Text::from(&error)),
+            )
+        })?;
         let job = Arc::new(job);
         all.push(Arc::clone(&job));
         Ok(job)
@@ -93,7 +103,9 @@ impl Jobs {
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
             End::Awaited if !is_over => return job.so_far(),
-            End::Awaited => Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, messages::job_thread_died()))),
+            End::Awaited => {
+                Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, text!("A thread that ran a job has died."))))
+            }
             End::Come(result) => result,
             End::Told => {
                 self.forget(job);
@@ -211,7 +223,14 @@ impl Running {
             noted(&mut text, spilled(&name, all, true));
             data = in_file(&name, taken.total_lines);
         }
-        noted(&mut text, messages::runs_on(&self.id));
+        noted(
+            &mut text,
+            text!(
+                "It runs on as job {id}. Use job with {{\"id\": \"{id}\", \"action\": \"poll\"}} to look at it, \
+                 \"write\" for its stdin, \"stop\" to end it.",
+                id = &self.id
+            ),
+        );
         let mut output = Output::text(text);
         output.truncated = taken.truncated;
         output.total_bytes = taken.total_bytes;
@@ -243,7 +262,11 @@ impl Running {
 /// The answer to a call that names a job which is not among these.
 fn not_found(all: &[Arc<Running>]) -> ToolFailure {
     let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
-    let message = if ids.is_empty() { messages::no_such_job() } else { messages::no_such_job_but(ids.join(", ")) };
+    let message = if ids.is_empty() {
+        text!("There is no job with this id, or its end was reported already. No job is running.")
+    } else {
+        text!("There is no job with this id, or its end was reported already. Known: {ids}.", ids = ids.join(", "))
+    };
     ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3).map(str::to_owned))
 }
 

@@ -19,7 +19,6 @@ pub mod git_settings;
 pub mod jobs;
 pub mod keep;
 pub mod layer;
-mod messages;
 pub mod output;
 mod plan;
 mod private_copy;

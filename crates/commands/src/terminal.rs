@@ -1,7 +1,6 @@
 //! The sentence for a command that wanted a person at a terminal: there is none, and stdin is empty.
 
-use crate::messages;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;
 
 /// What programs say that miss a terminal, at their end.
@@ -45,9 +44,17 @@ pub(super) fn missed(command: &str, outcome: &Outcome) -> Option<Text> {
     let end = &output[output.len().saturating_sub(LOOKED_AT)..];
     let says = |word: &&str| memchr::memmem::find(end, word.as_bytes()).is_some();
     if outcome.exit_code != 0 && MISSED.iter().any(says) {
-        return Some(messages::no_terminal());
+        return Some(text!(
+            "There is no terminal here, and no user can answer a question. Use options that ask nothing, such as \
+             --yes, -m or --no-edit, and change files with the file tools instead of an editor."
+        ));
     }
-    (output.is_empty() && wants_input(command, outcome.exit_code)).then(messages::stdin_empty)
+    (output.is_empty() && wants_input(command, outcome.exit_code)).then(|| {
+        text!(
+            "Its stdin is empty: nothing could be read. Give it a script, a file or a pipe, or run it with background: \
+             true and write to it with job."
+        )
+    })
 }
 
 /// `read` fails at the end of its input, and an interpreter without a script ends in peace.
@@ -100,7 +107,7 @@ mod tests {
             "fatal: could not read Username for 'https://example.org': terminal prompts disabled",
         ] {
             let note = told(&format!("echo \"{said}\"; exit 1"));
-            assert!(note.is_some_and(|note| note.key() == Some("command.no_terminal")), "{said}");
+            assert!(note.is_some_and(|note| note.to_string().starts_with("There is no terminal here")), "{said}");
             assert_eq!(told(&format!("echo \"{said}\"")), None, "what succeeds needs no word: {said}");
         }
     }
@@ -115,7 +122,7 @@ mod tests {
             "bash",
             " sh ",
         ] {
-            assert!(told(command).is_some_and(|note| note.key() == Some("command.stdin_empty")), "{command}");
+            assert!(told(command).is_some_and(|note| note.to_string().starts_with("Its stdin is empty")), "{command}");
         }
         for command in ["true", "false", "echo read; exit 1", "cat /dev/null", "while read -r x; do :; done"] {
             assert_eq!(told(command), None, "{command}");

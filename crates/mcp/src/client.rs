@@ -3,7 +3,6 @@
 //! The thread has a runtime of its own, so that the program can be talked with from any, and ends with the last client.
 
 use crate::lines::Lines;
-use crate::messages;
 use crate::wire::{self, Message, Refused};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -12,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 use tokio::sync::{mpsc as orders, oneshot};
 use tokio::time::{Instant, timeout_at};
-use toolfence_protocol::{Text, clip, invisible};
+use toolfence_protocol::{Text, clip, invisible, text};
 use toolfence_sandbox::process::{self, Exit, Heard, Piped};
 use toolfence_tools::{CommandRunner, Service, ServiceWatch, WantedService};
 
@@ -186,7 +185,7 @@ impl Client {
     }
 
     fn why_over(&self) -> Text {
-        self.common.over().clone().unwrap_or_else(messages::ended)
+        self.common.over().clone().unwrap_or_else(|| text!("it has ended"))
     }
 
     fn send(&self, order: Order) {
@@ -256,7 +255,7 @@ impl Run {
         mut orders: orders::UnboundedReceiver<Order>,
     ) {
         let why = match commands.service(wanted).await {
-            Err(why) => messages::cannot_start(why),
+            Err(why) => text!("it cannot be started: {why}", why),
             Ok(Service { mut program, watch, hidden, .. }) => {
                 // Nobody else sets it.
                 let _ = self.common.watch.set(watch);
@@ -265,7 +264,11 @@ impl Run {
                 let never_answered = !reading.answered;
                 let why = self.part(program, end, &mut reading).await;
                 match hidden.filter(|_| never_answered) {
-                    Some(path) => messages::hides_a_word(why, path.display().to_string()),
+                    Some(path) => text!(
+                        "{why}. The sandbox hides {path} from it, unless `paths` names that or its folder",
+                        why,
+                        path = path.display().to_string()
+                    ),
                     None => why,
                 }
             }
@@ -304,11 +307,14 @@ impl Run {
                 },
             }
             if reading.bytes > MOST_BYTES {
-                return End::Bad(messages::writes_too_much(MOST_BYTES >> 20));
+                return End::Bad(text!(
+                    "it wrote {megabytes} MiB without an answer, and was ended",
+                    megabytes = MOST_BYTES >> 20
+                ));
             }
             program.send(answers.as_bytes());
             if program.unread() > MOST_UNREAD {
-                return End::Bad(messages::does_not_read());
+                return End::Bad(text!("it does not read what it is sent"));
             }
             if program.output_has_ended() {
                 return End::ByItself;
@@ -353,10 +359,13 @@ impl Run {
             }
         });
         if whole.is_err() {
-            return Err(messages::line_too_long((crate::lines::LONGEST >> 20) as u64));
+            return Err(text!(
+                "it wrote a line of more than {megabytes} MiB, and was ended",
+                megabytes = (crate::lines::LONGEST >> 20) as u64
+            ));
         }
         if *garbage > MOST_GARBAGE {
-            return Err(messages::no_messages());
+            return Err(text!("it wrote lines that are no messages of MCP, and was ended"));
         }
         Ok(answers)
     }
@@ -413,20 +422,20 @@ impl Run {
         }
         let ended = program.end().await;
         let why = match end {
-            End::Wanted => return messages::ended(),
+            End::Wanted => return text!("it has ended"),
             End::Bad(why) => why,
             End::ByItself => match ended {
                 Err(error) => {
                     self.common.disturbed.store(process::is_changed(&error), Ordering::SeqCst);
-                    messages::cannot_start(Text::from(&error))
+                    text!("it cannot be started: {why}", why = Text::from(&error))
                 }
-                Ok(Exit { code: Some(code), .. }) => messages::ended_with(code),
-                Ok(Exit { signal: Some(signal), .. }) => messages::ended_by(signal),
-                Ok(_) => messages::ended(),
+                Ok(Exit { code: Some(code), .. }) => text!("it ended with status {status}", status = code),
+                Ok(Exit { signal: Some(signal), .. }) => text!("signal {signal} ended it", signal),
+                Ok(_) => text!("it has ended"),
             },
         };
         match last_words(&self.common.errors()) {
-            Some(said) => messages::with_errors(why, said),
+            Some(said) => text!("{why}; its stderr ends with: {said}", why, said),
             None => why,
         }
     }

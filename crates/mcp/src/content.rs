@@ -1,8 +1,8 @@
 //! What a call gave, as text for the model.
 
-use crate::{image_structure, messages};
+use crate::image_structure;
 use serde_json::{Value, json};
-use toolfence_protocol::{ErrorCode, Image, Language, Limits, Output, ToolFailure, clip};
+use toolfence_protocol::{ErrorCode, Image, Language, Limits, Output, ToolFailure, clip, text};
 
 /// Bytes of a name or an address that are told.
 const SHOWN: usize = 200;
@@ -20,7 +20,14 @@ pub(crate) fn read(result: &Value, tool: &str, before: usize, language: Language
     let mut parts: Vec<String> = read.map(|part| part_of(part, tool, before, &mut images, language)).collect();
     if content.len() > MOST_PARTS {
         let more = content.len() - MOST_PARTS;
-        parts.push(messages::more_parts(MOST_PARTS as u64, more as u64).into_string(language));
+        parts.push(
+            text!(
+                "[{count} more {count|part is|parts are} left out: a result has {most} at most.]",
+                most = MOST_PARTS as u64,
+                count = more as u64
+            )
+            .into_string(language),
+        );
     }
     let text = match (parts.is_empty(), result.get("structuredContent")) {
         // A server should say the same as text; one that does not is understood all the same.
@@ -40,20 +47,36 @@ fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, lan
         let image = json!({"name": format!("{tool}-{}", before + images.len() + 1), "data": data});
         match serde_json::from_value::<Image>(image) {
             Ok(image) if images.len() < Image::MOST && !image_structure::is_whole(&image) => {
-                messages::broken_image(image.media_type(), image.bytes() as u64)
+                text!(
+                    "[An image of the type {kind}, {bytes} bytes, is not shown: the file is broken.]",
+                    kind = image.media_type(),
+                    bytes = image.bytes() as u64
+                )
             }
             Ok(image) if images.len() < Image::MOST => {
-                let told = messages::an_image(image.name(), image.media_type(), image.bytes() as u64);
+                let told = text!(
+                    "[The image {name}: {kind}, {bytes} bytes]",
+                    name = image.name(),
+                    kind = image.media_type(),
+                    bytes = image.bytes() as u64
+                );
                 images.push(image);
                 told
             }
-            _ => messages::left_out(shown(field(of, "mimeType")), (data.len() / 4 * 3) as u64),
+            _ => text!(
+                "[Content of the type {kind}, {bytes} bytes, is left out: only text, PNG, JPEG, GIF and WebP can be \
+                 shown, and few images.]",
+                kind = shown(field(of, "mimeType")),
+                bytes = (data.len() / 4 * 3) as u64
+            ),
         }
     };
     let told = match kind.as_str() {
         "text" => return field(part, "text").unwrap_or_default(),
         "image" | "audio" => binary(part, "data"),
-        "resource_link" => messages::a_link(shown(field(part, "uri")), shown(field(part, "name"))),
+        "resource_link" => {
+            text!("[A link to {uri}: {name}]", uri = shown(field(part, "uri")), name = shown(field(part, "name")))
+        }
         "resource" => {
             let resource = part.get("resource").unwrap_or(&Value::Null);
             match field(resource, "text") {
@@ -61,7 +84,7 @@ fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, lan
                 None => binary(resource, "blob"),
             }
         }
-        _ => messages::unknown_content(shown(Some(kind))),
+        _ => text!("[Content of the unknown type {kind} is left out.]", kind = shown(Some(kind))),
     };
     told.into_string(language)
 }
@@ -73,7 +96,9 @@ pub(crate) fn output(text: &str, images: Vec<Image>, failed: bool, language: Lan
     let mut output = Output::text(cut.text);
     output.images = images;
     (output.truncated, output.total_bytes) = (cut.truncated, cut.total_bytes);
-    output.failure = failed.then(|| ToolFailure::new(ErrorCode::ExitStatus, messages::call_failed()));
+    output.failure = failed.then(|| {
+        ToolFailure::new(ErrorCode::ExitStatus, text!("The server says that the call failed. The output says why."))
+    });
     output
 }
 

@@ -25,7 +25,6 @@ mod client;
 mod content;
 mod image_structure;
 mod lines;
-mod messages;
 mod offer;
 mod server;
 mod tool;

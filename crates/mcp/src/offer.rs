@@ -1,6 +1,5 @@
 //! What a server says of its tools: names and schemas that can be used, and the text that a person has to trust.
 
-use crate::messages;
 use crate::server::ServerOptions;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -36,33 +35,60 @@ impl Offer {
         let server = &options.name;
         for tool in list {
             if offer.tools.len() == MOST_TOOLS || offer.notes.len() == MOST_NOTES {
-                offer.notes.push(messages::too_many_tools(server, MOST_TOOLS));
+                offer.notes.push(text!(
+                    "The MCP server {server} has more than {most} tools. The others are left out.",
+                    server,
+                    most = MOST_TOOLS
+                ));
                 break;
             }
             let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
             let shown = || format!("{:?}", clip::middle(name, SHOWN));
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
             if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
-                offer.notes.push(messages::bad_tool_name(server, shown()));
+                offer.notes.push(text!(
+                    "The tool {name} of the MCP server {server} is left out: its name is not up to 64 letters, digits, \
+                     _, - and dots.",
+                    server,
+                    name = shown()
+                ));
                 continue;
             }
             let full = format!("{server}.{name}");
             if taken.find(&full).is_some() {
-                offer.notes.push(messages::tool_name_taken(server, shown()));
+                offer.notes.push(text!(
+                    "The tool {name} of the MCP server {server} is left out: another tool has its name.",
+                    server,
+                    name = shown()
+                ));
                 continue;
             }
             if !names.insert(name.to_owned()) {
-                offer.notes.push(messages::tool_twice(server, shown()));
+                offer.notes.push(text!(
+                    "The tool {name} of the MCP server {server} comes twice. The second one is left out.",
+                    server,
+                    name = shown()
+                ));
                 continue;
             }
             let schema = tool.get("inputSchema").filter(|schema| schema.is_object());
             let schema = schema.filter(|schema| schema.get("type").is_none_or(|kind| kind == "object"));
             let Some(schema) = schema else {
-                offer.notes.push(messages::bad_schema(server, shown()));
+                offer.notes.push(text!(
+                    "The tool {name} of the MCP server {server} is left out: it has no schema of an object for its \
+                     arguments.",
+                    server,
+                    name = shown()
+                ));
                 continue;
             };
             if !is_shown_as_it_is(schema) {
-                offer.notes.push(messages::odd_words_in_schema(server, shown()));
+                offer.notes.push(text!(
+                    "The tool {name} of the MCP server {server} is left out: its arguments have names or words that \
+                     are not shown as they are.",
+                    server,
+                    name = shown()
+                ));
                 continue;
             }
             let description = tool.get("description").and_then(Value::as_str).unwrap_or_default();
@@ -81,8 +107,8 @@ impl Offer {
         for (tool, pattern) in catalog.unchecked_patterns().into_iter().take(MOST_NOTES) {
             let pattern = format!("{:?}", clip::middle(pattern, SHOWN));
             offer.notes.push(text!(
-                "The arguments of the MCP tool {tool} are not checked against the pattern {pattern}: it is too large, or needs a \
-                 lookaround or a backreference.",
+                "The arguments of the MCP tool {tool} are not checked against the pattern {pattern}: it is too large, \
+                 or needs a lookaround or a backreference.",
                 tool,
                 pattern
             ));

@@ -1,7 +1,6 @@
 //! A server by its settings: started, asked for its tools, called, and started again where it has ended.
 
 use crate::client::{Client, Fault};
-use crate::messages;
 use crate::offer::{MOST_BYTES, Offer};
 use crate::{ServedTool, content};
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout, timeout_at};
 use toolfence_policy::toolbox::{Permit, Progress, ToolError};
-use toolfence_protocol::{Catalog, ErrorCode, Output, Text, ToolFailure, clip};
+use toolfence_protocol::{Catalog, ErrorCode, Output, Text, ToolFailure, clip, text};
 use toolfence_tools::{CommandRunner, ServiceWatch, WantedService};
 
 /// The version of MCP that is asked for, and those that are understood: what this client needs of them is the same.
@@ -115,12 +114,12 @@ impl Server {
     /// It cannot be started, does not speak MCP, or does not answer in time: why, without the name of the server.
     pub fn start(options: ServerOptions, commands: Arc<CommandRunner>, taken: &Catalog) -> Result<Server, Text> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| messages::cannot_start(Text::from(&error)))?;
+        let runtime = runtime.map_err(|error| text!("it cannot be started: {why}", why = Text::from(&error)))?;
         let (client, list) = runtime.block_on(connect(&options, &commands))?;
         let sandboxed = client.watch().is_some_and(ServiceWatch::is_sandboxed);
         let offer = Offer::read(&options, list, taken);
         if offer.told.len() > MOST_TOLD {
-            return Err(messages::too_much_of_tools((MOST_BYTES >> 10) as u64));
+            return Err(text!("it says more than {kilobytes} KiB of its tools", kilobytes = (MOST_BYTES >> 10) as u64));
         }
         let running = Mutex::new(Running { client: Some(Arc::new(client)), ..Running::default() });
         Ok(Server { options, commands, taken: taken.clone(), offer, sandboxed, running, shown: Mutex::default() })
@@ -152,7 +151,7 @@ impl Server {
         let Ok(running) = self.running.try_lock() else { return Health::default() };
         match &running.client {
             Some(client) => Health { over: client.over(), differs: running.differs, errors: client.last_lines() },
-            None => Health { over: Some(messages::ended()), differs: running.differs, errors: Vec::new() },
+            None => Health { over: Some(text!("it has ended")), differs: running.differs, errors: Vec::new() },
         }
     }
 
@@ -196,7 +195,12 @@ impl Server {
         };
         // Dropped at its deadline, the request is cancelled.
         timeout(Duration::from_secs(seconds), call).await.unwrap_or_else(|_| {
-            let late = messages::call_too_slow(&self.options.name, seconds);
+            let late = text!(
+                "The MCP server {server} did not answer within {seconds} s. The call was cancelled; what it has done \
+                 by then is not known.",
+                server = &self.options.name,
+                seconds
+            );
             Err(ToolFailure::new(ErrorCode::Timeout, late).into())
         })
     }
@@ -217,14 +221,16 @@ impl Server {
             }
             running.doubtful = true;
             let listed = timeout(STARTING, list(&client)).await;
-            let listed = listed.unwrap_or_else(|_| Err(Fault::Over(messages::starts_too_slowly(STARTING.as_secs()))));
+            let listed = listed.unwrap_or_else(|_| {
+                Err(Fault::Over(text!("it has not listed its tools within {seconds} s", seconds = STARTING.as_secs())))
+            });
             self.same(listed.map_err(|fault| self.failure(fault))?, &mut running)?;
             return Ok(client);
         }
         // Ended before the next one starts: it may hold a lock of its own. The wait for that blocks.
         if let Some(client) = running.client.take() {
             let ended = tokio::task::spawn_blocking(move || drop(client)).await;
-            ended.map_err(|_| self.failure(Fault::Over(messages::ended())))?;
+            ended.map_err(|_| self.failure(Fault::Over(text!("it has ended"))))?;
         }
         let (client, list) =
             connect(&self.options, &self.commands).await.map_err(|why| self.failure(Fault::Over(why)))?;
@@ -241,17 +247,41 @@ impl Server {
             running.doubtful = false;
             return Ok(());
         }
-        Err(ToolFailure::new(ErrorCode::Denied, messages::tools_changed(&self.options.name)).into())
+        Err(ToolFailure::new(
+            ErrorCode::Denied,
+            text!(
+                "The MCP server {server} says something else of its tools than the user has trusted, so they cannot be \
+                 called. Tell the user: `coder mcp trust {server}` shows what it says now.",
+                server = &self.options.name
+            ),
+        )
+        .into())
     }
 
     fn failure(&self, fault: Fault) -> ToolError {
         let name = &self.options.name;
         let failure = match fault {
-            Fault::Over(why) => ToolFailure::new(ErrorCode::IoError, messages::server_over(name, why)),
+            Fault::Over(why) => ToolFailure::new(
+                ErrorCode::IoError,
+                text!(
+                    "The MCP server {server} did not answer: {why}. It is started again with the next call of its \
+                     tools.",
+                    server = name,
+                    why
+                ),
+            ),
             Fault::Refused(refused) => {
                 let code = if refused.code == INVALID_PARAMS { ErrorCode::InvalidArgument } else { ErrorCode::IoError };
                 let said = clip::middle(&refused.message, SHOWN).into_owned();
-                ToolFailure::new(code, messages::server_refused(name, said, refused.code))
+                ToolFailure::new(
+                    code,
+                    text!(
+                        "The MCP server {server} refused the call: {said} ({code})",
+                        server = name,
+                        said,
+                        code = refused.code
+                    ),
+                )
             }
         };
         failure.into()
@@ -271,7 +301,7 @@ async fn connect(options: &ServerOptions, commands: &Arc<CommandRunner>) -> Resu
     loop {
         tries += 1;
         let client = Client::start(&options.name, wanted.clone(), Arc::clone(commands));
-        let client = client.map_err(|error| messages::cannot_start(Text::from(&error)))?;
+        let client = client.map_err(|error| text!("it cannot be started: {why}", why = Text::from(&error)))?;
         let greeted = async {
             greet(&client).await?;
             list(&client).await.map_err(said)
@@ -287,12 +317,12 @@ async fn connect(options: &ServerOptions, commands: &Arc<CommandRunner>) -> Resu
 
 /// Why a server that has not told its tools in time may not have. One that is to be fetched first waits for a network in silence.
 fn late(client: &Client, options: &ServerOptions) -> Text {
-    let mut why = messages::starts_too_slowly(STARTING.as_secs());
+    let mut why = text!("it has not listed its tools within {seconds} s", seconds = STARTING.as_secs());
     if let Some(said) = client.last_words() {
-        why = messages::with_errors(why, said);
+        why = text!("{why}; its stderr ends with: {said}", why, said);
     }
     match client.watch().is_some_and(ServiceWatch::is_sandboxed) && !options.network {
-        true => messages::without_network(why),
+        true => text!("{why}. It has no network: where it has to fetch something first, set `network = true`", why),
         false => why,
     }
 }
@@ -305,7 +335,11 @@ async fn greet(client: &Client) -> Result<(), Text> {
     let greeted = client.request("initialize", params, &|_| {}).await.map_err(said)?;
     let version = greeted.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
     if !UNDERSTOOD.contains(&version) {
-        return Err(messages::other_version(clip::middle(version, 64).into_owned(), UNDERSTOOD.join(", ")));
+        return Err(text!(
+            "it speaks the version {version} of MCP, and {understood} are understood here",
+            version = clip::middle(version, 64).into_owned(),
+            understood = UNDERSTOOD.join(", ")
+        ));
     }
     client.tell("notifications/initialized");
     Ok(())
@@ -322,7 +356,10 @@ async fn list(client: &Client) -> Result<Vec<Value>, Fault> {
             tools.extend(more);
         }
         if bytes > MOST_BYTES {
-            return Err(Fault::Over(messages::too_much_of_tools((MOST_BYTES >> 10) as u64)));
+            return Err(Fault::Over(text!(
+                "it says more than {kilobytes} KiB of its tools",
+                kilobytes = (MOST_BYTES >> 10) as u64
+            )));
         }
         match page.get("nextCursor").and_then(Value::as_str) {
             // A cursor that comes again leads nowhere.
@@ -333,12 +370,16 @@ async fn list(client: &Client) -> Result<Vec<Value>, Fault> {
             _ => return Ok(tools),
         }
     }
-    Err(Fault::Over(messages::endless_list(MOST_PAGES)))
+    Err(Fault::Over(text!("its list of tools has more than {pages} pages", pages = MOST_PAGES)))
 }
 
 fn said(fault: Fault) -> Text {
     match fault {
         Fault::Over(why) => why,
-        Fault::Refused(refused) => messages::refused(clip::middle(&refused.message, SHOWN).into_owned(), refused.code),
+        Fault::Refused(refused) => text!(
+            "it refused: {said} ({code})",
+            said = clip::middle(&refused.message, SHOWN).into_owned(),
+            code = refused.code
+        ),
     }
 }

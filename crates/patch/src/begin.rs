@@ -2,12 +2,11 @@
 
 use super::body;
 use super::grammar::{self, HunkHead, Mark};
-use super::messages;
 use super::model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
 use super::names::{self, Evidence, Names, Pair};
 use super::prose::{self, Position};
 use super::unified;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Nothing is nested deeper that a heading would tell apart.
 const MOST_HEADINGS: usize = 16;
@@ -47,13 +46,17 @@ pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
     loop {
         let begin = (at..lines.len()).find(|at| grammar::mark(lines[*at]).is_some());
         let position = if patch.files.is_empty() { Position::Apart } else { Position::AfterHunk };
-        prose::refuse(lines, at, begin.unwrap_or(lines.len()), position)
-            .map_err(|problem| Problem::new(problem.line, messages::change_outside_of_marks()))?;
+        prose::refuse(lines, at, begin.unwrap_or(lines.len()), position).map_err(|problem| {
+            Problem::new(
+                problem.line,
+                text!("a change outside of \"*** Begin Patch\" and \"*** End Patch\". Put all changes in one form."),
+            )
+        })?;
         let Some(begin) = begin else { return Ok(patch) };
         let end = (begin..lines.len()).find(|at| grammar::mark(lines[*at]) == Some(Mark::End));
         let end = end.ok_or_else(|| truncated(lines.len()))?;
         if grammar::mark(lines[begin]) != Some(Mark::Begin) {
-            return Err(Problem::new(begin + 1, messages::begin_missing()));
+            return Err(Problem::new(begin + 1, text!("\"*** Begin Patch\" is missing before this line.")));
         }
         read_one(lines, begin + 1, end, &mut patch)?;
         at = end + 1;
@@ -61,7 +64,7 @@ pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
 }
 
 fn truncated(line: usize) -> Problem {
-    Problem::new(line, messages::end_missing())
+    Problem::new(line, text!("there is no \"*** End Patch\", so the patch was cut off. Send all of it again."))
 }
 
 fn read_one<'a>(lines: &[&'a str], begin: usize, end: usize, patch: &mut Patch<'a>) -> Result<(), Problem> {
@@ -95,11 +98,11 @@ impl<'a> BeginReader<'_, 'a> {
             Some(Mark::Add(name)) => self.add(names::marked(name, line)?, line),
             Some(Mark::Delete(name)) => {
                 let name = names::marked(name, line)?;
-                self.refuse_lines(messages::deleted_file_has_no_lines())?;
+                self.refuse_lines(text!("a deleted file has no lines in this form."))?;
                 Ok(FilePatch { unseen: true, ..file(Kind::Delete, name, line) })
             }
             Some(Mark::Update(name)) => self.update(names::marked(name, line)?, line),
-            _ => Err(Problem::new(line, messages::mark_wanted())),
+            _ => Err(Problem::new(line, mark_wanted())),
         }
     }
 
@@ -133,7 +136,10 @@ impl<'a> BeginReader<'_, 'a> {
                 continue;
             }
             let Some(text) = added else {
-                return Err(Problem::new(self.at + offset + 1, messages::new_file_only_adds(name.path)));
+                return Err(Problem::new(
+                    self.at + offset + 1,
+                    text!("{name} is a new file, so every line of it begins with +.", name = name.path),
+                ));
             };
             hunk.lines.push(Line { sign: Sign::Add, text, unended: false });
         }
@@ -190,14 +196,14 @@ impl<'a> BeginReader<'_, 'a> {
             is_in_file &= line.trim().is_empty();
             let begins_other = line.starts_with("diff -") || unified::is_pair(self.lines, self.at);
             if begins_other || (line.starts_with("***") && !line.trim_end().ends_with('*')) {
-                return Err(Problem::new(self.at + 1, messages::mark_wanted()));
+                return Err(Problem::new(self.at + 1, mark_wanted()));
             }
             // The line of Subversion before a head.
             if let Some(name) = line.strip_prefix("Index: ") {
                 let same =
                     names::single(name.trim(), self.at + 1).is_ok_and(|name| names::may_be_same(&name, &file.old));
                 if !same {
-                    return Err(Problem::new(self.at + 1, messages::mark_wanted()));
+                    return Err(Problem::new(self.at + 1, mark_wanted()));
                 }
             }
             prose::refuse_line(self.lines, self.at, Position::InHunk)?;
@@ -205,7 +211,10 @@ impl<'a> BeginReader<'_, 'a> {
         }
         // Prose between hunks may name another file.
         if !is_in_file && self.at < self.end && self.lines[self.at].starts_with("@@") {
-            return Err(Problem::new(self.at + 1, messages::hunk_without_file()));
+            return Err(Problem::new(
+                self.at + 1,
+                text!("a hunk without the name of its file. Put \"--- a/path\" and \"+++ b/path\" before it."),
+            ));
         }
         Ok(())
     }
@@ -220,7 +229,10 @@ impl<'a> BeginReader<'_, 'a> {
             counts = head.counts;
             hunk.headings.extend(Some(head.heading).filter(|heading| !heading.is_empty()));
             if hunk.headings.len() > MOST_HEADINGS {
-                return Err(Problem::new(self.at, messages::too_many_headings(MOST_HEADINGS)));
+                return Err(Problem::new(
+                    self.at,
+                    text!("more than {most} headings above one hunk. Keep the nearest.", most = MOST_HEADINGS),
+                ));
             }
         }
         let first = self.at;
@@ -244,7 +256,7 @@ impl<'a> BeginReader<'_, 'a> {
         if blank && hunk.headings.is_empty() && counts.is_none() && !hunk.at_end && hunk.line > self.at {
             return Ok(None);
         }
-        Err(Problem::new(hunk.line, messages::hunk_without_signs()))
+        Err(Problem::new(hunk.line, text!("a hunk without lines. Lines begin with a blank, + or -.")))
     }
 
     fn head(&mut self) -> Option<HunkHead<'a>> {
@@ -273,4 +285,8 @@ pub(super) fn file<'a>(kind: Kind, name: Name, line: usize) -> FilePatch<'a> {
         doubtful: false,
         line,
     }
+}
+
+fn mark_wanted() -> Text {
+    text!("here \"*** Add File: path\", \"*** Update File: path\" or \"*** Delete File: path\" is wanted.")
 }

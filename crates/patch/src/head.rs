@@ -4,9 +4,10 @@
 //! of two contradicting lines may be a deletion.
 
 use super::grammar::{self, Written};
-use super::messages;
 use super::model::{FilePatch, Kind, Name, Problem};
 use super::names::{self, Evidence, Names, Pair, Prefixes, shared_name};
+use toolfence_protocol::Text;
+use toolfence_protocol::text;
 
 /// How the line of git that begins a file starts.
 pub(super) const GIT: &str = "diff --git ";
@@ -110,12 +111,12 @@ impl Head {
                 .iter()
                 .any(|word| line.starts_with(word)));
         };
-        if is_new { Ok(true) } else { Err(Problem::new(at, messages::head_contradicts_itself())) }
+        if is_new { Ok(true) } else { Err(Problem::new(at, head_contradicts_itself())) }
     }
 
     /// Checks all lines against each other.
     pub(super) fn read(self) -> Result<ReadHead, Problem> {
-        let contradiction = || Err(Problem::new(self.line, messages::head_contradicts_itself()));
+        let contradiction = || Err(Problem::new(self.line, head_contradicts_itself()));
         let moved = [(Kind::Rename, &self.renamed), (Kind::Copy, &self.copied)];
         let moved = moved.into_iter().filter(|(_, moved)| moved.from.is_some() || moved.to.is_some());
         let said: Vec<Kind> = moved
@@ -128,7 +129,7 @@ impl Head {
             None => (said == [Kind::Create], said == [Kind::Delete]),
         };
         if no_old && no_new {
-            return Err(Problem::new(self.line, messages::neither_side_has_name()));
+            return Err(Problem::new(self.line, text!("neither side of this change has the name of a file.")));
         }
         let kind = match (said.as_slice(), no_old, no_new) {
             ([], false, false) => Kind::Modify,
@@ -155,7 +156,7 @@ impl Head {
     fn moved_names(&self, moved: &Moved) -> Result<ReadNames, Problem> {
         let problem = |message| Problem::new(self.line, message);
         let (Some(from), Some(to)) = (&moved.from, &moved.to) else {
-            return Err(problem(messages::one_name_missing()));
+            return Err(problem(text!("one of the two names of a file that is renamed or copied is missing.")));
         };
         let fitting = |(old, new): &(Vec<u8>, Vec<u8>)| {
             let prefixes = (prefix_of(old, from)?, prefix_of(new, to)?);
@@ -166,7 +167,7 @@ impl Head {
         let mut prefixes: Vec<(String, String)> = splits.filter_map(|split| fitting(&split)).collect();
         prefixes.dedup();
         if from == to || prefixes.is_empty() {
-            return Err(problem(messages::names_contradict()));
+            return Err(problem(names_contradict()));
         }
         let prefixes = match prefixes.as_slice() {
             [(old, new)] => Some(Prefixes { old: old.clone(), new: new.clone() }),
@@ -179,7 +180,7 @@ impl Head {
     fn names(&self, kind: Kind) -> Result<ReadNames, Problem> {
         let Some(git) = &self.git else {
             let Some((old, new)) = &self.pair else {
-                return Err(Problem::new(self.line, messages::names_unreadable()));
+                return Err(Problem::new(self.line, names_unreadable()));
             };
             return Pair::new(&without_margin(old), &without_margin(new), self.line).map(ReadNames::Pair);
         };
@@ -187,13 +188,13 @@ impl Head {
         if let Some(name) = git.name_of_one_side(kind) {
             let written = Written::File(name.clone());
             if known.0.or(known.1).is_some_and(|known| *known != name) {
-                return Err(Problem::new(self.line, messages::names_contradict()));
+                return Err(Problem::new(self.line, names_contradict()));
             }
             let (old, new) =
                 if kind == Kind::Create { (&Written::Nothing, &written) } else { (&written, &Written::Nothing) };
             return Pair::new(old, new, self.line).map(ReadNames::Pair);
         }
-        let (mut found, mut problem) = (Vec::new(), Problem::new(self.line, messages::names_contradict()));
+        let (mut found, mut problem) = (Vec::new(), Problem::new(self.line, names_contradict()));
         for (old, new) in git.splits(known, None) {
             let pair = match Pair::new(&Written::File(old), &Written::File(new), self.line) {
                 Ok(pair) => pair,
@@ -210,7 +211,7 @@ impl Head {
         }
         match found.pop() {
             Some((old, new, name)) if found.is_empty() => Ok(ReadNames::Git { old, new, name }),
-            Some(_) => Err(Problem::new(self.line, messages::names_unreadable())),
+            Some(_) => Err(Problem::new(self.line, names_unreadable())),
             None => Err(problem),
         }
     }
@@ -253,7 +254,9 @@ impl ReadHead {
         let (old, new) = match (names.old, names.new) {
             (Some(old), Some(new)) => (old, new),
             (Some(name), None) | (None, Some(name)) => (name.clone(), name),
-            (None, None) => return Err(Problem::new(self.line, messages::neither_side_has_name())),
+            (None, None) => {
+                return Err(Problem::new(self.line, text!("neither side of this change has the name of a file.")));
+            }
         };
         let (kind, mode, line) = (self.kind, self.mode, self.line);
         Ok(FilePatch { kind, old, new, mode, hunks: Vec::new(), unseen: false, doubtful: names.doubtful, line })
@@ -343,8 +346,31 @@ fn unprefixed(text: &str) -> Vec<u8> {
 fn file_mode(text: &str, line: usize) -> Result<u32, Problem> {
     match grammar::mode(text) {
         Some(mode @ (0o100_644 | 0o100_755 | 0o100_664 | 0o100_600 | 0o100_700 | 0o644 | 0o755)) => Ok(mode),
-        Some(0o120_000) => Err(Problem::new(line, messages::symbolic_link())),
-        Some(0o160_000) => Err(Problem::new(line, messages::submodule())),
-        _ => Err(Problem::new(line, messages::mode_of_no_file(format!("{:?}", text.trim())))),
+        Some(0o120_000) => {
+            Err(Problem::new(line, text!("a symbolic link, which a patch may not make, change or remove.")))
+        }
+        Some(0o160_000) => Err(Problem::new(line, text!("a submodule, which a patch cannot change."))),
+        _ => Err(Problem::new(
+            line,
+            text!("{mode} is not the mode of a file; use 100644 or 100755.", mode = format!("{:?}", text.trim())),
+        )),
     }
+}
+
+fn head_contradicts_itself() -> Text {
+    text!(
+        "the lines before the hunks contradict each other about whether the file is new, deleted, renamed or copied. \
+         Keep those that say what is meant."
+    )
+}
+
+fn names_contradict() -> Text {
+    text!(
+        "the names of the file in this head are not the same. Give the same two names in \"diff --git\", \"---\", \
+         \"+++\" and the lines of git, or leave the \"diff --git\" line out."
+    )
+}
+
+fn names_unreadable() -> Text {
+    text!("the names of the file cannot be read. Add \"---\" and \"+++\" lines.")
 }

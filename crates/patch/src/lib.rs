@@ -60,7 +60,6 @@ mod head;
 mod headings;
 mod index;
 mod lines;
-mod messages;
 mod miss;
 mod model;
 mod names;
@@ -138,7 +137,13 @@ pub fn parse_below<'t>(
 /// This is the only place that joins names. What judges a patch and what carries it out both read it here, so they cannot disagree.
 fn parse_anywhere<'t>(text: &'t str, base: &Base) -> Result<Patch<'t>, Problem> {
     if text.len() > MOST_BYTES {
-        return Err(Problem::new(1, messages::longer_than(MOST_BYTES >> 20)));
+        return Err(Problem::new(
+            1,
+            toolfence_protocol::text!(
+                "the patch has more than {megabytes} MB. Send it in parts.",
+                megabytes = MOST_BYTES >> 20
+            ),
+        ));
     }
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let mut lines: Vec<&str> = text.split('\n').collect();
@@ -154,7 +159,13 @@ fn parse_anywhere<'t>(text: &'t str, base: &Base) -> Result<Patch<'t>, Problem> 
         unified::read(&lines, 0)?
     };
     if patch.files.is_empty() {
-        return Err(Problem::new(1, messages::no_patch()));
+        return Err(Problem::new(
+            1,
+            toolfence_protocol::text!(
+                "no patch is in it. Give a unified diff with \"--- a/path\", \"+++ b/path\" and \"@@\" lines, or a \
+                 text between \"*** Begin Patch\" and \"*** End Patch\"."
+            ),
+        ));
     }
     patch.base = base.clone();
     // Prefixes are recognised in the names as they are written, so joining comes last.

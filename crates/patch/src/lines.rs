@@ -1,6 +1,5 @@
 //! Line ranges of a text replaced, all or none.
 
-use super::messages;
 use super::text::{self, Text};
 use std::fmt;
 use toolfence_protocol as protocol;
@@ -64,16 +63,35 @@ impl LineProblem {
     /// The cause and what to do, in any language.
     pub fn text(&self) -> protocol::Text {
         match *self {
-            LineProblem::None => messages::no_edits(),
-            LineProblem::Zero { edit } => messages::starts_at_zero(edit),
+            LineProblem::None => protocol::text!("edits is empty. Give at least one edit."),
+            LineProblem::Zero { edit } => {
+                protocol::text!("edit {edit} has start_line 0; lines are counted from 1.", edit)
+            }
             LineProblem::Backwards { edit, start, end } => {
-                messages::ends_before_start(edit, start, end, start.saturating_sub(1))
+                protocol::text!(
+                    "edit {edit} ends at line {end}, before its start_line {start}. Give a later end_line, or {before} \
+                     to insert before line {start}.",
+                    edit,
+                    start,
+                    end,
+                    before = start.saturating_sub(1)
+                )
             }
             LineProblem::Beyond { edit, start, end, lines } => {
-                messages::beyond_last_line(edit, start, end, lines, lines + 1)
+                protocol::text!(
+                    "edit {edit} is of lines {start} to {end}, but the last line of the file is {lines}. Read it \
+                     again; to append, give start_line {next} and end_line {lines}.",
+                    edit,
+                    start,
+                    end,
+                    lines,
+                    next = lines + 1
+                )
             }
-            LineProblem::Overlap { one, other, line } => messages::edits_meet(one, other, line),
-            LineProblem::TooLong => messages::text_too_long(),
+            LineProblem::Overlap { one, other, line } => {
+                protocol::text!("edits {one} and {other} meet at line {line}. Make one edit of both.", one, other, line)
+            }
+            LineProblem::TooLong => protocol::text!("the text is too long."),
         }
     }
 }

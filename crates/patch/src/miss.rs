@@ -1,6 +1,5 @@
 //! Why a hunk has no place, in words for the model.
 
-use super::messages;
 use super::model::Hunk;
 use std::borrow::Cow;
 use std::fmt;
@@ -33,7 +32,12 @@ impl Miss {
 
     /// Which hunk and why, in any language.
     pub fn text(&self) -> Text {
-        messages::hunk(self.hunk, self.patch_line, self.why.text())
+        text!(
+            "hunk {number} (line {line} of the patch) {why}",
+            number = self.hunk,
+            line = self.patch_line,
+            why = self.why.text()
+        )
     }
 }
 
@@ -69,7 +73,7 @@ pub enum Why {
         /// Where.
         line: usize,
     },
-    /// It must stand at the end of the file and does not.
+    /// It must be at the end of the file and does not.
     NotAtEnd {
         /// Where it stands.
         line: usize,
@@ -83,7 +87,7 @@ pub enum Why {
         /// Where the heading stands.
         heading: usize,
     },
-    /// Its old lines are indented otherwise than the file's, and the added lines can be read in two ways: as written, or
+    /// Its old lines are indented differently from the file's, and the added lines can be read in two ways: as written, or
     /// moved as the old ones are; or the file is so much deeper that they would get more than 1 MB of blanks.
     Indentation {
         /// Where it stands.
@@ -109,25 +113,58 @@ impl Why {
     /// What follows the number of the hunk.
     fn text(&self) -> Text {
         match self {
-            Why::NotFound(None) => messages::no_line_found(),
-            Why::NotFound(Some(closest)) => messages::not_found(closest.text()),
+            Why::NotFound(None) => text!(
+                "was not found: none of its old lines is in the file. Is it the right file? Read it and write the hunk \
+                 again."
+            ),
+            Why::NotFound(Some(closest)) => text!("was not found. {explanation}", explanation = closest.text()),
             Why::NotUtf8 { line } => text!(
                 "was not found: line {line} of the file contains bytes that are not UTF-8, displayed as U+FFFD, so \
                  that no text matches them. Leave the line out of the hunk, or change it with bash.",
                 line = *line
             ),
-            Why::LoneReturns => messages::not_found(messages::lone_returns()),
+            Why::LoneReturns => text!("was not found. {explanation}", explanation = lone_returns()),
             Why::Ambiguous { lines, total } => {
-                messages::several_places(*total, named(lines, total.saturating_sub(lines.len())))
+                text!(
+                    "fits in {total} places: lines {lines}. Give more lines of context, or the right line number after \
+                     @@ -.",
+                    total = *total,
+                    lines = named(lines, total.saturating_sub(lines.len()))
+                )
             }
-            Why::AlreadyApplied { line } => messages::already_applied(*line),
-            Why::Overlap { with, line } => messages::overlaps(*with, *line),
-            Why::NotAtEnd { line, lines } => messages::not_at_end(*line, *lines),
-            Why::AboveHeading { line, heading } => messages::above_heading(*line, *heading),
-            Why::Indentation { line } => messages::indented_otherwise(*line),
-            Why::BehindEnd { lines } => messages::behind_end(*lines),
-            Why::NoPlace => messages::no_place(),
-            Why::TooMuchWork => messages::too_much_work(),
+            Why::AlreadyApplied { line } => {
+                text!("is already applied: its new lines are at line {line}. Leave it out.", line = *line)
+            }
+            Why::Overlap { with, line } => {
+                text!("overlaps hunk {other} at line {line}. Make one hunk of both.", other = *with, line = *line)
+            }
+            Why::NotAtEnd { line, lines } => text!(
+                "must be at the end of the file, but its lines are at line {line} of {lines}. Read the end of the file \
+                 again.",
+                line = *line,
+                lines = *lines
+            ),
+            Why::AboveHeading { line, heading } => text!(
+                "has its only place at line {line}, above its heading at line {heading}. Correct the heading or the \
+                 lines.",
+                line = *line,
+                heading = *heading
+            ),
+            Why::Indentation { line } => text!(
+                "is at line {line}, but its lines are indented differently from the file's, and the difference does \
+                 not show whether the added lines are to be indented as written or moved. Read that part of the file \
+                 again and copy its lines exactly: one blank, + or - in front, then the line with all of its own \
+                 indentation.",
+                line = *line
+            ),
+            Why::BehindEnd { lines } => text!(
+                "adds lines after the end: the file has {lines} {lines|line|lines}. Correct the number after @@ -.",
+                lines = *lines
+            ),
+            Why::NoPlace => {
+                text!("only adds lines, and nothing says where. Give lines of context, a line number or a heading.")
+            }
+            Why::TooMuchWork => text!("was not looked for: too many hunks for so long a file. Send fewer at once."),
         }
     }
 }
@@ -156,11 +193,24 @@ impl Closest {
     /// The place and the line that differs, in any language.
     pub fn text(&self) -> Text {
         let found = match (&self.found, self.differs_at) {
-            (Some(found), Some(at)) => messages::line_of_file(at, told(found)),
-            _ => messages::no_line_of_file(),
+            (Some(found), Some(at)) => text!("  file, line {line}: {text}", line = at, text = told(found)),
+            _ => text!("  file: has no such line"),
         };
-        let advice = if self.lone_returns { messages::lone_returns() } else { messages::copy_lines_exactly() };
-        messages::closest(self.line, self.matching, self.of, told(&self.wanted), found, advice)
+        let advice = if self.lone_returns {
+            lone_returns()
+        } else {
+            text!("Read that part of the file again and copy its lines exactly.")
+        };
+        text!(
+            "It fits best at line {line}, where {matching} of its {of} old lines are; the first that \
+             differs:\n  patch: {wanted}\n{found}\n{advice}",
+            line = self.line,
+            matching = self.matching,
+            of = self.of,
+            wanted = told(&self.wanted),
+            found,
+            advice
+        )
     }
 }
 
@@ -179,12 +229,16 @@ impl fmt::Display for Closest {
 /// Numbers of lines for a message, and how many more there are.
 pub(super) fn named<N: ToString + Default + PartialEq + Into<Field>>(lines: &[N], more: N) -> Text {
     let named = lines.iter().map(N::to_string).collect::<Vec<_>>().join(", ");
-    if more == N::default() { named.into() } else { messages::and_more(named, more) }
+    if more == N::default() {
+        named.into()
+    } else {
+        text!("{lines} and {more} more", lines = named, more = Into::<Field>::into(more))
+    }
 }
 
 /// A line that was made visible, for a message.
 pub(super) fn told(visible: &str) -> Text {
-    if visible.is_empty() { messages::empty_line() } else { visible.into() }
+    if visible.is_empty() { text!("(an empty line)") } else { visible.into() }
 }
 
 /// A line for a message: blanks at its edges, tabs and other blanks in it made visible, and not too long.
@@ -233,15 +287,22 @@ pub(super) fn is_hidden(c: char) -> bool {
     invisible::kind(c).is_some_and(|kind| kind != Invisible::Selector)
 }
 
+fn lone_returns() -> Text {
+    text!(
+        "The file ends its lines with carriage returns alone, and only a line feed ends a line here. Give it line \
+         feeds with a command first."
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{messages, told, visible};
+    use super::{told, visible};
 
     #[test]
     fn blanks_are_seen() {
         assert_eq!(visible(b"  a b \t\r"), "··a b·→␍");
         assert_eq!(visible(b" "), "·");
-        assert_eq!((visible(b""), told("")), (String::new(), messages::empty_line()));
+        assert_eq!((visible(b""), told("").to_string()), (String::new(), "(an empty line)".to_owned()));
         assert_eq!(visible("a\u{a0}b\u{202e}".as_bytes()), "a\\u{a0}b\\u{202e}");
         assert_eq!(visible("\u{2800}\u{3164}x\u{fe0f}".as_bytes()), "\\u{2800}\\u{3164}x\u{fe0f}");
         assert_eq!(visible(b"\xff\x1b["), "\\xff\\u{1b}[");

@@ -1,9 +1,8 @@
 //! What a patch says, as data: files, hunks, lines. Texts are slices of the patch.
 
-use super::messages;
 use super::names::{Base, starts_like_prefix};
 use std::fmt;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// All that one patch wants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,7 +94,7 @@ pub struct Hunk<'a> {
     pub headings: Vec<&'a str>,
     /// The body.
     pub lines: Vec<Line<'a>>,
-    /// Whether the hunk must stand at the end of the file.
+    /// Whether the hunk must be at the end of the file.
     pub at_end: bool,
     /// Whether carriage returns before the ends of lines are meant, and not how the patch came here.
     pub exact_ends: bool,
@@ -166,7 +165,7 @@ impl Problem {
 
     /// The line and the cause in one sentence, in any language.
     pub fn text(&self) -> Text {
-        messages::in_line_of_patch(self.line, self.message.clone())
+        text!("line {line} of the patch: {problem}", line = self.line, problem = self.message.clone())
     }
 }
 

@@ -3,9 +3,8 @@
 //! Tools put a prefix (`a/`, `b/`) before names. Both names of a file decide together what is a prefix, never one name alone.
 
 use super::grammar::Written;
-use super::messages;
 use super::model::{Name, Problem};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// The longest name in bytes: the kernel takes no longer path.
 const LONGEST: usize = 4095;
@@ -39,7 +38,7 @@ impl Base {
     /// # Errors
     /// The path contains `..`, or it is no path of this system.
     pub fn new(folder: &str) -> Result<Base, Text> {
-        let mut prefix = cleaned(folder).map_err(|why| why.then(messages::give_relative_paths()))?;
+        let mut prefix = cleaned(folder).map_err(|why| why.then(text!("Give paths relative to the project root.")))?;
         if !prefix.is_empty() && !prefix.ends_with('/') {
             prefix.push('/');
         }
@@ -239,14 +238,15 @@ fn checked(written: &Written, line: usize) -> Result<Option<String>, Problem> {
 }
 
 fn text_of(bytes: &[u8], line: usize) -> Result<&str, Problem> {
-    std::str::from_utf8(bytes).map_err(|_| Problem::new(line, messages::name_not_utf8()))
+    std::str::from_utf8(bytes)
+        .map_err(|_| Problem::new(line, text!("the name of a file is not UTF-8. Rename it with a command first.")))
 }
 
 /// The name of a file without `.` and doubled slashes.
 fn clean(text: &str, line: usize) -> Result<String, Problem> {
     let path = cleaned(text).map_err(|why| wrong(line, why))?;
     if matches!(path.as_str(), "" | "/") || text.ends_with('/') {
-        return Err(wrong(line, messages::names_no_file(format!("{text:?}"))));
+        return Err(wrong(line, text!("{name} names no file.", name = format!("{text:?}"))));
     }
     Ok(path)
 }
@@ -254,15 +254,15 @@ fn clean(text: &str, line: usize) -> Result<String, Problem> {
 /// The path of a file or folder without `.`, doubled slashes and a slash at its end.
 fn cleaned(text: &str) -> Result<String, Text> {
     if text.len() > LONGEST || text.contains('\0') {
-        return Err(messages::name_too_long_or_nul());
+        return Err(text!("the name of a file is too long or has a NUL byte."));
     }
     let drive = matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
     if text.starts_with('\\') || drive || text == "~" || text.starts_with("~/") {
-        return Err(messages::no_path_below_root(format!("{text:?}")));
+        return Err(text!("{name} is no path of a file below the root.", name = format!("{text:?}")));
     }
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.iter().any(|part| *part == ".." || part.split('\\').any(|piece| piece == "..")) {
-        return Err(messages::leads_upwards(format!("{text:?}")));
+        return Err(text!("{name} leads upwards by \"..\".", name = format!("{text:?}")));
     }
     Ok(format!("{}{}", if is_absolute(text) { "/" } else { "" }, parts.join("/")))
 }
@@ -273,11 +273,11 @@ pub(super) fn is_absolute(name: &str) -> bool {
 
 /// The refusal of an absolute name that is not known to be below the root.
 pub(super) fn outside(name: &str, line: usize) -> Problem {
-    wrong(line, messages::absolute_outside_root(format!("{name:?}")))
+    wrong(line, text!("{name} is an absolute path outside of the root.", name = format!("{name:?}")))
 }
 
 fn wrong(line: usize, why: Text) -> Problem {
-    Problem::new(line, why.then(messages::give_relative_paths()))
+    Problem::new(line, why.then(text!("Give paths relative to the project root.")))
 }
 
 fn alone(name: String) -> Name {

@@ -1,6 +1,5 @@
 //! A patch over all its files, in memory: what each of them shall be, or why nothing may be done.
 
-use super::messages;
 use super::miss::{Miss, Why};
 use super::model::{FilePatch, Hunk, Kind, Patch, Problem, Sign};
 use super::names::Base;
@@ -443,29 +442,45 @@ impl Refusal {
     pub fn text(&self) -> Text {
         let path = format!("{:?}", self.path);
         match &self.reason {
-            Reason::Missing => messages::no_such_file(path),
-            Reason::Exists => messages::file_exists(path),
-            Reason::ExistsAlready => messages::file_exists_with_content(path),
-            Reason::OtherContent => messages::other_content(path),
-            Reason::NoChange => messages::no_change(path),
-            Reason::Replaced => text!(
-                "{path} gets another file in this patch, and its own file is renamed below that. Make its other changes in the \
-                 hunks of the renaming, or send them as another patch.",
+            Reason::Missing => text!("{path} does not exist. Correct the name, or make it with --- /dev/null.", path),
+            Reason::Exists => text!("{path} exists already. Change it with hunks, or choose another name.", path),
+            Reason::ExistsAlready => {
+                text!("{path} exists already with this content: the patch is already applied there.", path)
+            }
+            Reason::OtherContent => text!(
+                "{path} is to be deleted but holds something else than the patch says. Read it again, or use *** \
+                 Delete File.",
                 path
             ),
-            Reason::TwoReadings(other) => messages::two_readings(path, format!("{other:?}")),
+            Reason::NoChange => text!("{path} would be the same afterwards: nothing is changed by the hunks.", path),
+            Reason::Replaced => text!(
+                "{path} gets another file in this patch, and its own file is renamed below that. Make its other \
+                 changes in the hunks of the renaming, or send them as another patch.",
+                path
+            ),
+            Reason::TwoReadings(other) => text!(
+                "the patch may mean {name} or {other}, and both exist. Write names without prefixes, with the same \
+                 name in \"---\" and \"+++\", or with a/ and b/ before it and a \"diff --git\" line.",
+                name = path,
+                other = format!("{other:?}")
+            ),
             Reason::UnknownPrefix { written, folder } => {
                 // The model repeats the patch, whose names are relative to its folder.
                 let (_, bare) = written.split_once('/').unwrap_or_default();
                 text!(
-                    "{path} starts like a prefix, but the patch does not show that names have one, and there is no folder \
-                     {folder}. Write {bare}, or a/ and b/ before every name of the patch.",
+                    "{path} starts like a prefix, but the patch does not show that names have one, and there is no \
+                     folder {folder}. Write {bare}, or a/ and b/ before every name of the patch.",
                     path = format!("{written:?}"),
                     folder = format!("{folder:?}"),
                     bare = format!("{bare:?}")
                 )
             }
-            Reason::TwoNames(new) => messages::two_names(path, format!("{new:?}")),
+            Reason::TwoNames(new) => text!(
+                "{old} exists and {new} does not. To rename a file, put \"rename from\" and \"rename to\" lines below \
+                 diff --git, or use *** Move to.",
+                old = path,
+                new = format!("{new:?}")
+            ),
             Reason::Hunks(misses) => {
                 let mut text = Text::from(path + ":");
                 for miss in misses {

@@ -4,8 +4,8 @@
 use super::grammar::{self, Mark, Written};
 use super::head::GIT;
 use super::model::Problem;
-use super::{body, messages, unified};
-use toolfence_protocol::Text;
+use super::{body, unified};
+use toolfence_protocol::{Text, text};
 
 /// The position of prose in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) fn refuse(lines: &[&str], from: usize, to: usize, position: Position)
             let keeps =
                 lines[at..].iter().take(2).all(|line| matches!(grammar::file_name(&line[4..]), Written::File(_)));
             if !keeps || last.is_some_and(|last| last > at + 1) {
-                return Err(Problem::new(at + 1, messages::line_outside_of_hunks()));
+                return Err(Problem::new(at + 1, line_outside_of_hunks()));
             }
             at += 2;
             continue;
@@ -50,10 +50,10 @@ pub(super) fn refuse_line(lines: &[&str], at: usize, position: Position) -> Resu
             Position::InHunk => is_stray(lines, at),
             Position::AfterHunk | Position::Apart => is_replacement(lines, at),
         };
-        stray.then(messages::line_outside_of_hunks)
+        stray.then(line_outside_of_hunks)
     });
     let begins_other = || position != Position::Apart && begins_file(lines, at);
-    let message = message.or_else(|| begins_other().then(messages::other_file_begins));
+    let message = message.or_else(|| begins_other().then(other_file_begins));
     message.map_or(Ok(()), |message| Err(Problem::new(at + 1, message)))
 }
 
@@ -71,14 +71,14 @@ pub(super) fn refuse_names(lines: &[&str], from: usize, to: usize) -> Result<(),
         is_new_name || line.strip_prefix('+').is_some_and(is_like_mark) && leads_to_hunk()
     };
     match (from..to).find(begins_other) {
-        Some(at) => Err(Problem::new(at + 1, messages::other_file_begins())),
+        Some(at) => Err(Problem::new(at + 1, other_file_begins())),
         None => Ok(()),
     }
 }
 
 /// Refuses a heading that is a mark: the lines below it are those of another file.
 pub(super) fn refuse_heading(heading: &str, line: usize) -> Result<(), Problem> {
-    if is_like_mark(heading) { Err(Problem::new(line, messages::mark_misspelt())) } else { Ok(()) }
+    if is_like_mark(heading) { Err(Problem::new(line, mark_misspelt())) } else { Ok(()) }
 }
 
 fn is_like_mark(line: &str) -> bool {
@@ -106,32 +106,38 @@ fn of_change(lines: &[&str], at: usize) -> Option<Text> {
     let line = lines[at];
     let next = |offset: usize| lines.get(at + offset).copied().unwrap_or_default();
     if unified::is_binary(line) {
-        return Some(messages::binary_file());
+        return Some(text!(
+            "a binary file, which a text patch cannot change. Leave it out, or make the file with a command."
+        ));
     }
     if line.starts_with("diff --cc ") || line.starts_with("diff --combined ") || line.starts_with("@@@ ") {
-        return Some(messages::diff_of_merge());
+        return Some(text!("this is the diff of a merge, with several old sides. Give a unified diff."));
     }
     if line.starts_with("*** ") && next(1).starts_with("--- ") && next(2).starts_with("*******") {
-        return Some(messages::context_diff());
+        return Some(text!("this is a context diff. Give a unified diff (diff -u)."));
     }
     let numbered = || grammar::hunk_head(line).is_some_and(|head| head.old_start.is_some() || head.counts.is_some());
     if line.starts_with("@@") && (line.trim_end() == "@@" || line.starts_with("@@ ") || numbered()) {
-        return Some(messages::hunk_without_file());
+        return Some(text!("a hunk without the name of its file. Put \"--- a/path\" and \"+++ b/path\" before it."));
     }
     if grammar::is_nearly_mark(line) || matches!(grammar::mark(line), Some(Mark::MoveTo(_))) {
-        return Some(messages::mark_misspelt());
+        return Some(mark_misspelt());
     }
     let of_git = [("rename from ", "rename to "), ("copy from ", "copy to ")];
     let without_head = of_git.iter().any(|(from, to)| line.starts_with(from) && next(1).starts_with(to));
     if without_head || line.starts_with(GIT) && unified::says_kind(next(1)) {
-        return Some(messages::git_line_missing());
+        return Some(text!(
+            "lines of git about a file without the \"diff --git\" line before them, or in another form."
+        ));
     }
     if is_name(line, next(1)) {
-        return Some(messages::head_halved());
+        return Some(text!(
+            "half of the head of a file. Put \"--- a/path\" and \"+++ b/path\" directly below each other."
+        ));
     }
     let indented = line.starts_with([' ', '\t']) && line.trim_start().starts_with("--- ");
     if indented && next(1).trim_start().starts_with("+++ ") && next(2).trim_start().starts_with("@@") {
-        return Some(messages::diff_is_indented());
+        return Some(text!("a diff whose lines are indented. Write it from the beginning of the line."));
     }
     None
 }
@@ -185,6 +191,27 @@ fn sign(line: &str) -> Option<u8> {
     let sign = line.bytes().next().filter(|byte| matches!(byte, b'-' | b'+'))?;
     let is_rule = line.bytes().all(|byte| matches!(byte, b'-' | b'+' | b'=' | b'|' | b' ' | b'\r'));
     (!is_rule).then_some(sign)
+}
+
+fn mark_misspelt() -> Text {
+    text!(
+        "this is nearly a mark. Write \"*** Add File: path\", \"*** Update File: path\", \"*** Delete File: path\" or \
+         \"*** Move to: path\", or leave the line out."
+    )
+}
+
+fn line_outside_of_hunks() -> Text {
+    text!(
+        "a line that adds or removes something is outside of any hunk. Correct the numbers after the @@ above, put a \
+         blank before every line of context, or put \"--- a/path\", \"+++ b/path\" and \"@@\" before the line."
+    )
+}
+
+fn other_file_begins() -> Text {
+    text!(
+        "another file begins here, but the head is incomplete. Put \"--- a/path\" and \"+++ b/path\" directly below \
+         each other, or leave the line out."
+    )
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use super::body;
 use super::grammar::{self, HunkHead, Written};
 use super::head::{GIT, Head, ReadHead};
-use super::messages;
 use super::model::{FilePatch, Hunk, Kind, Patch, Problem, Sign};
 use super::names::Evidence;
 use super::prose::{self, Position};
 use super::wrap::Wrappers;
+use toolfence_protocol::text;
 
 /// Reads every file of the lines from `at` on.
 pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Problem> {
@@ -154,7 +154,7 @@ impl<'a> UnifiedReader<'_, 'a> {
         }
         self.at = end;
         if hunk.lines.is_empty() {
-            return Err(Problem::new(hunk.line, messages::hunk_without_lines()));
+            return Err(Problem::new(hunk.line, text!("a hunk without lines. Is the patch complete?")));
         }
         Ok(hunk)
     }
@@ -223,7 +223,10 @@ pub(super) fn is_binary(line: &str) -> bool {
 }
 
 fn binary(line: usize) -> Problem {
-    Problem::new(line, messages::binary_file())
+    Problem::new(
+        line,
+        text!("a binary file, which a text patch cannot change. Leave it out, or make the file with a command."),
+    )
 }
 
 /// Whether the hunks fit what is done with the file.
@@ -232,16 +235,21 @@ fn check(file: &FilePatch<'_>, is_complete: bool) -> Result<(), Problem> {
     match file.kind {
         Kind::Create if wrong(Sign::Add) => Err(Problem::new(
             file.line,
-            messages::new_file_only_adds(&file.new.path).then(messages::others_would_be_there()),
+            text!("{name} is a new file, so every line of it begins with +.", name = &file.new.path)
+                .then(text!("It depends on other changes.")),
         )),
-        Kind::Delete if wrong(Sign::Remove) => {
-            Err(Problem::new(file.line, messages::deleted_file_only_removes(&file.old.path)))
-        }
+        Kind::Delete if wrong(Sign::Remove) => Err(Problem::new(
+            file.line,
+            text!("{name} is deleted, so every line of it begins with -.", name = &file.old.path),
+        )),
         _ if file.hunks.is_empty() && !is_complete => Err(no_hunks(file)),
         _ => Ok(()),
     }
 }
 
 pub(super) fn no_hunks(file: &FilePatch<'_>) -> Problem {
-    Problem::new(file.line, messages::no_hunks(&file.new.path))
+    Problem::new(
+        file.line,
+        text!("nothing is said about what to change in {name}: there are no hunks.", name = &file.new.path),
+    )
 }

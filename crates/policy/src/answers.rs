@@ -3,7 +3,6 @@
 //! Pure and in memory: nothing here is written anywhere, and nothing outlives the policy that stores it. A stored command is exact.
 //! What is denied stays denied, whatever is stored.
 
-use super::messages;
 use super::shown::shown;
 use serde::Serialize;
 use std::fmt;
@@ -78,7 +77,7 @@ impl Rule {
                 in_folder(text!("the network for {command}", command = shown(command)), cwd)
             }
             Stored::File { tool, path } => shown(&format!("{tool} {path}")).into(),
-            Stored::Tool { tool } => messages::every_call_of(shown(tool)),
+            Stored::Tool { tool } => text!("every call of {tool}", tool = shown(tool)),
             Stored::Changes { command, cwd } => {
                 in_folder(text!("the changes of {command}", command = shown(command)), cwd)
             }
@@ -141,7 +140,7 @@ impl Offer {
     pub(super) fn rules(&self) -> Result<&[Rule], Text> {
         match &self.refused {
             Some(why) => Err(why.clone()),
-            None if self.rules.is_empty() => Err(messages::nothing_exact()),
+            None if self.rules.is_empty() => Err(text!("there is nothing exact to store")),
             None => Ok(&self.rules),
         }
     }

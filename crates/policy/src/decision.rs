@@ -1,10 +1,9 @@
 //! What the rules say of a call, and what the setting `ask` makes of it.
 
 use crate::answers::{Offer, Rule};
-use crate::messages;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use toolfence_protocol::{ErrorCode, Text};
+use toolfence_protocol::{ErrorCode, Text, text};
 
 /// A judgement, the same with every setting of `ask`. Ordered: the strictest of several is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -162,7 +161,7 @@ impl Decision {
     pub fn always(&self) -> std::result::Result<&[Rule], Text> {
         match self.judgement {
             Judgement::Ask => self.offer.rules(),
-            _ => Err(self.offer.refusal().unwrap_or_else(messages::nothing_asked)),
+            _ => Err(self.offer.refusal().unwrap_or_else(|| text!("nothing is asked"))),
         }
     }
 

@@ -13,7 +13,6 @@ mod answers;
 mod changes;
 mod decision;
 mod facts;
-mod messages;
 mod paths;
 pub mod plan;
 mod policy;

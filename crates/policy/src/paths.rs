@@ -3,8 +3,8 @@
 use crate::decision::{Decision, Judgement, Question};
 use crate::rules::{Blocked, Harmless, PathRules};
 use crate::shell::shown;
-use crate::{Facts, PathFact, Seen, messages};
-use toolfence_protocol::{Effect, ErrorCode};
+use crate::{Facts, PathFact, Seen};
+use toolfence_protocol::{Effect, ErrorCode, text};
 
 /// The rule that denies tools what is outside the root.
 pub(crate) const OUTSIDE: &str = "outside_root";
@@ -30,26 +30,57 @@ pub(crate) fn judge(rules: &PathRules, path: &str, folder: bool, effect: Effect,
     };
     let blocked = every().filter_map(|name| rules.judge(name)).find(|blocked| !blocked.unless.is_some_and(seen));
     if let Some(Blocked { rule, .. }) = blocked {
-        return Decision::new(Judgement::Deny, "blocked_path", messages::blocked_path(name, rule));
+        return Decision::new(
+            Judgement::Deny,
+            "blocked_path",
+            text!(
+                "{path} is blocked by the rule {rule}. Its content is not for tools; work without it.",
+                path = name,
+                rule
+            ),
+        );
     }
     let writes = effect == Effect::Write && !folder;
     if let Some(rule) = every().filter(|_| writes).find_map(|name| rules.protects(name)) {
-        return Decision::new(Judgement::Deny, "protected_path", messages::protected_path(name, rule));
+        return Decision::new(
+            Judgement::Deny,
+            "protected_path",
+            text!("{path} is below {rule}, which tools may read but never write.", path = name, rule),
+        );
     }
     if writes && every().any(|name| facts.is_used_by_git(name)) {
-        let decision = Decision::new(Judgement::Ask, "used_by_git", messages::used_by_git(name));
+        let decision = Decision::new(
+            Judgement::Ask,
+            "used_by_git",
+            text!(
+                "{path} is what git on this machine runs or reads outside of the sandbox, for the configuration of the \
+                 repository leads there.",
+                path = name
+            ),
+        );
         return Decision { question: Question::Person, ..decision };
     }
     if fact == PathFact::Unknown {
-        return Decision::new(Judgement::Ask, "unknown_path", messages::unknown_path(name));
+        return Decision::new(
+            Judgement::Ask,
+            "unknown_path",
+            text!("It is unknown which file {path} is.", path = name),
+        );
     }
-    Decision::new(Judgement::Allow, "inside_root", messages::inside_root(name))
+    Decision::new(Judgement::Allow, "inside_root", text!("{path} is inside the project.", path = name))
 }
 
 fn outside(name: &str, link: Option<String>) -> Decision {
     let reason = match link {
-        Some(link) => messages::led_out_by_link(name, shown(&link, LONGEST_SHOWN)),
-        None => messages::outside_root(name),
+        Some(link) => text!(
+            "{path} leads out of the project by the link `{link}`; tools do not follow it. Work with files below the \
+             root.",
+            path = name,
+            link = shown(&link, LONGEST_SHOWN)
+        ),
+        None => {
+            text!("{path} is outside the project. Use a path relative to its root, such as src/main.rs.", path = name)
+        }
     };
     Decision { code: Some(ErrorCode::PermissionDenied), ..Decision::new(Judgement::Deny, OUTSIDE, reason) }
 }

@@ -2,10 +2,9 @@
 //!
 //! A plan is what the last call of the tool [`TOOL`] says. This module reads its arguments; it keeps nothing.
 
-use crate::messages;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolfence_protocol::{Args, Text};
+use toolfence_protocol::{Args, Text, text};
 
 /// The name of the tool by which a model says its plan.
 pub const TOOL: &str = "plan";
@@ -100,7 +99,12 @@ impl Plan {
     pub fn read(args: &Args) -> Result<Plan, Text> {
         let given = args.get("steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         if given.is_empty() || given.len() > MOST_STEPS {
-            return Err(messages::plan_of_steps(given.len(), MOST_STEPS));
+            return Err(text!(
+                "A plan has 1 to {most} steps, and this one has {count}. Give `steps` as a list of objects with `text` \
+                 and `state`.",
+                count = given.len(),
+                most = MOST_STEPS
+            ));
         }
         let mut steps = Vec::new();
         for (index, step) in given.iter().enumerate() {
@@ -108,7 +112,11 @@ impl Plan {
         }
         let active = steps.iter().filter(|step| step.state == StepState::Active).count();
         if active > 1 {
-            return Err(messages::plan_with_active(active));
+            return Err(text!(
+                "The plan has {count} active steps. Mark the one that you are working on as active and the others as \
+                 pending or done.",
+                count = active
+            ));
         }
         Ok(Plan { steps })
     }
@@ -130,12 +138,20 @@ impl Step {
         let text = given.get("text").and_then(Value::as_str).unwrap_or_default();
         let text: String = text.split_whitespace().flat_map(|word| [" ", word]).skip(1).collect();
         if text.is_empty() || text.chars().nth(LONGEST_STEP).is_some() {
-            return Err(messages::plan_step_length(number, LONGEST_STEP));
+            return Err(text!(
+                "The text of step {number} has to have 1 to {most} characters. Say the step in one short sentence.",
+                number,
+                most = LONGEST_STEP
+            ));
         }
         let word = given.get("state").and_then(Value::as_str).unwrap_or_default();
         let state = StepState::of_word(word).ok_or_else(|| {
             let shown: String = word.chars().take(40).collect();
-            messages::plan_step_state(number, format!("{shown:?}"))
+            text!(
+                "The state of step {number} is {state}. Write `pending`, `active` or `done`.",
+                number,
+                state = format!("{shown:?}")
+            )
         })?;
         Ok(Step { text, state })
     }

@@ -7,7 +7,7 @@ use crate::facts::AskedOnce;
 use crate::rules::{PathRules, instructs_agents};
 use crate::shell::{self, Confinement, WRITES, shown};
 use crate::verdict::{Cleared, Pending, Verdict};
-use crate::{Facts, PathFact, Settings, messages, paths, targets};
+use crate::{Facts, PathFact, Settings, paths, targets};
 use serde_json::Value;
 use toolfence_protocol::{
     Args, Catalog, Effect, ErrorCode, Param, ParamKind, Repair, Request, Result, Text, ToolCall, ToolFailure,
@@ -108,7 +108,7 @@ impl Policy {
                 };
                 if self.settings.ask == AskMode::Always {
                     // What was allowed before is asked about too.
-                    decision.offer.refuse(messages::all_is_asked());
+                    decision.offer.refuse(text!("the setting `ask = \"always\"` asks about everything"));
                     if decision.judgement == Judgement::Allow {
                         decision.reason = text!("With `ask = \"always\"` you are asked about every call.");
                     }
@@ -160,7 +160,15 @@ impl Policy {
         let mut decision = self.judge(call, spec, facts);
         let reads = effect == Effect::Read || decision.rule == shell::HARMLESS;
         if self.read_only && !reads && !decision.is_confined {
-            decision = Decision::new(Judgement::Deny, "plan", messages::only_planned()).stricter(decision);
+            decision = Decision::new(
+                Judgement::Deny,
+                "plan",
+                text!(
+                    "This conversation is in plan mode: only what reads runs until the user ends it. Read what you \
+                     need and say what you would do."
+                ),
+            )
+            .stricter(decision);
         }
         // Only a person sees whether the two replies were joined as they were meant.
         if stitched && effect != Effect::Read {
@@ -212,23 +220,35 @@ impl Policy {
         if spec.served {
             // A server's own hint that a tool only reads does not make it run without a question.
             if self.answers.has(&Rule::tool(&spec.name)) {
-                return Decision::new(Judgement::Allow, answers::ANSWERED, messages::tool_allowed_before(name));
+                return Decision::new(
+                    Judgement::Allow,
+                    answers::ANSWERED,
+                    text!("You allowed every call of {tool}.", tool = name),
+                );
             }
-            let mut asks = Decision::new(Judgement::Ask, "served", messages::calls_a_server(name));
+            let mut asks = Decision::new(
+                Judgement::Ask,
+                "served",
+                text!("{tool} is a tool of an MCP server, and that program decides what the call does.", tool = name),
+            );
             asks.offer.add(Ok::<_, Text>(Rule::tool(&spec.name)));
             return asks;
         }
         match spec.effect_of(&call.args) {
-            Effect::Read => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
+            Effect::Read => Decision::new(Judgement::Allow, "read", text!("{tool} only reads.", tool = name)),
             Effect::Write => Decision {
                 question: Question::Changes,
-                ..Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name))
+                ..Decision::new(Judgement::Ask, CHANGES, text!("{tool} changes files.", tool = name))
             },
             // To stop a job, or to write to it, changes nothing outside of the sandbox.
             Effect::Execute if spec.name == JOB && facts.sandbox_holds() => {
                 Decision::new(Judgement::Allow, "sandbox", text!("The sandbox confines the job."))
             }
-            Effect::Execute => Decision::new(Judgement::Ask, "execute", messages::runs_a_program(name)),
+            Effect::Execute => Decision::new(
+                Judgement::Ask,
+                "execute",
+                text!("{tool} runs a program or changes what runs.", tool = name),
+            ),
         }
     }
 
@@ -275,10 +295,11 @@ impl Policy {
         let network = rule_of(Rule::network);
         let may_use_network = network.as_ref().is_some_and(|rule| self.answers.has(rule));
         if spec.asks_for(Request::Network, &call.args) && (!may_use_network || outside) {
-            decision = ask_for(decision, "network", messages::wants_network(), Question::Right, network);
+            decision = ask_for(decision, "network", text!("It wants to use the network."), Question::Right, network);
         }
         if outside {
-            let reason = messages::wants_out_of_sandbox();
+            let reason =
+                text!("It wants to run outside the sandbox, where it can read, change and send whatever you can.");
             decision = ask_for(decision, "outside_sandbox", reason, Question::Outside, None);
         }
         decision
@@ -300,7 +321,7 @@ impl Policy {
             return decision;
         }
         if !targets::names_all(spec, &call.args) {
-            decision.offer.refuse(messages::patch_unreadable());
+            decision.offer.refuse(text!("the patch cannot be read"));
             return decision;
         }
         let mut files = Vec::new();
@@ -312,7 +333,7 @@ impl Policy {
             }
         }
         if !files.is_empty() && files.iter().all(|file| self.answers.has(file)) {
-            let reason = messages::file_allowed_before(spec.name.as_ref());
+            let reason = text!("You allowed {tool} to change this file for the session.", tool = spec.name.as_ref());
             let allowed = Decision::new(Judgement::Allow, answers::ANSWERED, reason);
             return Decision { targets: decision.targets, ..allowed };
         }
@@ -353,7 +374,11 @@ impl Policy {
             AskMode::Sandboxed if changes == Consent::Given && !self.answers.has(&rule) => Consent::Ask,
             _ => changes,
         };
-        let always = if self.settings.ask == AskMode::Always { Err(messages::all_is_asked()) } else { Ok(rule) };
+        let always = if self.settings.ask == AskMode::Always {
+            Err(text!("the setting `ask = \"always\"` asks about everything"))
+        } else {
+            Ok(rule)
+        };
         // In the other modes the answer would change nothing.
         Kept { changes, lost_history, output, network, always, offers_all: self.settings.ask == AskMode::Risky }
     }
@@ -459,7 +484,9 @@ impl Policy {
         let is_refused = decision.judgement == Judgement::Ask && self.refuses_outside(decision);
         is_refused.then(|| {
             text!(
-                "With `--yes` (ask = \"never\") no command leaves the sandbox unless the user's settings file has `outside = true`. Run it without outside_sandbox. If it cannot work in the sandbox, say so: the user can set `outside = true`, or start without `--yes` and be asked."
+                "With `--yes` (ask = \"never\") no command leaves the sandbox unless the user's settings file has \
+                 `outside = true`. Run it without outside_sandbox. If it cannot work in the sandbox, say so: the user \
+                 can set `outside = true`, or start without `--yes` and be asked."
             )
         })
     }
@@ -476,8 +503,12 @@ impl Policy {
         }
         let (rule, reason) = (decision.rule.as_str(), decision.reason.clone());
         let message = match rule {
-            "blocked_path" => messages::refused_in_any_way(rule, reason),
-            _ => messages::refused(rule, reason),
+            "blocked_path" => text!("Refused by the rule {rule}: {reason} Do not repeat the call.", rule, reason),
+            _ => text!(
+                "Refused by the rule {rule}: {reason} Do not repeat the call; do it another way or ask.",
+                rule,
+                reason
+            ),
         };
         ToolFailure::new(code, message)
     }
@@ -534,7 +565,17 @@ fn gives_names(text: &str) -> bool {
 }
 
 fn put_together() -> Decision {
-    Decision { question: Question::Person, ..Decision::new(Judgement::Ask, "stitched", messages::stitched()) }
+    Decision {
+        question: Question::Person,
+        ..Decision::new(
+            Judgement::Ask,
+            "stitched",
+            text!(
+                "The call broke off with one reply and was finished in the next: look whether the two were put \
+                 together well."
+            ),
+        )
+    }
 }
 
 /// The answer to a call that could only be read by a guess and would do more than read.
@@ -546,13 +587,26 @@ fn guessed(call: &ToolCall) -> ToolFailure {
     let args: Vec<String> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let values: Vec<String> = args.iter().map(|arg| shown(arg, LONGEST_VALUE)).collect();
     let reading = shown(&values.join(", "), LONGEST_READING);
-    let mut message = messages::guessed(lossy.join(", "), call.name.as_str(), reading);
+    let mut message = text!(
+        "The call could only be read by a guess ({repairs}), and {tool} does more than read, so it did not run. It was \
+         read as {tool} with the arguments {arguments}. If that is what was meant, write it again as a block with the \
+         info word `tool`, at the beginning of a line, that holds valid JSON: {{\"name\": .., \"args\": {{..}}}}.",
+        repairs = lossy.join(", "),
+        tool = call.name.as_str(),
+        arguments = reading
+    );
     if call.repairs.contains(&Repair::InnerQuotes) {
         // A model that did not escape its quotes once will not do so in the next try either.
-        message = message.then(messages::body_instead_of_quotes());
+        message = message.then(text!(
+            "Inside a string write quotes as \\\", or give the text as a verbatim body: \"<<TAG\" as the string, the \
+             text below the object."
+        ));
     }
     if call.repairs.contains(&Repair::DoubtfulFence) {
-        message = message.then(messages::close_each_block());
+        message = message.then(text!(
+            "A block before this one was not closed as it should be: end each block with its closing fence, ```, alone \
+             on a line."
+        ));
     }
     ToolFailure::new(ErrorCode::MalformedCall, message)
 }

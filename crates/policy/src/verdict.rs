@@ -3,7 +3,6 @@
 use crate::answers::Rule;
 use crate::changes::Kept;
 use crate::decision::Decision;
-use crate::messages;
 use crate::shell::HARMLESS;
 use toolfence_protocol::{Args, Effect, ErrorCode, Language, Text, ToolCall, ToolFailure, ToolResult, text};
 
@@ -159,7 +158,10 @@ impl Pending {
     pub fn deny(self, why: impl Into<Text>) -> ToolResult {
         let why = why.into();
         let is_sentence = why.render(Language::English).ends_with(['.', '!', '?']);
-        let message = messages::denied_by_person(if is_sentence { why } else { text!("{why}.", why) });
+        let message = text!(
+            "{why} Do not repeat the call; ask, or do it another way.",
+            why = if is_sentence { why } else { text!("{why}.", why) }
+        );
         ToolResult::refused(self.call.id, self.call.name, ToolFailure::new(ErrorCode::Denied, message))
     }
 

@@ -4,7 +4,7 @@
 //! cut splits a character.
 
 use crate::text::Field;
-use crate::{Language, messages};
+use crate::{Language, Text, text};
 use std::borrow::Cow;
 
 /// How many bytes the sentence about the cut takes at most, its line breaks included.
@@ -149,7 +149,7 @@ impl HeadTail {
         let lines = self.total_lines - newlines(&head[..used]) - newlines(&tail[skipped..]);
         let bytes = self.total_bytes - used as u64 - (tail.len() - skipped) as u64;
         text.push_str(if text.ends_with('\n') { "" } else { "\n" });
-        text.push_str(&messages::left_out(Field::Grouped(bytes), Field::Grouped(lines)).into_string(language));
+        text.push_str(&left_out(Field::Grouped(bytes), Field::Grouped(lines)).into_string(language));
         text.push('\n');
         text.push_str(&end);
         Clipped { text, total_bytes: self.total_bytes, total_lines, truncated: true }
@@ -264,6 +264,10 @@ pub fn ceil_boundary(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
+fn left_out(bytes: Field, lines: Field) -> Text {
+    text!("[... {bytes} bytes ({lines} {lines|line|lines}) left out ...]", bytes, lines)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,7 +308,7 @@ mod tests {
     #[test]
     fn the_sentence_has_its_room() {
         for language in [Language::English, Language::Portuguese] {
-            let most = messages::left_out(Field::Grouped(u64::MAX), Field::Grouped(u64::MAX)).into_string(language);
+            let most = left_out(Field::Grouped(u64::MAX), Field::Grouped(u64::MAX)).into_string(language);
             assert!(most.len() + 2 <= SENTENCE, "{most}");
         }
     }

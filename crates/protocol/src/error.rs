@@ -2,7 +2,7 @@
 //!
 //! A model never sees an [`Error`]: a model gets a [`ToolFailure`](crate::ToolFailure).
 
-use crate::{Text, messages};
+use crate::{Text, text};
 use std::{fmt, io};
 
 /// What was being done, on what, and why it failed. The message is written for the person who runs the host; a program asks
@@ -97,7 +97,7 @@ impl Error {
     pub fn text(&self) -> Text {
         match &self.cause {
             None => self.doing.clone(),
-            Some(cause) => messages::cannot(self.doing.clone(), text_of(&**cause)),
+            Some(cause) => text!("cannot {doing}: {cause}", doing = self.doing.clone(), cause = text_of(&**cause)),
         }
     }
 }
@@ -133,17 +133,17 @@ fn text_of(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> Text {
 fn system_words(said: &str) -> Text {
     let said = said.rsplit_once(" (os error ").map_or(said, |(words, _)| words);
     match said {
-        "No such file or directory" => messages::no_such_file(),
-        "Permission denied" => messages::permission_denied(),
-        "Operation not permitted" => messages::operation_not_permitted(),
-        "File exists" => messages::file_exists(),
-        "Not a directory" => messages::not_a_directory(),
-        "Is a directory" => messages::is_a_directory(),
-        "No space left on device" => messages::no_space_left(),
-        "Read-only file system" => messages::read_only_file_system(),
-        "Too many open files" => messages::too_many_open_files(),
-        "Connection refused" => messages::connection_refused(),
-        "Address already in use" => messages::address_in_use(),
+        "No such file or directory" => text!("No such file or directory"),
+        "Permission denied" => text!("Permission denied"),
+        "Operation not permitted" => text!("Operation not permitted"),
+        "File exists" => text!("File exists"),
+        "Not a directory" => text!("Not a directory"),
+        "Is a directory" => text!("Is a directory"),
+        "No space left on device" => text!("No space left on device"),
+        "Read-only file system" => text!("Read-only file system"),
+        "Too many open files" => text!("Too many open files"),
+        "Connection refused" => text!("Connection refused"),
+        "Address already in use" => text!("Address already in use"),
         other => other.into(),
     }
 }
@@ -188,7 +188,12 @@ mod tests {
 
     #[test]
     fn a_cause_keeps_its_languages() {
-        let inner = || Error::because(messages::cannot("a", "b"), messages::ellipsis());
+        let inner = || {
+            Error::because(
+                text!("cannot {doing}: {cause}", doing = "a", cause = "b"),
+                text!("an ellipsis replaces something; write everything"),
+            )
+        };
         let portuguese =
             "não foi possível não foi possível a: b: as reticências estão no lugar do que foi omitido; escreva tudo";
         assert_eq!(inner().text().render(Language::Portuguese), portuguese);

@@ -3,7 +3,7 @@
 //! An image is kept as Base64, the form in which servers, transcripts and pages take it. Nothing here decodes a picture, so that a
 //! file made to break a decoder breaks none of ours. What is no PNG, JPEG, GIF or WebP is refused: SVG, for one, is a program.
 
-use crate::{Error, ErrorKind, messages};
+use crate::{Error, ErrorKind, Text, text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -60,11 +60,11 @@ impl Image {
         let name = name_of(name.as_ref());
         let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
         if bytes.len() > Image::MOST_BYTES {
-            return wrong(messages::image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
+            return wrong(image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }
         match MediaType::of(bytes) {
             Some(kind) => Ok(Image { name, kind, base64: STANDARD.encode(bytes).into() }),
-            None => wrong(messages::no_image(name)),
+            None => wrong(no_image(name)),
         }
     }
 
@@ -141,11 +141,11 @@ impl TryFrom<Written> for Image {
         let name = name_of(&name);
         let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
         if data.len() > Image::MOST_BYTES.div_ceil(3) * 4 {
-            return wrong(messages::image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
+            return wrong(image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }
         match STANDARD.decode(&*data).ok().and_then(|bytes| MediaType::of(&bytes)) {
             Some(kind) => Ok(Image { name, kind, base64: data }),
-            None => wrong(messages::no_image(name)),
+            None => wrong(no_image(name)),
         }
     }
 }
@@ -166,6 +166,14 @@ impl MediaType {
 /// A name that fits into a line: a line break in it would be one of the message that tells of the image.
 fn name_of(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).take(LONGEST_NAME).collect()
+}
+
+fn no_image(name: String) -> Text {
+    text!("{name} is no image that can be sent: it does not begin as a PNG, JPEG, GIF or WebP file does", name)
+}
+
+fn image_too_large(name: String, most: u64) -> Text {
+    text!("the image {name} has more than {most} MiB; make it smaller and send that", name, most)
 }
 
 #[cfg(test)]

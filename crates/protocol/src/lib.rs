@@ -22,7 +22,6 @@ pub mod json;
 pub mod learned;
 pub mod limits;
 pub mod message;
-mod messages;
 pub mod outcome;
 pub mod parse;
 pub mod prompt;

@@ -7,7 +7,7 @@
 //! Not here is what guards the readers themselves, such as the depth of a shell command that is judged: these take exponential
 //! time beyond it.
 
-use crate::{Error, ErrorKind, Result, Text, close_names, messages};
+use crate::{Error, ErrorKind, Result, Text, close_names, text};
 
 /// A row of the table.
 #[derive(Debug)]
@@ -75,14 +75,16 @@ limits! {
     command_seconds = 30, 1 to 86400:
         text!("Seconds that a command may run whose call names no time; never more than command_seconds_most.");
     command_seconds_most = 600, 1 to 86400:
-        text!("The most seconds that a call may name for its command, and that each command line of checks.commands may run.");
+        text!("The most seconds that a call may name for its command, and that each command line of checks.commands \
+               may run.");
     output_bytes = 100000, 4000 to 16000000:
         text!("Bytes of the result of one call. Of what is longer, head and tail are kept.");
     file_bytes = 10485760, 1 to 67108864: text!("Bytes of a file that can be written or edited.");
     read_lines = 2000, 1 to 1000000: text!("Lines that read_file shows at once.");
     read_bytes = 51200, 1 to 16777216: text!("Bytes that read_file shows at once. The first line is always shown.");
     read_chars = 16777216, 1 to 16777216:
-        text!("Characters that read_file shows at once, for a backend that counts those; by default as many as read_bytes allows.");
+        text!("Characters that read_file shows at once, for a backend that counts those; by default as many as \
+               read_bytes allows.");
     line_chars = 2000, 1 to 1000000: text!("Characters that read_file shows of one line.");
     count_bytes = 67108864, 131072 to 1099511627776:
         text!("Bytes of a file whose lines read_file counts to the end without being asked to.");
@@ -124,15 +126,24 @@ impl Limits {
         let Some(limit) = Limit::named(key) else {
             let close = close_names(key, LIMITS.iter().map(|limit| limit.key));
             let hint = match close.first() {
-                Some(close) => messages::did_you_mean(close),
-                None => messages::limits_are(LIMITS.iter().map(|limit| limit.key).collect::<Vec<_>>().join(", ")),
+                Some(close) => text!("Did you mean {close}?", close),
+                None => text!(
+                    "The limits are {list}.",
+                    list = LIMITS.iter().map(|limit| limit.key).collect::<Vec<_>>().join(", ")
+                ),
             };
-            return Err(wrong(messages::no_such_limit(beginning(key), hint)));
+            return Err(wrong(text!("there is no limit {key}. {hint}", key = beginning(key), hint)));
         };
         let number = written.parse().ok().filter(|number| (limit.least..=limit.most).contains(number));
         let Some(number) = number else {
             let (least, most) = (limit.least, limit.most);
-            return Err(wrong(messages::limit_out_of_range(limit.key, least, most, beginning(written))));
+            return Err(wrong(text!(
+                "{key} is a whole number from {least} to {most}; this is {number}.",
+                key = limit.key,
+                least,
+                most,
+                number = beginning(written)
+            )));
         };
         *(limit.field)(self) = number;
         Ok(())

@@ -1,6 +1,6 @@
 //! The outcome of a call: the result that the model gets.
 
-use crate::{Image, Language, Text, messages};
+use crate::{Image, Language, Text, text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -168,7 +168,11 @@ impl ToolResult {
     #[must_use]
     pub fn without_images(mut self, language: Language) -> ToolResult {
         for image in std::mem::take(&mut self.images) {
-            self.output.extend(["\n", &messages::image_not_passed_on(image.name()).render(language)]);
+            self.output.extend([
+                "\n",
+                &text!("[The image {name} is not shown: only text is passed on here.]", name = image.name())
+                    .render(language),
+            ]);
         }
         self.output_bytes = self.output_bytes.max(self.output.len() as u64);
         self

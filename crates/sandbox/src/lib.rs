@@ -8,7 +8,6 @@
 
 pub mod environment;
 pub mod isolation;
-mod messages;
 pub mod process;
 pub mod project;
 mod trouble;

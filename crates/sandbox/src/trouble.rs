@@ -1,10 +1,9 @@
 //! What the helper tells its host where a barrier could not be set up: which barrier, where, and why. It crosses from one process to
 //! another as one line, and becomes a text in the language of the reader only behind that.
 
-use crate::messages;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io};
-use toolfence_protocol::{Text, clip};
+use toolfence_protocol::{Text, clip, text};
 
 /// Characters of a path or a cause on a line: what goes on for ever keeps its beginning and its end.
 const LONGEST: usize = 200;
@@ -37,27 +36,27 @@ pub(crate) enum Barrier {
 impl Barrier {
     fn text(self) -> Text {
         match self {
-            Barrier::Plan => messages::plan(),
-            Barrier::Helper => messages::helper(),
-            Barrier::Input => messages::input(),
-            Barrier::Limits => messages::limits(),
-            Barrier::Namespaces => messages::namespaces(),
-            Barrier::Tree => messages::tree(),
-            Barrier::Guards => messages::guards(),
-            Barrier::Masks => messages::masks(),
-            Barrier::RemovableMasks => messages::removable_masks(),
-            Barrier::FirstProcess => messages::first_process(),
-            Barrier::Session => messages::session(),
-            Barrier::Capabilities => messages::capabilities(),
+            Barrier::Plan => text!("the plan"),
+            Barrier::Helper => text!("the helper"),
+            Barrier::Input => text!("the input of the command"),
+            Barrier::Limits => text!("the limits"),
+            Barrier::Namespaces => text!("the namespaces"),
+            Barrier::Tree => text!("the new tree of files"),
+            Barrier::Guards => text!("the guards of the repository"),
+            Barrier::Masks => text!("the masks over blocked files"),
+            Barrier::RemovableMasks => text!("the removable masks"),
+            Barrier::FirstProcess => text!("the first process"),
+            Barrier::Session => text!("a session of its own"),
+            Barrier::Capabilities => text!("the drop of all capabilities"),
             // The name of the kernel's own module.
             Barrier::Landlock => "Landlock".into(),
-            Barrier::SystemCalls => messages::system_calls(),
-            Barrier::Folder => messages::folder(),
-            Barrier::Command => messages::command(),
-            Barrier::CommandWatch => messages::command_watch(),
-            Barrier::HostWatch => messages::host_watch(),
-            Barrier::Supervision => messages::supervision(),
-            Barrier::Container => messages::container(),
+            Barrier::SystemCalls => text!("the filter of system calls"),
+            Barrier::Folder => text!("the folder"),
+            Barrier::Command => text!("the command"),
+            Barrier::CommandWatch => text!("the watch over the command"),
+            Barrier::HostWatch => text!("the watch over the host"),
+            Barrier::Supervision => text!("the supervision of the command"),
+            Barrier::Container => text!("the container"),
         }
     }
 }
@@ -89,16 +88,16 @@ impl Cause {
         match self {
             Cause::Said(words) => words.clone().into(),
             Cause::System(number) => Text::from(&io::Error::from_raw_os_error(*number)),
-            Cause::Moved => messages::moved(),
-            Cause::Replaced => messages::replaced(),
-            Cause::OtherRoot => messages::other_root(),
-            Cause::NobodyCame => messages::nobody_came(),
-            Cause::HostGone => messages::host_gone(),
-            Cause::EngineFailed => messages::its_engine_failed(),
-            Cause::NoNumber => messages::no_number(),
-            Cause::TooLong => messages::too_long(),
-            Cause::Threads(count) => messages::threads(*count),
-            Cause::Version { helper, host } => messages::versions(helper, host),
+            Cause::Moved => text!("it was moved away"),
+            Cause::Replaced => text!("it was put in the place of another"),
+            Cause::OtherRoot => text!("the project is not the folder it was"),
+            Cause::NobodyCame => text!("timed out waiting for the helper"),
+            Cause::HostGone => text!("the host is gone"),
+            Cause::EngineFailed => text!("its engine failed"),
+            Cause::NoNumber => text!("the new process has no number"),
+            Cause::TooLong => text!("it is too long"),
+            Cause::Threads(count) => text!("the helper has {count} threads and must have one", count = *count),
+            Cause::Version { helper, host } => text!("the helper is version {helper}, the host {host}", helper, host),
         }
     }
 }
@@ -133,8 +132,8 @@ pub(crate) fn heard(line: &str) -> Option<io::Error> {
     };
     let (barrier, cause) = (barrier.text(), cause.text());
     let text = match at {
-        Some(at) => messages::failed_at(barrier, at, cause),
-        None => messages::failed(barrier, cause),
+        Some(at) => text!("{barrier} at {at}: {cause}", barrier, at, cause),
+        None => text!("{barrier}: {cause}", barrier, cause),
     };
     Some(io::Error::new(kind, text))
 }

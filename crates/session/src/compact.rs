@@ -14,15 +14,15 @@
 //! and the words of the model stay as they are. The history stays an alternation of user and assistant, and a block of a result
 //! stays a block: it is written anew around its shortened output.
 
+use super::Reply;
 use super::turn::{Entry, Part, Turn, entries};
-use super::{Reply, messages};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use toolfence_policy::changed_names;
 use toolfence_policy::plan::{self, Plan};
 use toolfence_protocol::format::{self, Format};
 use toolfence_protocol::{
-    Args, Catalog, Effect, ErrorCode, Image, Language, Message, Role, Text, ToolCall, ToolResult, clip,
+    Args, Catalog, Effect, ErrorCode, Image, Language, Message, Role, Text, ToolCall, ToolResult, clip, text,
 };
 
 /// Exchanges at the end that stay verbatim where they fit.
@@ -249,7 +249,12 @@ impl Shortened<'_> {
             let images = std::mem::take(&mut entry.images);
             self.images[index] += images.len();
             for image in &images {
-                let note = messages::image_compacted(line(image.name())).render(context.format.language);
+                let note = text!(
+                    "[COMPACTED: the image {name} was here and did not fit any more; if you need it, call again the \
+                     tool that gave it, or ask the user to show it again]",
+                    name = line(image.name())
+                )
+                .render(context.format.language);
                 entry.parts.push(Part::Text(note.into()));
             }
             now -= self.sizes[index];
@@ -316,7 +321,19 @@ fn shorten_results(results: &mut Cow<'_, [ToolResult]>, cap: usize, context: &Co
 fn cut(output: &str, cap: usize, reads: bool, context: &Context<'_>) -> String {
     let total = output.lines().count();
     let note = |lines: usize| {
-        let text = if reads { messages::output_compacted(lines) } else { messages::effect_compacted(lines) };
+        let text = if reads {
+            text!(
+                "[COMPACTED: {lines} {lines|line was|lines were} left out of this old output; send the same call again \
+                 to see {lines|it|them}]",
+                lines
+            )
+        } else {
+            text!(
+                "[COMPACTED: {lines} {lines|line was|lines were} left out of this old output; look at the files to see \
+                 their present state]",
+                lines
+            )
+        };
         text.render(context.format.language)
     };
     // The note is never longer than with the most lines, and two line ends stand around it.
@@ -436,22 +453,30 @@ pub(super) fn changed(turns: &[Turn], context: &Context<'_>) -> Vec<String> {
 /// What stands in the place of so many dropped messages, whose facts are these, in a conversation with all these facts.
 fn note(count: usize, dropped: &[Facts], all: &[Facts], room: usize, context: &Context<'_>) -> String {
     let language = context.format.language;
-    let mut note = messages::history_compacted(count).render(language);
+    let mut note = text!(
+        "[COMPACTED: {count} {count|message|messages} of this conversation did not fit any more and {count|was|were} \
+         removed. Read files again before you rely on their contents.]",
+        count
+    )
+    .render(language);
     let mut section = |head: Text, body: String| {
         if !body.is_empty() {
             note.extend(["\n\n", &head.render(language), "\n", &body]);
         }
     };
-    section(messages::user_also_said(), said(dropped, room, language));
+    section(text!("The user also said:"), said(dropped, room, language));
     let names = listed(dropped.iter().flat_map(|facts| facts.files.iter().cloned()));
     let more = names.len().saturating_sub(MOST_LISTED);
     let mut shown: Vec<String> = names.into_iter().skip(more).collect();
-    shown.extend((more > 0).then(|| messages::and_more_files(more).render(language)));
-    section(messages::files_changed_so_far(), shown.join(", "));
-    section(messages::was_refused(), bullets(dropped.iter().flat_map(|facts| facts.refused.iter().cloned())));
-    section(messages::is_always_allowed(), bullets(context.allowed.iter().map(|rule| line(rule))));
+    shown.extend((more > 0).then(|| text!("and {count} more", count = more).render(language)));
+    section(text!("Files that your calls changed:"), shown.join(", "));
+    section(
+        text!("Not allowed, with the reason:"),
+        bullets(dropped.iter().flat_map(|facts| facts.refused.iter().cloned())),
+    );
+    section(text!("The user always allows:"), bullets(context.allowed.iter().map(|rule| line(rule))));
     let plan = all.iter().rev().find_map(|facts| facts.plan.as_ref());
-    section(messages::plan_so_far(), plan.map(Plan::checklist).unwrap_or_default());
+    section(text!("Your plan:"), plan.map(Plan::checklist).unwrap_or_default());
     note.trim_end().to_owned()
 }
 
@@ -469,7 +494,11 @@ fn said(dropped: &[Facts], room: usize, language: Language) -> String {
     }
     let missing = all.len() - quotes.len();
     if missing > 0 {
-        quotes.push(format!("{}\n", messages::more_was_said(missing).render(language)));
+        quotes.push(format!(
+            "{}\n",
+            text!("({count} earlier {count|message|messages} of the user {count|is|are} left out.)", count = missing)
+                .render(language)
+        ));
     }
     quotes.reverse();
     quotes.join("\n").trim_end().to_owned()
@@ -641,7 +670,7 @@ mod tests {
         let view = world.compact(&history, world.size(&history) - 100).unwrap();
         assert_eq!((view.images, view.outputs, view.dropped), (1, 0, 0), "the oldest is enough");
         assert_eq!(names(&view), ["a.gif", "b.gif", "recent.gif", "newest.gif"]);
-        let line = "[COMPACTED: the image task.gif stood here and did not fit any more; if you need it, call again the tool \
+        let line = "[COMPACTED: the image task.gif was here and did not fit any more; if you need it, call again the tool \
                     that gave it, or ask the user to show it again]";
         assert_eq!(view.messages[1].content, format!("Port it to Rust.\n\n{line}"));
         let view = world.compact(&history, world.size(&history) / 2).unwrap();
@@ -650,7 +679,7 @@ mod tests {
         assert_eq!(names(&view), ["newest.gif"], "the last exchanges give way if the rest is not enough");
         assert!(view.messages[1].content.contains(line), "the task says what it showed");
         let view = world.compact(&history, 4000).unwrap();
-        assert!(names(&view).is_empty() && view.messages.last().unwrap().content.contains("newest.gif stood here"));
+        assert!(names(&view).is_empty() && view.messages.last().unwrap().content.contains("newest.gif was here"));
     }
 
     #[test]

@@ -12,8 +12,8 @@ mod announce;
 mod compact;
 mod guard;
 mod ids;
-mod messages;
 pub mod persona;
+mod refusals;
 mod repetition;
 mod reply;
 mod round;
@@ -22,7 +22,7 @@ mod turn;
 mod window;
 mod work;
 
-pub use messages::stopped;
+pub use refusals::Refusal;
 pub use turn::{Note, Reply, Turn, render};
 pub use window::{Compacted, WindowUse};
 

@@ -13,9 +13,8 @@
 //! # Ok::<(), toolfence_protocol::Error>(())
 //! ```
 
-use crate::messages;
 use serde::Deserialize;
-use toolfence_protocol::{Error, ErrorKind, Result};
+use toolfence_protocol::{Error, ErrorKind, Result, text};
 
 const FENCE: &str = "+++";
 
@@ -60,10 +59,13 @@ impl Persona {
         let (head, text) = split(&source)?;
         let head: PersonaHead = toml::from_str(head).map_err(|error| in_line(head, &error))?;
         if head.name.trim().is_empty() {
-            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::name_is_empty()));
+            return Err(Error::with_kind(ErrorKind::InvalidInput, text!("The persona's name is empty. Give it one.")));
         }
         if text.trim().is_empty() {
-            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::no_text(format!("{:?}", head.name))));
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!("The persona {name} has no text below its head.", name = format!("{:?}", head.name)),
+            ));
         }
         let PersonaHead { name, description, model, tools, policy } = head;
         let policy = policy.map(|policy| policy.to_string());
@@ -76,7 +78,10 @@ fn split(source: &str) -> Result<(&str, &str)> {
     let is_fence = |line: &str| line.trim_end() == FENCE;
     let (first, rest) = source.split_once('\n').unwrap_or((source, ""));
     if !is_fence(first) {
-        return Err(Error::with_kind(ErrorKind::InvalidInput, messages::no_head(FENCE)));
+        return Err(Error::with_kind(
+            ErrorKind::InvalidInput,
+            text!("A persona begins with a line `{fence}` in line 1, then TOML, then `{fence}` again.", fence = FENCE),
+        ));
     }
     let mut end = 0;
     for line in rest.split_inclusive('\n') {
@@ -85,14 +90,20 @@ fn split(source: &str) -> Result<(&str, &str)> {
         }
         end += line.len();
     }
-    Err(Error::with_kind(ErrorKind::InvalidInput, messages::head_not_closed(FENCE)))
+    Err(Error::with_kind(
+        ErrorKind::InvalidInput,
+        text!("The persona's head, begun in line 1, is not closed: a line `{fence}` is missing.", fence = FENCE),
+    ))
 }
 
 fn in_line(head: &str, error: &toml::de::Error) -> Error {
     let before = error.span().and_then(|span| head.get(..span.start)).unwrap_or_default();
     // The head begins in the second line.
     let line = before.matches('\n').count() + 2;
-    Error::with_kind(ErrorKind::InvalidInput, messages::head_is_wrong(line, error.message()))
+    Error::with_kind(
+        ErrorKind::InvalidInput,
+        text!("The persona's head is wrong in line {line}: {problem}.", line, problem = error.message()),
+    )
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 //! This module decides nothing about calls; it only says what is there.
 
 use super::ids::{Ids, ReplyIds};
-use super::messages;
+use super::refusals::Refusal;
 use super::repetition::Repetition;
 use super::stitch::{Broken, Continuation, Look};
 use toolfence_protocol::parse::{Event, Ignored, Options, Parser, Span};
 use toolfence_protocol::reply::Summary;
-use toolfence_protocol::{FinishReason, Repair, ToolCall, ToolResult};
+use toolfence_protocol::{ErrorCode, FinishReason, Repair, ToolCall, ToolFailure, ToolResult};
 
 /// Unreadable blocks of one reply that are answered one by one; a reply with more is noise, and answers cost memory.
 const MOST_BROKEN: usize = 64;
@@ -253,7 +253,9 @@ impl IncomingReply {
         self.found.broken = self.taken_up();
         let astray = self.found.astray;
         let item = |placed: Placed| match placed.item {
-            Item::Call(call) if astray && !placed.native => Item::Broken(messages::not_continued(&call.id, &call.name)),
+            Item::Call(call) if astray && !placed.native => {
+                Item::Broken(Refusal::NotContinued.answer(&call.id, &call.name))
+            }
             item => item,
         };
         self.found.items = self.placed.into_iter().map(item).collect();
@@ -297,11 +299,15 @@ impl IncomingReply {
         let tool = self.found.summary.note(event).unwrap_or_default();
         match event {
             Event::Call { call, span, .. } => self.place(span.start, false, Item::Call(ToolCall::clone(call))),
-            Event::Malformed { id, error, span, .. } => self.broken(*span, || messages::malformed(id, &tool, error)),
+            Event::Malformed { id, error, span, .. } => {
+                let failure = ToolFailure::new(ErrorCode::MalformedCall, error.answer());
+                self.broken(*span, || ToolResult::refused(&**id, &*tool, failure))
+            }
             Event::Incomplete { id, span, .. } => {
                 let again = matches!(self.continued, Continued::Joined { start, .. } if start == span.start);
                 self.broke_off = (!again).then_some(span.start);
-                self.broken(*span, || messages::incomplete(id, &tool, again));
+                let why = if again { Refusal::BrokeOffAgain } else { Refusal::BrokeOff };
+                self.broken(*span, || why.answer(id, &tool));
             }
             Event::Text { text, span } if !text.trim().is_empty() => {
                 let prose = span.start + (text.len() - text.trim_start().len());

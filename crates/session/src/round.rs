@@ -2,19 +2,28 @@
 
 use super::announce::announces_action;
 use super::guard::Guard;
+use super::refusals::Refusal;
 use super::reply::{Found, IncomingReply, Item};
 use super::stitch::Broken;
 use super::work::{Step, Work};
-use super::{Action, Note, Reply, Session, State, StopReason, Turn, messages};
+use super::{Action, Note, Reply, Session, State, StopReason, Turn};
 use toolfence_protocol::format;
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{FinishReason, Image, Language, Text, ToolResult, prompt, text};
+use toolfence_protocol::{FinishReason, Image, Language, Text, ToolResult, fence, prompt, text};
 
 /// What the model has to know of the calls that it only thought of, if there are any.
 fn thought_calls(found: &Found) -> Option<Text> {
     let thought = &found.summary.thought;
     let names: Vec<&str> = thought.iter().take(MOST_NAMED).map(String::as_str).collect();
-    (!thought.is_empty()).then(|| messages::calls_only_thought(thought.len(), format!("{names:?}")))
+    (!thought.is_empty()).then(|| {
+        text!(
+            "Note: your reply closed a reasoning section that it had not opened, so everything before the closing tag \
+             was read as reasoning. {count} {count|call|calls} in it {count|was|were} not run: {names}. If you meant \
+             to make {count|it|them}, send {count|it|them} again after your reasoning.",
+            count = thought.len(),
+            names = format!("{names:?}")
+        )
+    })
 }
 
 /// Calls that were only thought, and images that are not shown, which are named to the model.
@@ -193,7 +202,12 @@ impl Session {
     /// far run first.
     fn take_up(&mut self, found: &mut Found, notes: &mut Vec<Text>) {
         if found.astray && found.items.is_empty() {
-            notes.push(messages::send_whole());
+            notes.push(text!(
+                "Note: the block that broke off was not run, for your reply does not begin with the text that it was \
+                 to repeat. Send the whole call again as the first thing of your reply, from its opening fence; if it \
+                 is long, split the work into several smaller calls. If you do not need it any more, answer in plain \
+                 text."
+            ));
         }
         let goes_on = self.counters.rounds + 1 < self.options.limits.rounds;
         let (Some(broken), Some(Item::Broken(answer))) =
@@ -201,8 +215,8 @@ impl Session {
         else {
             return;
         };
-        *answer = messages::to_be_continued(&answer.id, &answer.tool);
-        notes.push(messages::go_on_from(broken.repeated()));
+        *answer = Refusal::ToBeContinued.answer(&answer.id, &answer.tool);
+        notes.push(go_on_from(broken.repeated()));
         self.counters.broken = Some(broken);
     }
 
@@ -218,7 +232,7 @@ impl Session {
     fn close_round(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>) {
         let (bad, repeated) = (work.is_bad(), self.repeated(&work));
         if let Some((tool, times)) = repeated {
-            notes.push(messages::again(&tool, times));
+            notes.push(again(&tool, times));
             if times >= self.options.limits.loop_stop {
                 self.record_results(work, checked, notes);
                 return self.stop(StopReason::Loop);
@@ -237,7 +251,11 @@ impl Session {
         }
         if self.counters.rounds >= self.options.limits.rounds {
             self.counters.last = true;
-            notes.push(messages::last_round(self.options.limits.rounds));
+            notes.push(text!(
+                "Note: this was round {limit} of {limit}; no more calls will be run. Answer now in plain text: what is \
+                 done, what is left, and what to do next.",
+                limit = self.options.limits.rounds
+            ));
         }
         self.record_results(work, checked, notes);
         self.call_model();
@@ -265,13 +283,23 @@ impl Session {
     fn notes(&mut self, found: &Found) -> Vec<Text> {
         let mut notes = Vec::new();
         if found.summary.forged.is_some() {
-            notes.push(messages::forged_result());
+            notes.push(text!(
+                "Note: your reply held a `tool_result` block. Results are given by the host only; that block and \
+                 everything after it were dropped and not run. Write your calls, end the reply, and wait for the \
+                 results."
+            ));
         }
         if found.unanswered > 0 {
-            notes.push(messages::more_unreadable(found.unanswered));
+            notes.push(text!(
+                "Note: {count} more blocks of your reply could not be read either. Send one call at a time.",
+                count = found.unanswered
+            ));
         }
         if found.summary.unclosed && !std::mem::replace(&mut self.counters.unclosed_told, true) {
-            notes.push(messages::reasoning_unclosed());
+            notes.push(text!(
+                "Note: the reasoning in your reply was never closed, so nothing after its opening tag was read as an \
+                 answer or a call. Close it first, then give the answer or the call."
+            ));
         }
         let no_call = found.items.is_empty();
         if !no_call || found.says_nothing {
@@ -292,14 +320,18 @@ impl Session {
         }
         self.counters.reminded = true;
         Some(text!(
-            "Your reply announces an action but contains no call. Write the call now, or give your answer if there is nothing left to do."
+            "Your reply announces an action but contains no call. Write the call now, or give your answer if there is \
+             nothing left to do."
         ))
     }
 
     /// In the last reply calls are text to the reader, but the model has to know that nothing came of them.
     fn owe_the_calls(&mut self, found: &Found) {
         if !found.items.is_empty() {
-            let note = messages::calls_not_run(self.options.limits.rounds);
+            let note = text!(
+                "Note: the calls in your last reply were not run, for the limit of {limit} rounds was reached.",
+                limit = self.options.limits.rounds
+            );
             self.owed.push(session_note(&note, self.options.language));
         }
     }
@@ -336,7 +368,13 @@ impl Session {
         }
         if !left_out.is_empty() {
             let names: Vec<&str> = left_out.iter().map(Image::name).take(MOST_NAMED).collect();
-            notes.push(messages::images_left_out(left_out.len(), names.join(", "), Image::MOST as u64));
+            notes.push(text!(
+                "{count} {count|image is|images are} not shown, because a message shows {most} at most: {names}. Call \
+                 the tool again for one that you need.",
+                count = left_out.len(),
+                names = names.join(", "),
+                most = Image::MOST as u64
+            ));
         }
         let mut format = self.options.format.clone();
         format.message_limit = self.room_for_results();
@@ -352,4 +390,26 @@ impl Session {
 
 fn session_note(note: &Text, language: Language) -> Note {
     Note::Session(note.render(language))
+}
+
+/// What the model has to repeat so that the block that broke off can be taken up.
+fn go_on_from(repeated: &str) -> Text {
+    text!(
+        "Note: your reply broke off inside its last block. Continue that block now. Begin your reply by repeating \
+         exactly the text below, without a fence around it, then write at once what comes next, and finish the \
+         block:\n\n{fence}\n{repeated}\n{fence}",
+        fence = "`".repeat(fence::safe_length(repeated)),
+        repeated
+    )
+}
+
+/// Where the same call gave the same result again.
+fn again(tool: &str, times: u64) -> Text {
+    let shown: String = tool.chars().take(64).collect();
+    text!(
+        "Note: this is the same {tool} call with the same result, {times} times in a row. Repeating it will not help: \
+         do something else, or answer with what you know.",
+        tool = format!("{shown:?}"),
+        times
+    )
 }

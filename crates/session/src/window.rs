@@ -6,9 +6,9 @@
 use super::compact::{self, Context, View};
 use super::ids::Ids;
 use super::turn::{Entry, Part, add_replies, entries};
-use super::{Action, Note, Session, State, messages};
+use super::{Action, Note, Session, State};
 use serde::Serialize;
-use toolfence_protocol::{Image, Message, Role};
+use toolfence_protocol::{Image, Message, Role, text};
 
 /// Bytes of a thousand tokens, as long as no backend has said more: 3.5 a token, which code and English prose have.
 const USUAL_RATIO: u64 = 3500;
@@ -96,7 +96,12 @@ impl Session {
             newer += bytes(message);
             if newer > MOST_OF_IMAGES {
                 for image in std::mem::take(&mut message.images) {
-                    let told = messages::image_gave_way(image.name()).render(self.options.language);
+                    let told = text!(
+                        "[The image {name} is not shown any more, because newer ones take its room; if you need it, \
+                         call again the tool that gave it, or ask the user to show it again]",
+                        name = image.name()
+                    )
+                    .render(self.options.language);
                     message.content.extend(["\n\n", &told]);
                 }
             }
@@ -208,7 +213,11 @@ impl Session {
         self.images = taken.images;
         self.owed = notes;
         if !changed.is_empty() {
-            let note = messages::still_changed(changed.join(", "));
+            let note = text!(
+                "Note: an earlier attempt at what follows was removed from this conversation. Its changes remain \
+                 unless they were undone: {names}.",
+                names = changed.join(", ")
+            );
             self.owed.push(Note::Session(note.render(self.options.language)));
         }
         self.window.head.take_if(|head| head.turns > self.turns.len());

@@ -2,7 +2,7 @@
 //!
 //! This module knows no messages and no rounds. It says what to do next and takes what came of it.
 
-use super::messages;
+use super::refusals::Refusal;
 use super::reply::Item;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -193,7 +193,10 @@ impl Work {
     pub(super) fn cancel(&mut self) -> Vec<ToolResult> {
         for slot in &mut self.slots {
             if let (None, Some(call)) = (&slot.answer, &slot.call) {
-                slot.answer = Some(messages::cancelled(call, slot.cleared));
+                slot.answer = Some({
+                    let why = if slot.cleared { Refusal::Stopped } else { Refusal::Cancelled };
+                    why.answer(&call.id, &call.name)
+                });
             }
         }
         let untold = self.slots[self.told..].iter().filter_map(|slot| slot.answer.clone()).collect();
@@ -248,7 +251,7 @@ impl Work {
         let server = judge.server(call);
         let is_cancelled = self.broken || server.as_ref().is_some_and(|server| self.broken_servers.contains(server));
         if effect != Effect::Read && is_cancelled {
-            let result = messages::skipped(call);
+            let result = Refusal::Skipped.answer(&call.id, &call.name);
             (self.slots[self.next].effect, self.slots[self.next].server) = (effect, server);
             self.answer_next(result);
             return None;
@@ -259,7 +262,7 @@ impl Work {
         match verdict {
             Verdict::Ask(_) if self.running > 0 => Some(Step::Wait),
             Verdict::Cleared(_) if self.passed_over && effect != Effect::Read => {
-                let result = messages::skipped(call);
+                let result = Refusal::Skipped.answer(&call.id, &call.name);
                 self.slots[self.next].effect = effect;
                 self.pass_over(result);
                 None

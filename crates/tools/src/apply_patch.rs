@@ -2,12 +2,12 @@
 
 use super::change::{ChangePipeline, LONGEST_DIFF, not_carried};
 use super::checks::How;
-use super::{Views, capped, messages, spec_of};
+use super::{Views, capped, spec_of};
 use serde_json::{Value, json};
 use toolfence_patch::{Kind, Placed};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::text::Field;
-use toolfence_protocol::{Output, Text, ToolSpec};
+use toolfence_protocol::{Output, Text, ToolSpec, text};
 use toolfence_workspace::{Patched, PatchedFile, Workspace};
 
 /// The tool.
@@ -49,13 +49,17 @@ fn output_of(done: &Patched, how: How) -> Output {
 fn words(done: &Patched, dry_run: bool) -> Text {
     let mut texts = Vec::new();
     if dry_run {
-        texts.push(messages::patch_applies());
+        texts.push(text!("Dry run: nothing was written. The patch applies:\n"));
     }
     for file in &done.files {
         texts.push(file_words(file));
         texts.extend((1_usize..).zip(&file.hunks).map(|(number, hunk)| hunk_words(number, hunk)));
     }
-    texts.extend(done.broken_links.iter().map(messages::name_had_other_names));
+    texts.extend(
+        done.broken_links
+            .iter()
+            .map(|name| text!("[{name} had other names (hard links); there the old content remains.]\n", name)),
+    );
     for (name, lost) in &done.lost {
         texts.extend([format!("[{name}: ").into(), not_carried(lost), "]\n".into()]);
     }
@@ -65,11 +69,11 @@ fn words(done: &Patched, dry_run: bool) -> Text {
 fn file_words(file: &PatchedFile) -> Text {
     let PatchedFile { old, new, .. } = file;
     match file.kind {
-        Kind::Create => messages::created(new),
-        Kind::Delete => messages::deleted(old),
-        Kind::Rename => messages::renamed(old, new),
-        Kind::Copy => messages::copied(old, new),
-        _ => messages::patched(new),
+        Kind::Create => text!("Created {name}\n", name = new),
+        Kind::Delete => text!("Deleted {name}\n", name = old),
+        Kind::Rename => text!("Renamed {old} to {new}\n", old, new),
+        Kind::Copy => text!("Copied {old} to {new}\n", old, new),
+        _ => text!("Changed {name}\n", name = new),
     }
 }
 
@@ -77,9 +81,21 @@ fn hunk_words(number: usize, hunk: &Placed) -> Text {
     let (line, fuzz) = (hunk.line, hunk.fuzz);
     let lines = |distance: i64| Field::Grouped(distance.unsigned_abs());
     match hunk.distance {
-        None | Some(0) => messages::hunk(number, line, fuzz),
-        Some(below @ 1..) => messages::hunk_below(number, line, fuzz, lines(below)),
-        Some(above) => messages::hunk_above(number, line, fuzz, lines(above)),
+        None | Some(0) => text!("  hunk {number}: line {line}, fuzz {fuzz}\n", number, line, fuzz),
+        Some(below @ 1..) => text!(
+            "  hunk {number}: line {line}, fuzz {fuzz}, {lines} {lines|line|lines} below what @@ says\n",
+            number,
+            line,
+            fuzz,
+            lines = lines(below)
+        ),
+        Some(above) => text!(
+            "  hunk {number}: line {line}, fuzz {fuzz}, {lines} {lines|line|lines} above what @@ says\n",
+            number,
+            line,
+            fuzz,
+            lines = lines(above)
+        ),
     }
 }
 

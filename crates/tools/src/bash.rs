@@ -1,12 +1,12 @@
 //! `bash`: one command line, its output in the order written, its exit status.
 
-use super::{messages, spec_of};
+use super::spec_of;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_commands::jobs::{Jobs, Waited};
 use toolfence_commands::runner::{Wanted, kept, shell_line, shown};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
+use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, text};
 
 /// How long a call waits for its command; what runs longer, and was given the time for it, becomes a job.
 const YIELD: Duration = Duration::from_secs(60);
@@ -94,6 +94,16 @@ impl Tool for Bash {
 }
 
 fn no_background(outside: bool) -> ToolFailure {
-    let message = if outside { messages::no_background_outside() } else { messages::no_background_without_sandbox() };
+    let message = if outside {
+        text!(
+            "Nothing could promise that this job ends with the session, outside of the sandbox. Run the command in the \
+             foreground with a timeout."
+        )
+    } else {
+        text!(
+            "Nothing could promise that this job ends with the session, because no sandbox is available here. Run the \
+             command in the foreground with a timeout."
+        )
+    };
     ToolFailure::new(ErrorCode::InvalidArgument, message)
 }

@@ -4,7 +4,7 @@
 
 use super::checks::{Checked, How};
 use super::notes::add_notes;
-use super::{Checks, Views, blocking, messages};
+use super::{Checks, Views, blocking};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence_policy::toolbox::ToolError;
@@ -63,13 +63,17 @@ pub(super) fn output_of(written: &Written, dry_run: bool) -> Output {
 
 fn words(written: &Written, dry_run: bool) -> Text {
     let (name, added, removed) = (&written.shown, written.added, written.removed);
-    let mut text = if dry_run { messages::dry_run() } else { Text::default() };
+    let mut text = if dry_run { text!("Dry run: nothing was written. ") } else { Text::default() };
     text.push(match (dry_run, written.first_line) {
-        _ if !written.changed => messages::same_with_that(name),
-        (false, 0) => messages::changed(name, added, removed),
-        (false, line) => messages::changed_from(name, added, removed, line),
-        (true, 0) => messages::would_change(name, added, removed),
-        (true, line) => messages::would_change_from(name, added, removed, line),
+        _ if !written.changed => text!("{name} is the same with that; there is nothing to write.\n", name),
+        (false, 0) => text!("{name} changed (+{added} -{removed} lines).\n", name, added, removed),
+        (false, line) => {
+            text!("{name} changed (+{added} -{removed} lines, from line {line}).\n", name, added, removed, line)
+        }
+        (true, 0) => text!("{name} would change (+{added} -{removed} lines).\n", name, added, removed),
+        (true, line) => {
+            text!("{name} would change (+{added} -{removed} lines, from line {line}).\n", name, added, removed, line)
+        }
     });
     text
 }
@@ -78,10 +82,10 @@ fn words(written: &Written, dry_run: bool) -> Text {
 pub(super) fn notes(written: &Written) -> Vec<Text> {
     let mut notes = Vec::new();
     if written.kept_crlf {
-        notes.push(messages::kept_crlf());
+        notes.push(text!("The CRLF line endings of the old file were kept."));
     }
     if written.kept_bom {
-        notes.push(messages::kept_bom());
+        notes.push(text!("The byte order mark of the old file was kept."));
     }
     if written.reindented {
         notes.push(text!("The passage was found and replaced in the file's own indentation, which has another unit."));
@@ -90,27 +94,33 @@ pub(super) fn notes(written: &Written) -> Vec<Text> {
         let lines = written.restated.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let count = written.restated.len();
         notes.push(text!(
-            "The replacement repeats {count|a line|lines} next to it that {count|is|are} still there (before the change: \
-             {lines}). If that was not meant, remove the doubled {count|line|lines}.",
+            "The replacement repeats {count|a line|lines} next to it that {count|is|are} still there (before the \
+             change: {lines}). If that was not meant, remove the doubled {count|line|lines}.",
             count,
             lines
         ));
     }
     if written.broken_links > 0 {
-        notes.push(messages::had_other_names(Field::Grouped(written.broken_links)));
+        notes.push(text!(
+            "The file had {count} other {count|name|names} (hard links); there the old content remains.",
+            count = Field::Grouped(written.broken_links)
+        ));
     }
     if !written.lost.is_empty() {
         notes.push(not_carried(&written.lost));
     }
     if written.changed && diff_of(written).is_none() {
-        notes.push(messages::no_diff());
+        notes.push(text!("No diff: the change is too big for one, or the old file was no text."));
     }
     notes
 }
 
 /// What a file in the place of another could not have of it.
 pub(super) fn not_carried(lost: &[Text]) -> Text {
-    messages::attributes_refused(Text::join(lost.iter().cloned(), ", "))
+    text!(
+        "The system refused its {lost}; where that kept people out, its mode does now. Tell the user.",
+        lost = Text::join(lost.iter().cloned(), ", ")
+    )
 }
 
 fn diff_of(written: &Written) -> Option<&str> {

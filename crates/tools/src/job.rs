@@ -1,12 +1,12 @@
 //! `job`: looks at a command in the background, writes to it, or ends it.
 
-use super::{messages, spec_of};
+use super::spec_of;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_commands::jobs::{Jobs, Running};
 use toolfence_commands::runner::noted;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, ToolSpec};
+use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, ToolSpec, text};
 use toolfence_sandbox::process::Sent;
 
 /// How long a poll waits for something new: a model that asks again and again costs more.
@@ -45,18 +45,34 @@ impl Job {
 
     async fn write(&self, job: &Running, input: Option<&str>) -> Result<Output, ToolError> {
         let Some(input) = input else {
-            return Err(ToolFailure::new(ErrorCode::InvalidArgument, messages::input_wanted()).into());
+            return Err(ToolFailure::new(
+                ErrorCode::InvalidArgument,
+                text!("To write, an input is wanted: the text for the job's stdin, with its line end."),
+            )
+            .into());
         };
         let sent = job.live().send(input.as_bytes());
         if let Ok(Sent::Nowhere) = sent {
-            return Err(ToolFailure::new(ErrorCode::InvalidArgument, messages::no_stdin(job.id())).into());
+            return Err(ToolFailure::new(
+                ErrorCode::InvalidArgument,
+                text!(
+                    "Job {id} was not started with background: true, so its stdin is empty. Stop it and start it again \
+                     so.",
+                    id = job.id()
+                ),
+            )
+            .into());
         }
         self.jobs.commands.note_input(job.id(), input);
         job.says_within(ANSWER).await;
         let mut output = self.jobs.told(job).await?;
         match sent {
-            Ok(Sent::Some(bytes)) => noted(&mut output.text, messages::does_not_read(bytes)),
-            Err(error) => noted(&mut output.text, messages::input_not_written(Text::from(&error))),
+            Ok(Sent::Some(bytes)) => {
+                noted(&mut output.text, text!("It does not read: only {bytes} bytes of the input were taken.", bytes))
+            }
+            Err(error) => {
+                noted(&mut output.text, text!("The input could not be written: {error}.", error = Text::from(&error)))
+            }
             Ok(_) => {}
         }
         Ok(output)
@@ -65,10 +81,14 @@ impl Job {
     async fn stop(&self, job: &Running) -> Result<Output, ToolError> {
         job.live().stop();
         if !job.ends_within(END).await {
-            return Err(ToolFailure::new(ErrorCode::Timeout, messages::does_not_end(job.id())).into());
+            return Err(ToolFailure::new(
+                ErrorCode::Timeout,
+                text!("Job {id} did not end when it was asked to. Poll it later.", id = job.id()),
+            )
+            .into());
         }
         let mut output = self.jobs.told(job).await?;
-        noted(&mut output.text, messages::job_ended(job.id()));
+        noted(&mut output.text, text!("Job {id} has ended.", id = job.id()));
         Ok(output)
     }
 }

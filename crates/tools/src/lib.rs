@@ -12,7 +12,6 @@ mod edit_data;
 mod edit_file;
 mod job;
 mod list_files;
-mod messages;
 mod notes;
 mod plan;
 mod read_file;
@@ -45,7 +44,7 @@ use std::sync::Arc;
 use toolfence_commands::{blocking, watched};
 use toolfence_policy::toolbox::Toolbox;
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{Language, Output, Text, ToolSpec, clip};
+use toolfence_protocol::{Language, Output, Text, ToolSpec, clip, text};
 
 /// The built-in tools on the project of this runner, with the usual checks around changes.
 pub fn standard(commands: Arc<CommandRunner>) -> Toolbox {
@@ -119,8 +118,19 @@ fn within(most: u64, items: impl Iterator<Item = Value>) -> Vec<Value> {
 
 /// What has to be said of names that stand in quotes, and of those that no call can give.
 fn notes_on_names(quoted: bool, unnameable: bool) -> impl Iterator<Item = Text> {
-    let quoted = quoted.then(messages::quoted_paths);
-    let unnameable = unnameable.then(messages::unnameable_paths);
+    let quoted = quoted.then(|| {
+        text!(
+            "[A path in double quotes is written with C escapes (\\n is a line feed, \\351 a byte in octal). In a call \
+             give the characters themselves, without the quotes. Use a command to rename a file whose name has a \
+             control character.]"
+        )
+    });
+    let unnameable = unnameable.then(|| {
+        text!(
+            "[A path with bytes that are not UTF-8 cannot be opened by a tool. Rename it with a command first, or ask \
+             the user to.]"
+        )
+    });
     quoted.into_iter().chain(unnameable)
 }
 

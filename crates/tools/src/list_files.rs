@@ -1,12 +1,12 @@
 //! `list_files`: what stands below a folder, with type and size.
 
-use super::{capped, messages, notes_on_names, spec_of, watched, with_notes, within};
+use super::{capped, notes_on_names, spec_of, watched, with_notes, within};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::text::Field;
-use toolfence_protocol::{Language, Output, Text, ToolSpec};
+use toolfence_protocol::{Language, Output, Text, ToolSpec, text};
 use toolfence_workspace::{Entry, EntryKind, ListFiles, Listing, Workspace};
 
 /// The tool.
@@ -77,16 +77,16 @@ fn data_of(entry: &Entry) -> Value {
 fn line_of(entry: &Entry, language: Language) -> String {
     let path = &entry.shown;
     let line = match entry.kind {
-        _ if entry.blocked => messages::entry_blocked(path),
-        _ if entry.unnameable => messages::entry_unnameable(path),
+        _ if entry.blocked => text!("{path}  (blocked)\n", path),
+        _ if entry.unnameable => text!("{path}  (cannot be opened: the name is not UTF-8)\n", path),
         EntryKind::Folder => return format!("{path}/\n"),
         EntryKind::Link => return format!("{path}  (link)\n"),
         EntryKind::File => match entry.size {
-            Some(size) => messages::entry_of_size(path, Field::Grouped(size)),
+            Some(size) => text!("{path}  {bytes} {bytes|byte|bytes}\n", path, bytes = Field::Grouped(size)),
             None => return format!("{path}\n"),
         },
         // `Other`, and what a later version of the workspace may add.
-        _ => messages::entry_irregular(path),
+        _ => text!("{path}  (not a regular file)\n", path),
     };
     line.into_string(language)
 }
@@ -94,16 +94,24 @@ fn line_of(entry: &Entry, language: Language) -> String {
 fn notes(listing: &Listing) -> Vec<Text> {
     let mut notes = Vec::new();
     if listing.entries.is_empty() {
-        notes.push(messages::nothing_to_show());
+        notes.push(text!(
+            "[Nothing to show: the folder is empty, or everything in it is hidden, ignored or unmatched.]"
+        ));
     }
     if listing.truncated {
-        notes.push(messages::first_items(listing.entries.len()));
+        notes.push(text!(
+            "[TRUNCATED: first {shown} items]\n[Give a deeper path, a pattern or max_depth for the others.]",
+            shown = listing.entries.len()
+        ));
     }
     if listing.gave_up {
-        notes.push(messages::tree_too_big_to_walk());
+        notes.push(text!("[The tree is too big to be walked to its end; give a deeper path.]"));
     }
     if listing.unreadable > 0 {
-        notes.push(messages::folders_unreadable(Field::Grouped(listing.unreadable)));
+        notes.push(text!(
+            "[{count} {count|folder|folders} could not be read.]",
+            count = Field::Grouped(listing.unreadable)
+        ));
     }
     let entries = || listing.entries.iter();
     let quoted = entries().any(|entry| entry.shown.starts_with('"'));

@@ -2,10 +2,9 @@
 //!
 //! The tool checks a plan and keeps nothing: the last plan of a conversation stands in its history, where the session finds it.
 
-use super::messages;
 use toolfence_policy::plan;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
+use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, text};
 
 /// The tool `plan`, which is offered only where a host adds it.
 #[derive(Debug)]
@@ -28,7 +27,12 @@ impl Tool for Plan {
         Box::pin(async move {
             let refused = |why| ToolFailure::new(ErrorCode::InvalidArgument, why);
             let plan = plan::Plan::read(permit.args()).map_err(refused)?;
-            let mut output = Output::text(messages::plan_kept(plan.done(), plan.steps.len()));
+            let mut output = Output::text(text!(
+                "The plan is kept: {done} of {count} {count|step is|steps are} done. Send all its steps again when one \
+                 changes.",
+                done = plan.done(),
+                count = plan.steps.len()
+            ));
             output.data = serde_json::to_value(&plan).ok();
             Ok(output)
         })

@@ -1,11 +1,12 @@
 //! `read_file`: lines of a file, numbered.
 
-use super::{Views, blocking, capped, messages, spec_of, with_notes};
+use super::{Views, blocking, capped, spec_of, with_notes};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_protocol::{Language, Output, Text, ToolSpec};
+use toolfence_protocol::text::Field;
+use toolfence_protocol::{Language, Output, Text, ToolSpec, text};
 use toolfence_workspace::{FileText, ReadFile, ReadLimits, Total, Workspace};
 
 /// The tool.
@@ -76,29 +77,35 @@ fn with_numbers(file: &FileText) -> String {
 fn notes(file: &FileText) -> Vec<Text> {
     let mut notes = Vec::new();
     if file.start_line == 0 {
-        notes.push(messages::file_empty());
+        notes.push(text!("[The file is empty.]"));
     }
     if file.left_out > 0 {
         notes.push(truncation(file));
     }
     if file.lossy {
-        notes.push(messages::not_utf8());
+        notes.push(text!("[Some bytes are not UTF-8 text; they are shown as �.]"));
     }
     if file.crlf {
-        notes.push(messages::crlf_shown_as_lf());
+        notes.push(text!("[Lines end with CRLF; they are shown as if with LF.]"));
     }
     if file.bom {
-        notes.push(messages::bom_not_shown());
+        notes.push(text!("[The file begins with a byte order mark, which is not shown.]"));
     }
     notes
 }
 
 fn truncation(file: &FileText) -> Text {
     let (shown, next) = (file.end_line + 1 - file.start_line, file.end_line + 1);
-    match file.total {
-        Total::AtLeast(_) => messages::lines_left_out(shown, messages::at_least(file.left_out), next),
-        _ => messages::lines_left_out(shown, file.left_out, next),
-    }
+    let left: Field = match file.total {
+        Total::AtLeast(_) => text!("at least {count}", count = file.left_out).into(),
+        _ => file.left_out.into(),
+    };
+    text!(
+        "[TRUNCATED: showing first {shown} lines, {left} more available]\n[Continue with start_line={next}.]",
+        shown,
+        left,
+        next
+    )
 }
 
 fn data_of(file: &FileText) -> Value {

@@ -1,6 +1,6 @@
 //! `run_python`: a Python file of the project, run inside the sandbox as a command is.
 
-use super::{blocking, messages, spec_of};
+use super::{blocking, spec_of};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use toolfence_commands::jobs::Jobs;
 use toolfence_commands::runner::{Wanted, kept};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
+use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, text};
 
 /// Names of the interpreter, the best first.
 const INTERPRETERS: &[&str] = &["python3", "python"];
@@ -72,5 +72,8 @@ impl Tool for Python {
 }
 
 fn no_python() -> ToolFailure {
-    ToolFailure::new(ErrorCode::NotFound, messages::no_python())
+    ToolFailure::new(
+        ErrorCode::NotFound,
+        text!("There is no python3 in the PATH of the commands. Ask the user to install it, or do it with bash."),
+    )
 }

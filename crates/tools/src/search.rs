@@ -1,12 +1,12 @@
 //! `search`: lines that match, as `file:line:snippet`.
 
-use super::{capped, messages, notes_on_names, spec_of, watched, with_notes, within};
+use super::{capped, notes_on_names, spec_of, watched, with_notes, within};
 use serde_json::json;
 use std::sync::Arc;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::text::Field;
-use toolfence_protocol::{Language, Output, Text, ToolSpec};
+use toolfence_protocol::{Language, Output, Text, ToolSpec, text};
 use toolfence_workspace::{Found, SearchFiles, SearchLine, Workspace};
 
 /// The tool.
@@ -74,24 +74,35 @@ fn line_of(line: &SearchLine, context: bool) -> String {
 fn notes(found: &Found) -> Vec<Text> {
     let mut notes = Vec::new();
     if found.matches == 0 {
-        notes.push(messages::no_matches(Field::Grouped(found.files)));
+        notes.push(text!("[No matches in {files} {files|file|files}.]", files = Field::Grouped(found.files)));
     }
     if found.truncated {
-        notes.push(messages::limit_reached(found.matches));
+        notes.push(text!(
+            "[TRUNCATED: reached limit {limit} before completing search]\n[Give a narrower pattern, path or glob for \
+             the others.]",
+            limit = found.matches
+        ));
     }
     if found.gave_up {
-        notes.push(messages::tree_too_big_to_search());
+        notes.push(text!("[The tree is too big to be searched to its end; give a deeper path.]"));
     }
     if let Some((last, others)) = found.binary_names.split_last() {
         let more = found.binary - found.binary_names.len() as u64;
         let named = others.iter().fold(String::new(), |named, name| named + name + ", ") + last;
-        let named = if more > 0 { messages::and_more(named, Field::Grouped(more)) } else { named.into() };
-        notes.push(messages::binary_not_searched(named));
+        let named = if more > 0 {
+            text!("{names} and {count} more", names = named, count = Field::Grouped(more))
+        } else {
+            named.into()
+        };
+        notes.push(text!("[Binary files, not searched: {names}.]", names = named));
     }
     let skipped = [
-        (found.blocked, messages::blocked_not_searched(found.blocked)),
-        (found.unreadable, messages::unreadable_not_searched(found.unreadable)),
-        (found.long_lines, messages::long_lines_not_searched(found.long_lines)),
+        (found.blocked, text!("[Files not searched: {count} blocked.]", count = found.blocked)),
+        (found.unreadable, text!("[Files not searched: {count} unreadable.]", count = found.unreadable)),
+        (
+            found.long_lines,
+            text!("[Files not searched: {count} with a line of more than 8 MB.]", count = found.long_lines),
+        ),
     ];
     notes.extend(skipped.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note));
     let names = found.lines.iter().map(|line| &line.shown).chain(&found.binary_names);

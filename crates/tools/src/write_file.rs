@@ -3,10 +3,10 @@
 use super::change::{ChangePipeline, data_of, notes};
 use super::checks::How;
 use super::notes::add_notes;
-use super::{Views, messages, spec_of};
+use super::{Views, spec_of};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::text::Field;
-use toolfence_protocol::{Output, Text, ToolSpec};
+use toolfence_protocol::{Output, Text, ToolSpec, text};
 use toolfence_workspace::{Workspace, Written};
 
 /// The tool.
@@ -49,11 +49,26 @@ fn output_of(written: &Written) -> Output {
 fn words(written: &Written) -> Text {
     let (name, size) = (&written.shown, Field::Grouped(written.bytes));
     let mut text = if written.created {
-        messages::file_created(name, size, Field::Grouped(written.added))
+        text!(
+            "Created {name} ({bytes} {bytes|byte|bytes}, {lines} {lines|line|lines}).\n",
+            name,
+            bytes = size,
+            lines = Field::Grouped(written.added)
+        )
     } else if written.changed {
-        messages::file_written(name, size, written.added, written.removed)
+        text!(
+            "Wrote {name} ({bytes} {bytes|byte|bytes}, +{added} -{removed} lines).\n",
+            name,
+            bytes = size,
+            added = written.added,
+            removed = written.removed
+        )
     } else {
-        messages::has_this_content(name, size)
+        text!(
+            "{name} has this content already ({bytes} {bytes|byte|bytes}); nothing was written.\n",
+            name,
+            bytes = size
+        )
     };
     add_notes(&mut text, notes(written));
     text

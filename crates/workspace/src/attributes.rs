@@ -111,7 +111,6 @@ pub(crate) use system::read;
 #[cfg(target_os = "linux")]
 mod system {
     use super::{ACCESS, Attribute, Attributes, DEFAULT, MOST_CARRIED};
-    use crate::messages;
     use rustix::fd::AsFd;
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
     use rustix::io::Errno;
@@ -120,6 +119,7 @@ mod system {
     use std::os::unix::ffi::OsStrExt;
     use std::path::PathBuf;
     use toolfence_protocol::Text;
+    use toolfence_protocol::text;
 
     /// The most that the kernel gives at once, names or a value (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
     const MOST_AT_ONCE: usize = 64 << 10;
@@ -208,9 +208,9 @@ mod system {
 
     fn said(name: &[u8]) -> Text {
         match name {
-            b"system.posix_acl_access" => messages::access_list(),
-            b"system.posix_acl_default" => messages::default_access_list(),
-            _ => messages::attribute(crate::names::shown(std::path::Path::new(OsStr::from_bytes(name)))),
+            b"system.posix_acl_access" => text!("access control list"),
+            b"system.posix_acl_default" => text!("default access control list"),
+            _ => text!("attribute {name}", name = crate::names::shown(std::path::Path::new(OsStr::from_bytes(name)))),
         }
     }
 

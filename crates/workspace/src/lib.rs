@@ -20,7 +20,6 @@ mod fault;
 mod files;
 pub mod git;
 mod masks;
-mod messages;
 pub mod names;
 mod next_commit;
 pub mod overflow_file;

@@ -1,10 +1,9 @@
 //! Whether bytes are text, from the first of them.
 
-use crate::messages;
 use crate::root::invalid;
 use crate::root::path_arg::shown;
-use toolfence_protocol::ToolFailure;
 use toolfence_protocol::text::Field;
+use toolfence_protocol::{ToolFailure, text};
 
 /// What the beginning of a file says of the rest.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,8 +58,16 @@ fn is_odd_control(byte: u8) -> bool {
 pub(crate) fn refuse_no_text(first: &[u8], size: u64, path: &str) -> Result<usize, ToolFailure> {
     match judge(first) {
         Judged::Text { bom } => Ok(bom),
-        Judged::Utf16 => Err(invalid(messages::utf16_text(shown(path)))),
-        Judged::Binary => Err(invalid(messages::binary_file(shown(path), Field::Grouped(size)))),
+        Judged::Utf16 => Err(invalid(text!(
+            "{path} is UTF-16 text, not UTF-8. Use bash: iconv -f UTF-16 -t UTF-8 reads it, and iconv -f UTF-8 -t \
+             UTF-16 writes it.",
+            path = shown(path)
+        ))),
+        Judged::Binary => Err(invalid(text!(
+            "{path} is a binary file ({bytes} bytes), not text. Use bash with file, xxd or strings to look into it.",
+            path = shown(path),
+            bytes = Field::Grouped(size)
+        ))),
     }
 }
 

@@ -227,7 +227,7 @@ fn blanks_that_added_lines_get_are_bounded() {
     let added = format!("{deep}c\n").repeat(5000);
     assert_eq!(applied(&patch(5000), &old), Ok(format!("{deep}a\n{added}{deep}b\n")));
     let refused = applied(&patch(6000), &old).unwrap_err();
-    assert!(refused.contains("indented otherwise than the file's"), "{refused}");
+    assert!(refused.contains("indented differently from the file's"), "{refused}");
 }
 
 /// Code with steps of four, as a program has it: what is in a bracket is one step deeper.

@@ -49,7 +49,7 @@ fn read_file_numbers_lines_and_says_how_to_go_on() {
     assert_eq!(output(&place, "read_file", json!({"path": "empty"})), "[The file is empty.]\n");
     place.file("long", "x\n".repeat(2003));
     let result = run(&place, "read_file", json!({"path": "long"}));
-    let end = "  2000\tx\n[TRUNCATED: showing first 2000 lines, 3 more available]\n[Go on with start_line=2001.]\n";
+    let end = "  2000\tx\n[TRUNCATED: showing first 2000 lines, 3 more available]\n[Continue with start_line=2001.]\n";
     assert!(result.output.ends_with(end) && result.truncated);
     assert_eq!(result.data, Some(json!({"path": "long", "start_line": 1, "end_line": 2000, "total_lines": 2003})));
 }

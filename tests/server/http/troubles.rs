@@ -55,7 +55,7 @@ pub(crate) fn https(asks: bool) -> String {
 #[tokio::test]
 async fn what_is_wrong_on_the_way_is_named_with_what_to_do() {
     let refused = failure(options("http://127.0.0.1:1/v1")).await;
-    assert!(refused.contains("Connection refused") && refused.contains("Nobody listens there"), "{refused}");
+    assert!(refused.contains("Connection refused") && refused.contains("No server listens there"), "{refused}");
     let unknown = failure(options("http://no-such-host.invalid/v1")).await;
     assert!(unknown.contains("No address was found for the host of that name"), "{unknown}");
     let untrusted = failure(options(&https(false))).await;

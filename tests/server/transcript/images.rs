@@ -148,7 +148,7 @@ fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
     let said = asked[3]["messages"][3]["content"].as_str().unwrap();
     assert!(said.contains("What is it?") && said.contains("Never mind."), "{said}");
     assert!(
-        said.contains("[The image shot.png stood here. You cannot see it: this backend takes no images.]"),
+        said.contains("[The image shot.png is not shown: this backend takes no images.]"),
         "{said}"
     );
 }
@@ -261,7 +261,7 @@ fn where_the_model_takes_no_images_a_line_stands_for_that_of_a_tool() {
     let asked = asked.lock().unwrap();
     assert_eq!(asked.len(), 3, "with the image, and without it");
     let text = asked[2]["messages"][3]["content"].as_str().unwrap();
-    assert!(text.contains("[The image test.echo-1 stood here. You cannot see it"), "{text}");
+    assert!(text.contains("[The image test.echo-1 is not shown"), "{text}");
 }
 
 /// It would be refused with everything that is said later.
@@ -276,7 +276,7 @@ fn a_line_stands_for_an_image_of_a_tool_that_the_server_refuses() {
     assert_eq!((ran.status, ran.out.trim()), (0, "Nor now."), "{}", ran.err);
     let asked = asked.lock().unwrap();
     let text = asked[2]["messages"][3]["content"].as_str().unwrap();
-    assert!(text.contains("[The image test.echo-1 stood here. You cannot see it: the server refused"), "{text}");
+    assert!(text.contains("[The image test.echo-1 is not shown: the server refused"), "{text}");
 }
 
 #[test]
@@ -435,7 +435,7 @@ async fn the_oldest_image_gives_way_visibly_and_stays_in_the_conversation() {
         first.run("Go on.", &mut host).await.unwrap();
         assert_eq!(host.images, usize::from(turn >= 4), "{turn}");
     }
-    let line = "Go on.\n\n[COMPACTED: the image dot.png stood here and did not fit any more; if you need it, call again the \
+    let line = "Go on.\n\n[COMPACTED: the image dot.png was here and did not fit any more; if you need it, call again the \
                 tool that gave it, or ask the user to show it again]";
     assert_eq!((host.sent[1].content.as_str(), host.sent[1].images.len()), (line, 0));
     assert_eq!(host.sent[9].images, [other]);

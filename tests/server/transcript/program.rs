@@ -642,7 +642,7 @@ fn decisions_and_results_are_printed_from_the_transcripts() {
     let asked = place.coder(&["audit", "--asked", "--json"], "").out;
     assert!(asked.contains("\"by\":\"nobody\"") && !asked.contains("\"by\":\"person\""), "{asked}");
     assert!(log.out.contains("would have asked about bash curl http://x.example: nobody was there"), "{}", log.out);
-    for (format, says) in [("md", "nobody was there to be asked"), ("json", "\"by\":\"nobody\"")] {
+    for (format, says) in [("md", "there was no user to ask"), ("json", "\"by\":\"nobody\"")] {
         let page = place.coder(&["export", &id, "--format", format], "");
         assert!(page.out.contains(says), "{}", page.said());
     }

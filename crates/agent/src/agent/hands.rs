@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use toolfence_policy::toolbox::{BoxFuture, Progress, Toolbox};
 use toolfence_policy::{Cleared, Pending};
 use toolfence_protocol::{Catalog, Error, Text, ToolCall, ToolResult, text};
+use toolfence_session::Refusal;
 use toolfence_tools::{MadeChanges, ProjectChecks};
 use tracing::Instrument;
 
@@ -102,7 +103,7 @@ impl<'a> Hands<'a> {
     /// Ends what runs; gives the answers for it.
     pub(super) fn stop(&mut self) -> Vec<ToolResult> {
         self.running.clear();
-        self.open.drain(..).map(|call| toolfence_session::stopped(&call)).collect()
+        self.open.drain(..).map(|call| Refusal::Stopped.answer(&call.id, &call.name)).collect()
     }
 }
 

@@ -7,7 +7,6 @@ mod hands;
 mod kept;
 
 use crate::backend::{Backend, Chunk, Request, Sink, Usage};
-use crate::messages;
 use crate::redact::Redactor;
 use crate::transcript::{RecordedTimes, Transcript};
 use futures_util::StreamExt;
@@ -22,7 +21,7 @@ use tokio::sync::{oneshot, watch};
 use toolfence_policy::toolbox::{BoxFuture, Toolbox};
 use toolfence_policy::{Pending, Policy};
 use toolfence_protocol::parse::Event;
-use toolfence_protocol::{Error, ErrorKind, Image, Learned, Message, Role, Text, ToolCall, ToolResult};
+use toolfence_protocol::{Error, ErrorKind, Image, Learned, Message, Role, Text, ToolCall, ToolResult, text};
 use toolfence_sandbox::project::random_name;
 use toolfence_session::{Action, Answer, Compacted, Input, Session, StopReason};
 use toolfence_tools::ProjectChecks;
@@ -65,7 +64,7 @@ pub trait Host: Send {
 
     /// Whether this may run.
     fn ask<'a>(&'a mut self, _pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        Box::pin(async { Answer::Nobody(messages::nobody_could_allow()) })
+        Box::pin(async { Answer::Nobody(text!("There is no user who could allow it.")) })
     }
 
     /// Whether [`ask_among`](Host::ask_among) is to be called with the calls behind the one that is asked about.
@@ -297,9 +296,9 @@ impl Agent {
             return Ok(());
         }
         let refused = if !self.backend.takes_images() {
-            messages::backend_takes_no_images()
+            text!("this backend takes no images: leave the image out, or choose a server and a model that take some")
         } else if self.images.len() > Image::MOST {
-            messages::too_many_images(Image::MOST as u64)
+            text!("a message shows at most {most} images", most = Image::MOST as u64)
         } else {
             return Ok(());
         };
@@ -410,7 +409,12 @@ impl Agent {
         self.shows = !images.is_empty();
         if self.shows && !self.backend.takes_images() {
             // It has said so since they were attached.
-            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::backend_takes_no_images()));
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!(
+                    "this backend takes no images: leave the image out, or choose a server and a model that take some"
+                ),
+            ));
         }
         let _turn = self.undone_together(user);
         self.begin_turn(user, &images);
@@ -533,7 +537,10 @@ impl Agent {
                 Some(Action::Stop(reason)) => return Ok(Some(reason)),
                 Some(action) => show(action, host),
                 None if hands.open.is_empty() => {
-                    return Err(Error::with_kind(ErrorKind::Internal, messages::session_waits_for_nothing()));
+                    return Err(Error::with_kind(
+                        ErrorKind::Internal,
+                        text!("The session waits for an input that never comes."),
+                    ));
                 }
                 None => {
                     let _busy = Busy::new(&self.canceller);
@@ -569,8 +576,13 @@ impl Agent {
         if shows && !(with_images && self.backend.takes_images()) {
             let (is_refused, language) = (self.backend.takes_images(), self.session.language());
             without_images(&mut messages, |image| match is_refused {
-                true => messages::image_refused(image.name()).render(language),
-                false => messages::image_not_shown(image.name()).render(language),
+                true => text!(
+                    "[The image {name} is not shown: the server refused the request with it.]",
+                    name = image.name()
+                )
+                .render(language),
+                false => text!("[The image {name} is not shown: this backend takes no images.]", name = image.name())
+                    .render(language),
             });
             // A failure of this request is not about images, so it is not made once more without them.
             shows = false;

@@ -20,12 +20,11 @@
 //! the replies are not.
 
 use super::{Backend, Chunk, Sink};
-use crate::messages;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use toolfence_policy::toolbox::BoxFuture;
-use toolfence_protocol::{Error, ErrorKind, FinishReason, Message};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, text};
 
 const MARK: &str = "%%% reply";
 
@@ -72,7 +71,10 @@ impl Replay {
             }
         }
         if replies.is_empty() {
-            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::recording_is_empty(MARK)));
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!("The recording has no replies: no line begins with `{mark}`.", mark = MARK),
+            ));
         }
         let last = replies.len() - 1;
         let whole = replies.into_iter().enumerate().map(|(index, (finish, mut lines))| {
@@ -101,7 +103,14 @@ impl Replay {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let Some(reply) = self.replies.get(index) else {
             let count = self.replies.len();
-            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::recording_is_over(count)));
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!(
+                    "The recording is at its end: it has {count} {count|reply|replies} and one more was asked for. \
+                     Record another reply, or end the conversation before.",
+                    count
+                ),
+            ));
         };
         let mut rest = reply.text.as_str();
         while !rest.is_empty() {
@@ -134,7 +143,12 @@ fn finish(words: &str, line: usize) -> Result<FinishReason, Error> {
             _ => {
                 return Err(Error::with_kind(
                     ErrorKind::InvalidInput,
-                    messages::recording_says(format!("{word:?}"), line),
+                    text!(
+                        "The recording says {word} in line {line}; a reply may say finish=stop, finish=length or \
+                         finish=cut.",
+                        word = format!("{word:?}"),
+                        line
+                    ),
                 ));
             }
         };

@@ -3,7 +3,6 @@
 //!
 //! This module knows no models, no requests and no retries. It sends nothing by itself.
 
-mod messages;
 pub mod sse;
 
 use reqwest::redirect::Policy;
@@ -16,7 +15,7 @@ use std::error::Error as StdError;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use toolfence_protocol::{Error, ErrorKind, Text};
+use toolfence_protocol::{Error, ErrorKind, Text, text};
 
 /// How a server is reached, where that is not left to the environment and the operating system.
 #[derive(Clone, Default)]
@@ -54,7 +53,9 @@ pub fn client(server: &Url, route: &Route) -> Result<Client, Error> {
         None => {}
         Some(NO_PROXY) => builder = builder.no_proxy(),
         Some(url) => {
-            let proxy = Proxy::all(url).map_err(|error| invalid(messages::read_proxy(), error))?;
+            let proxy = Proxy::all(url).map_err(|error| {
+                invalid(text!("read the URL of the proxy, such as http://proxy.example:3128"), error)
+            })?;
             builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
         }
     }
@@ -63,7 +64,7 @@ pub fn client(server: &Url, route: &Route) -> Result<Client, Error> {
     let needs_tls = server.scheme() == "https" || route.proxy.as_ref().is_some_and(|url| url.starts_with("https:"));
     let tls = if needs_tls { tls(route)? } else { no_tls()? };
     let client = builder.tls_backend_preconfigured(tls).build();
-    client.map_err(|error| Error::because(messages::make_client(), error))
+    client.map_err(|error| Error::because(text!("make an HTTP client"), error))
 }
 
 fn invalid(doing: Text, error: impl StdError + Send + Sync + 'static) -> Error {
@@ -79,28 +80,39 @@ pub fn is_on_this_machine(server: &Url) -> bool {
 
 fn tls(route: &Route) -> Result<ClientConfig, Error> {
     if !can_encrypt() {
-        return Err(Error::new(messages::no_encryption()));
+        return Err(Error::new(text!(
+            "This processor lacks instructions that https needs here (AVX2, BMI2, ADX and AES on x86-64). Reach the \
+             server by http, through a proxy on this machine that speaks TLS."
+        )));
     }
-    let system = |error| Error::because(messages::read_certificates(), error);
+    let system = |error| Error::because(text!("read the certificates of this system"), error);
     let config = match &route.authorities {
         None => versions()?.with_platform_verifier().map_err(system)?,
         Some(pem) => {
             let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-            let more = read.map_err(|error| invalid(messages::read_authorities(), error))?;
+            let more =
+                read.map_err(|error| invalid(text!("read the certificates of the authorities, which are PEM"), error))?;
             if more.is_empty() {
-                return Err(Error::with_kind(ErrorKind::InvalidInput, messages::no_authorities()));
+                return Err(Error::with_kind(
+                    ErrorKind::InvalidInput,
+                    text!(
+                        "The file of authorities has no certificate; it is PEM, with lines such as -----BEGIN \
+                         CERTIFICATE-----."
+                    ),
+                ));
             }
             let verifier = Verifier::new_with_extra_roots(more, Arc::new(rustls_graviola::default_provider()));
-            let verifier = verifier.map_err(|error| invalid(messages::read_authorities(), error))?;
+            let verifier = verifier
+                .map_err(|error| invalid(text!("read the certificates of the authorities, which are PEM"), error))?;
             // It is the platform's own verifier with more roots, and no weaker one.
             versions()?.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
         }
     };
     let Some(pem) = &route.identity else { return Ok(config.with_no_client_auth()) };
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let chain = read.map_err(|error| invalid(messages::read_identity(), error))?;
-    let key = PrivateKeyDer::from_pem_slice(pem).map_err(|error| invalid(messages::read_identity(), error))?;
-    config.with_client_auth_cert(chain, key).map_err(|error| invalid(messages::read_identity(), error))
+    let chain = read.map_err(|error| invalid(read_identity(), error))?;
+    let key = PrivateKeyDer::from_pem_slice(pem).map_err(|error| invalid(read_identity(), error))?;
+    config.with_client_auth_cert(chain, key).map_err(|error| invalid(read_identity(), error))
 }
 
 fn no_tls() -> Result<ClientConfig, Error> {
@@ -110,7 +122,7 @@ fn no_tls() -> Result<ClientConfig, Error> {
 fn versions() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, Error> {
     ClientConfig::builder_with_provider(Arc::new(rustls_graviola::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| Error::because(messages::set_tls_up(), error))
+        .map_err(|error| Error::because(text!("set TLS up"), error))
 }
 
 /// Whether the processor has what graviola is written for; without it graviola ends the process.
@@ -129,4 +141,8 @@ fn can_encrypt() -> bool {
 /// An error with everything that it came from, the outermost first.
 pub fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |error| (**error).source())
+}
+
+fn read_identity() -> Text {
+    text!("read the client's certificate and private key, which are PEM in one file")
 }

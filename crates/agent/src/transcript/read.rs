@@ -2,14 +2,13 @@
 
 use super::VERSION;
 use super::record::{Head, HistoryImage, Kind, Record, RecordedCall, Role};
-use crate::messages;
 use crate::redact::Redactor;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use toolfence_protocol::{Error, ErrorKind, Image, Result, Text};
+use toolfence_protocol::{Error, ErrorKind, Image, Result, Text, text};
 use toolfence_session::{Note, Reply, Turn};
 
 /// The longest line that is read: a reply is never longer, nor are the results of one.
@@ -53,7 +52,10 @@ impl Stored {
     fn read_with(path: &Path, keeps_lines: bool) -> Result<Stored> {
         let mut lines = Lines::open(path)?;
         let not_one = || {
-            let message = messages::not_a_session(path.display().to_string());
+            let message = text!(
+                "{path} is not a transcript: its first line is not the head of a session.",
+                path = path.display().to_string()
+            );
             Error::with_kind(ErrorKind::InvalidInput, message)
         };
         let first = lines.next().ok_or_else(not_one)??;
@@ -112,7 +114,7 @@ struct Lines {
 
 impl Lines {
     fn open(path: &Path) -> Result<Lines> {
-        let doing = messages::read_session(path.display().to_string());
+        let doing = text!("read the session {path}", path = path.display().to_string());
         let file = File::open(path).map_err(|cause| Error::because(doing.clone(), cause))?;
         Ok(Lines { reader: BufReader::with_capacity(256 << 10, file), line: Vec::new(), doing })
     }
@@ -133,7 +135,13 @@ fn record(line: &[u8], path: &Path) -> Result<Option<Record>> {
         v: u32,
     }
     let newer = |version: u32| {
-        let message = messages::session_is_newer(path.display().to_string(), version, VERSION);
+        let message = text!(
+            "{path} was written by a newer coder: its records have the version {version}, and this one reads up to \
+             {known}. Update coder to read it.",
+            path = path.display().to_string(),
+            version,
+            known = VERSION
+        );
         Err(Error::with_kind(ErrorKind::InvalidInput, message))
     };
     match serde_json::from_slice::<Record>(line) {

@@ -2,12 +2,11 @@
 
 use super::record::{Fork, Kind, Record, Role};
 use super::write::Locked;
-use crate::messages;
 use std::fs::{DirEntry, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use toolfence_protocol::{Error, ErrorKind, Result};
+use toolfence_protocol::{Error, ErrorKind, Result, text};
 use toolfence_workspace::undo::History;
 
 /// What is read of a session's first line to list it.
@@ -105,12 +104,16 @@ impl Store {
                 0 => {}
                 1 => return Ok(found.remove(0)),
                 count => {
-                    let message = messages::several_sessions(beginning, count);
+                    let message =
+                        text!("{count} sessions begin with {beginning}; write more of the name.", beginning, count);
                     return Err(Error::with_kind(ErrorKind::InvalidInput, message));
                 }
             }
         }
-        Err(Error::with_kind(ErrorKind::NotFound, messages::no_such_session(beginning)))
+        Err(Error::with_kind(
+            ErrorKind::NotFound,
+            text!("No session begins with {beginning}; `coder sessions` lists them.", beginning),
+        ))
     }
 
     /// Deletes the sessions and runs of the project at this root to which nothing was written for so long. One that is open stays.

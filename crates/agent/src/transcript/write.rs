@@ -4,7 +4,6 @@ use super::read::Stored;
 use super::record::{Fork, Head, Kind, Record, Role};
 use super::recording::Recording;
 use super::rfc3339;
-use crate::messages;
 use crate::redact::Redactor;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toolfence_protocol::clip::middle;
 use toolfence_protocol::format::Format;
-use toolfence_protocol::{Error, ErrorKind, Result, Text};
+use toolfence_protocol::{Error, ErrorKind, Result, Text, text};
 use toolfence_sandbox::project::random_name;
 use toolfence_session::{Turn, render};
 
@@ -58,7 +57,7 @@ impl Transcript {
     /// # Errors
     /// There is no randomness to name the session by.
     pub fn create(folder: &Path, root: &Path) -> Result<Transcript> {
-        let id = random_name().map_err(|cause| Error::because(messages::name_session(), cause))?;
+        let id = random_name().map_err(|cause| Error::because(text!("name the session"), cause))?;
         let head = Head { id, root: root.display().to_string(), ..Head::default() };
         Ok(Transcript::of(folder.join(format!("{}.jsonl", head.id)), head))
     }
@@ -69,7 +68,7 @@ impl Transcript {
     /// The file cannot be read, is not a transcript or one of a newer version, or another process has it open
     /// ([`ErrorKind::Busy`]).
     pub fn resume(path: &Path) -> Result<Transcript> {
-        let doing = || messages::open_session(path.display().to_string());
+        let doing = || text!("open the session {path}", path = path.display().to_string());
         let failed = |cause: io::Error| Error::because(doing(), cause);
         let mut file = lock(OpenOptions::new().read(true).append(true).open(path).map_err(failed)?, path)?;
         let length = whole_lines(&mut file.0).map_err(failed)?;
@@ -103,12 +102,19 @@ impl Transcript {
                 None => {
                     let (first, last) = (stored.records.first(), stored.records.last());
                     let id = |record: Option<&Record>| record.map_or("0", |record| record.id.as_str()).to_owned();
-                    let message = messages::no_such_message(&stored.head.id, wanted, id(first), id(last));
+                    let message = text!(
+                        "The session {session} has no message {message}; its messages are {first} to {last}, and \
+                         `coder export {session}` shows them.",
+                        session = &stored.head.id,
+                        message = wanted,
+                        first = id(first),
+                        last = id(last)
+                    );
                     return Err(Error::with_kind(ErrorKind::NotFound, message));
                 }
             },
         };
-        let id = random_name().map_err(|cause| Error::because(messages::name_session(), cause))?;
+        let id = random_name().map_err(|cause| Error::because(text!("name the session"), cause))?;
         let from = stored.records[..last].last().map_or("0", |record| record.id.as_str()).to_owned();
         let fork = Some(Fork { session: stored.head.id.clone(), message: from });
         let head = Head { id, fork, ..stored.head };
@@ -120,9 +126,12 @@ impl Transcript {
             text.push_str(line);
             text.push('\n');
         }
-        transcript
-            .make(&text)
-            .map_err(|cause| Error::because(messages::write_session(transcript.path.display().to_string()), cause))?;
+        transcript.make(&text).map_err(|cause| {
+            Error::because(
+                text!("write down the session in {path}", path = transcript.path.display().to_string()),
+                cause,
+            )
+        })?;
         transcript.stored = stored.records;
         transcript.stored.truncate(last);
         transcript.next = next_id(&transcript.stored);
@@ -327,7 +336,7 @@ impl Transcript {
 
     fn failed(&mut self, error: &io::Error) {
         tracing::warn!(path = %self.path.display(), %error, "the transcript cannot be written");
-        let doing = messages::write_session(self.path.display().to_string());
+        let doing = text!("write down the session in {path}", path = self.path.display().to_string());
         self.trouble = Some(Error::because(doing, io::Error::from(error.kind())).text());
     }
 
@@ -410,8 +419,17 @@ fn lock(mut file: File, path: &Path) -> Result<Locked> {
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let message = match holder(&file) {
-        Some(process) => messages::session_open_in_process(name, process),
-        None => messages::session_open_elsewhere(name),
+        Some(process) => text!(
+            "The session {session} is open in another coder, process {process}. End that one, or fork the session: \
+             `coder resume {session} --fork`.",
+            session = name,
+            process
+        ),
+        None => text!(
+            "The session {session} is open in another coder. End that one, or fork the session: `coder resume \
+             {session} --fork`.",
+            session = name
+        ),
     };
     Err(Error::with_kind(ErrorKind::Busy, message))
 }

@@ -1,7 +1,7 @@
 //! Commands on the project itself: what is hidden from each, the watch while it runs, and what it left.
 
 use super::{CommandRunner, refused};
-use crate::{blocking, messages};
+use crate::blocking;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use toolfence_policy::toolbox::ToolError;
-use toolfence_protocol::{ErrorCode, Text, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::Request;
 use toolfence_sandbox::process::{self, Job, Outcome};
@@ -123,7 +123,10 @@ impl CommandRunner {
             sockets: in_session.is_alone(),
             variables: &variables,
         };
-        let entry = self.enclosure().entry(&request).ok_or_else(|| io::Error::other(messages::no_plan_for_masks()))?;
+        let entry = self
+            .enclosure()
+            .entry(&request)
+            .ok_or_else(|| io::Error::other(text!("the helper got no plan for what is masked")))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         process::run_supervised(&helper, &entry.told).await
@@ -176,12 +179,27 @@ impl Pace {
 
 fn unmasked(found: Unmasked) -> ToolFailure {
     let message = match found {
-        Unmasked::Blocked(name) => messages::blocked_file_changed(name),
-        Unmasked::Used(name) => messages::used_file_replaced(name),
+        Unmasked::Blocked(name) => text!(
+            "{name}, whose content is not for commands, changed on disk while the command ran and could not stay \
+             hidden, so the command was ended. What it had done by then has stayed. Check before you run it again.",
+            name
+        ),
+        Unmasked::Used(name) => text!(
+            "{name}, which git or toolfence uses, was replaced on disk while the command ran and could not stay \
+             read-only, so the command was ended. What it had done by then has stayed. Check before you run it again.",
+            name
+        ),
     };
     ToolFailure::new(ErrorCode::Conflict, message)
 }
 
 pub(super) fn not_sandboxed(error: &io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorCode::IoError, messages::not_sandboxed(Text::from(error)))
+    ToolFailure::new(
+        ErrorCode::IoError,
+        text!(
+            "the sandbox around the command could not be set up ({error}), so it was not run. Try again; if it fails \
+             again, tell the user: `coder doctor` says what is wrong with them.",
+            error = Text::from(error)
+        ),
+    )
 }

@@ -17,9 +17,9 @@ pub use report::noted;
 pub(crate) use report::{Ran, in_file, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
+use crate::blocking;
 use crate::private_copy::{self, Noting, Settled};
 use crate::session_output::SessionOutput;
-use crate::{blocking, messages};
 use inside::Inside;
 use report::{no_container, not_started};
 use rustix::fd::{AsFd, OwnedFd};
@@ -257,9 +257,9 @@ impl CommandRunner {
         };
         std::thread::Builder::new().name("command".into()).spawn(work).map_err(started)?;
         let mut waiting = Waiting { commands: self, live: &live, gone, thread: Some(thread) };
-        let ran = shown(&live, progress, ended)
-            .await
-            .map_err(|_| ToolError::Fatal(Error::with_kind(ErrorKind::Internal, messages::thread_died())))?;
+        let ran = shown(&live, progress, ended).await.map_err(|_| {
+            ToolError::Fatal(Error::with_kind(ErrorKind::Internal, text!("A thread that ran a command has died.")))
+        })?;
         waiting.thread = None;
         ran
     }
@@ -459,7 +459,14 @@ impl CommandRunner {
     async fn run_outside(&self, job: &Job<'_>, words: &[&OsStr]) -> Result<(Outcome, Vec<Text>), ToolError> {
         let Some(entry) = self.enclosure().supervised(words) else {
             let outcome = process::run(job).await.map_err(|error| not_started(&error))?;
-            return Ok((outcome, vec![messages::unsupervised()]));
+            return Ok((
+                outcome,
+                vec![text!(
+                    "There is no helper that holds what a command starts (toolfence-sandbox or coder, in the PATH), so \
+                     a process that left the process group of this one may still be running, and its memory had no \
+                     limit."
+                )],
+            ));
         };
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, ..*job };
@@ -517,14 +524,16 @@ impl CommandRunner {
 
 fn needs_write() -> Text {
     text!(
-        "The project is read-only for commands, except for build folders that git ignores. If the command failed because of that, call it again with `\"write\": true`."
+        "The project is read-only for commands, except for build folders that git ignores. If the command failed \
+         because of that, call it again with `\"write\": true`."
     )
 }
 
 fn run_again_with_network(on_copy: bool) -> Text {
     match on_copy {
         true => text!(
-            "It failed without network, and its output mentions a failed name lookup. Run it again with network? What the first run wrote is dropped."
+            "It failed without network, and its output mentions a failed name lookup. Run it again with network? What \
+             the first run wrote is dropped."
         ),
         false => {
             text!("It failed without network, and its output mentions a failed name lookup. Run it again with network?")
@@ -535,7 +544,7 @@ fn run_again_with_network(on_copy: bool) -> Text {
 /// Runs a command to its end on the calling thread.
 pub(crate) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because(messages::start_a_job(), error)))?;
+    let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because(text!("start a job"), error)))?;
     let ran = runtime.block_on(run);
     // Nothing that counts is left on it.
     runtime.shutdown_background();

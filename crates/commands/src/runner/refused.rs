@@ -1,8 +1,7 @@
 //! The sentences that a result gets where the sandbox refused a write of the command: to a repository, or to a mask.
 
-use crate::messages;
 use std::path::Path;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;
 use toolfence_sandbox::project::MaskKind;
 use toolfence_workspace::{MaskSet, Workspace, names};
@@ -71,8 +70,19 @@ pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) ->
             of_cover.get_or_insert_with(|| names::shown(&mask.path));
         }
     }
-    let git = of_git.then(messages::repositories_are_read_only);
-    let mask = of_cover.map(messages::kept_as_it_is);
+    let git = of_git.then(|| {
+        text!(
+            "Repositories are read-only to commands here, so that nothing is left in .git that git would run later. \
+             Ask the user to run the git command."
+        )
+    });
+    let mask = of_cover.map(|name| {
+        text!(
+            "{name} is kept as it is by the sandbox: it is blocked, or git or toolfence would run or read it later. \
+             The user can remove it.",
+            name
+        )
+    });
     let hidden = masks.list().iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable));
     let unread = unread_by_git(&outcome.output[start..], hidden.map(|mask| mask.path.as_path()));
     git.into_iter().chain(mask).chain(unread).collect()
@@ -91,13 +101,22 @@ fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Op
     // Git names it from the top of its repository, which may be below the root.
     let is_hidden = |name: &String| hidden.iter().any(|path| path.ends_with(name));
     let name = output.lines().filter_map(opened).find(is_hidden)?;
-    Some(messages::hidden_but_tracked(names::shown(Path::new(&name))))
+    Some(text!(
+        "{name} is blocked and hidden from commands, and git tracks it and would take its change. Name what is wanted \
+         instead (git add src, git commit -m TEXT -- src, git stash push -- src), or ask the user to do it.",
+        name = names::shown(Path::new(&name))
+    ))
 }
 
 /// The sentence for a git command that met a blocked file: git looks at every file it tracks that has changed.
 pub(super) fn masked_from_git(status: i32, output: &str) -> Option<Text> {
     let end = output.trim_end().rsplit('\n').next().unwrap_or_default();
-    (status != 0 && end.starts_with(CANNOT_HASH)).then(messages::hidden_from_diff)
+    (status != 0 && end.starts_with(CANNOT_HASH)).then(|| {
+        text!(
+            "That file is blocked and hidden from commands, and git tracks it. Leave it out: git diff -- \
+             ':(exclude).env', with its name."
+        )
+    })
 }
 
 /// Whether a line has this path as a whole, and not as a part of a longer name.

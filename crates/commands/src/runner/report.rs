@@ -3,7 +3,7 @@
 use super::network::mentions_failed_lookup;
 use super::{CommandRunner, refused};
 use crate::run::EndedRun;
-use crate::{messages, terminal};
+use crate::terminal;
 use serde_json::{Value, json};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -81,10 +81,19 @@ pub fn noted(text: &mut Text, note: impl Into<Text>) {
 /// Of a job, which is looked at again and again, the file has what came since the last look that showed all.
 pub(crate) fn spilled(name: &str, all: bool, of_job: bool) -> Text {
     match (of_job, all) {
-        (false, true) => messages::all_in_file(name),
-        (false, false) => messages::first_part_in_file(name),
-        (true, true) => messages::all_since_in_file(name),
-        (true, false) => messages::first_since_in_file(name),
+        (false, true) => text!("All of the output is in {name}: read_file and search can look into it.", name),
+        (false, false) => {
+            text!("The first part of the output is in {name}: read_file and search can look into it.", name)
+        }
+        (true, true) => text!(
+            "All output since it became too much to show is in {name}: read_file and search can look into it.",
+            name
+        ),
+        (true, false) => text!(
+            "The first 64 MiB of output since it became too much to show is in {name}: read_file and search can look \
+             into it.",
+            name
+        ),
     }
 }
 
@@ -92,7 +101,8 @@ pub(crate) fn spilled(name: &str, all: bool, of_job: bool) -> Text {
 /// failed lookup for another reason, so the note does not state one.
 fn without_network() -> Text {
     text!(
-        "The command ran without network. If it needs the network, run it with bash and \"network\": true; the user may be asked."
+        "The command ran without network. If it needs the network, run it with bash and \"network\": true; the user \
+         may be asked."
     )
 }
 
@@ -117,21 +127,26 @@ pub(crate) fn advice_on_copy(outcome: &Outcome) -> Option<Text> {
     // An overlay that a user mounts cannot redirect a folder of the project that is renamed.
     if OTHER_DEVICE.iter().any(mentions) {
         return Some(text!(
-            "On the private copy of the project, a folder cannot be renamed in one step. Use `mv`, which copies it; `git mv` takes the names of the files in it."
+            "On the private copy of the project, a folder cannot be renamed in one step. Use `mv`, which copies it; \
+             `git mv` takes the names of the files in it."
         ));
     }
     mentions(&OTHER_FILE).then(|| {
         text!(
-            "On the private copy of the project, `git clone` cannot link to the files of a local repository. Use `git clone --no-hardlinks`."
+            "On the private copy of the project, `git clone` cannot link to the files of a local repository. Use `git \
+             clone --no-hardlinks`."
         )
     })
 }
 
 fn left_running(lingered: bool, escaped: bool) -> Option<Text> {
     if escaped {
-        return Some(messages::may_go_on_running());
+        return Some(text!(
+            "At least one process it started may still be running: it could not be ended, or what held it was ended \
+             before it. End it by its process id if it is not wanted."
+        ));
     }
-    lingered.then(messages::left_were_ended)
+    lingered.then(|| text!("Processes it left running in the background were ended with it."))
 }
 
 fn failure_of(
@@ -144,15 +159,25 @@ fn failure_of(
         return None;
     }
     if outcome.memory_exceeded {
-        return Some(ToolFailure::new(ErrorCode::ExitStatus, messages::too_much_memory(memory >> 20)));
+        return Some(ToolFailure::new(
+            ErrorCode::ExitStatus,
+            text!(
+                "The command was ended: it used more than {most} MiB of memory, with all it had started. Do it in \
+                 smaller pieces or with fewer processes at a time; the user can change the limit with the setting \
+                 sandbox.memory.",
+                most = memory >> 20
+            ),
+        ));
     }
     if outcome.timed_out {
         return Some(ToolFailure::new(ErrorCode::Timeout, late(seconds.unwrap_or_default(), most, late_in_a_row)));
     }
     let message = match (outcome.signal, outcome.exit_code) {
-        (Some(signal), code) => messages::ended_by_signal(signal, code),
+        (Some(signal), code) => {
+            text!("The command was ended by signal {signal} (status {status}).", signal, status = code)
+        }
         (None, 0) => return None,
-        (None, code) => messages::ended_with_status(code),
+        (None, code) => text!("The command ended with status {status}.", status = code),
     };
     Some(ToolFailure::new(ErrorCode::ExitStatus, message))
 }
@@ -160,14 +185,37 @@ fn failure_of(
 fn late(seconds: u64, most: u64, in_a_row: u32) -> Text {
     /// So many are no accident.
     const MANY: u32 = 3;
-    let message = messages::late(seconds, most);
-    if in_a_row < MANY { message } else { message.then(messages::late_in_a_row(in_a_row)) }
+    let message = text!(
+        "The command did not end within {seconds} s and was ended. Give a longer timeout ({most} at most), or do it in \
+         smaller steps.",
+        seconds,
+        most
+    );
+    if in_a_row < MANY {
+        message
+    } else {
+        message.then(text!(
+            "This is number {times} in a row. Do not try the same again: find out first what it waits for, or run it \
+             with background: true and poll it.",
+            times = in_a_row
+        ))
+    }
 }
 
 pub(crate) fn no_container(why: Text) -> ToolFailure {
-    ToolFailure::new(ErrorCode::IoError, messages::no_container(why))
+    ToolFailure::new(
+        ErrorCode::IoError,
+        text!(
+            "Commands run in a container here, which is missing: {why} Nothing was run. Tell the user, who can repair \
+             it or set sandbox.container to off.",
+            why
+        ),
+    )
 }
 
 pub(crate) fn not_started(error: &io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorCode::IoError, messages::not_started(Text::from(error)))
+    ToolFailure::new(
+        ErrorCode::IoError,
+        text!("The command could not be run, or not to its end: {error}.", error = Text::from(error)),
+    )
 }

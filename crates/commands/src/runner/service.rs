@@ -5,13 +5,13 @@
 //! undo; what is hidden from it is what is blocked when it starts, and [`ServiceWatch::is_stale`] says when that is no longer enough.
 
 use super::CommandRunner;
-use crate::{blocking, messages};
+use crate::blocking;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence_policy::toolbox::ToolError;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{Request, Shared};
 use toolfence_sandbox::process::{Piped, Program};
@@ -69,7 +69,12 @@ impl CommandRunner {
         let name = wanted.words.first().cloned().unwrap_or_default();
         // The model could change a program of the project, and would have it run with this network and these variables.
         let program = name.to_str().and_then(|name| root.programs().of_system(name));
-        let program = program.ok_or_else(|| messages::no_service_program(name.to_string_lossy().into_owned()))?;
+        let program = program.ok_or_else(|| {
+            text!(
+                "there is no program {name} in the PATH, outside of the project",
+                name = name.to_string_lossy().into_owned()
+            )
+        })?;
         let words: Vec<&OsStr> =
             std::iter::once(program.as_os_str()).chain(wanted.words.iter().skip(1).map(OsString::as_os_str)).collect();
         let told = |error: ToolError| match error {
@@ -115,7 +120,7 @@ impl CommandRunner {
                 .find(|word| word.is_absolute() && !self.enclosure().shows(word, &shared) && word.exists());
             let entry = self.enclosure().entry_sharing(&request, &shared);
             beside = shared;
-            Some(entry.ok_or_else(messages::no_plan_for_service)?)
+            Some(entry.ok_or_else(|| text!("the sandbox here cannot be set up around it with these paths"))?)
         } else {
             self.enclosure().supervised(&words)
         };

@@ -2,8 +2,7 @@
 //! [`Ground`](super::ground::Ground).
 
 use super::ground::{Ground, Ran};
-use crate::trial::messages;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use toolfence_sandbox::isolation::{Mode, Settings};
 
 /// One attempt at a barrier.
@@ -52,40 +51,40 @@ impl Attempt {
 }
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    Attempt::new(messages::files, messages::read_beside, "cat \"$BESIDE/secret\""),
-    Attempt::new(messages::files, messages::write_beside, "echo x > \"$BESIDE/new\""),
-    Attempt::new(messages::files, messages::look_at_home, "[ -n \"$HOME_IS\" ] && [ \"$(stat -c %d:%i ~)\" = \"$HOME_IS\" ]"),
-    Attempt::new(messages::files, messages::change_system, "touch /usr/.toolfence && rm /usr/.toolfence"),
-    Attempt::new(messages::files, messages::read_passwords, "cat /etc/shadow"),
-    Attempt::new(messages::files, messages::look_at_devices, "ls /dev/mem /dev/kmsg /dev/[sv]da /dev/nvme0n1 2>/dev/null | grep ."),
-    Attempt::new(messages::files, messages::write_project, "echo x > plain").needs(Needs::ReadOnly),
-    Attempt::new(messages::blocked_files, messages::read_env, "cat .env"),
-    Attempt::new(messages::blocked_files, messages::read_deep, "cat a/b/c/d/.env"),
-    Attempt::new(messages::blocked_files, messages::read_by_another_name, "cat other-name"),
-    Attempt::new(messages::blocked_files, messages::move_and_read, "mv .env free; cat free"),
-    Attempt::new(messages::blocked_files, messages::move_folder_and_read, "mv a free; cat free/b/c/d/.env"),
-    Attempt::new(messages::blocked_files, messages::replace_it, "rm -f .env; echo x > .env"),
-    Attempt::new(messages::git, messages::write_hook, "echo x > .git/hooks/pre-commit"),
-    Attempt::new(messages::git, messages::change_git_settings, "echo x >> .git/config"),
-    Attempt::new(messages::git, messages::move_repository, "mv .git gone"),
-    Attempt::new(messages::processes, messages::signal_host, "kill -0 \"$HOST\""),
-    Attempt::new(messages::processes, messages::read_host_memory, "cat /proc/\"$HOST\"/environ | grep -q ."),
-    Attempt::new(messages::processes, messages::see_host_processes, "set -- /proc/[0-9]*; [ $# -gt 8 ]"),
+    Attempt::new(|| text!("files"), || text!("read a file outside of the project"), "cat \"$BESIDE/secret\""),
+    Attempt::new(|| text!("files"), || text!("write a file outside of the project"), "echo x > \"$BESIDE/new\""),
+    Attempt::new(|| text!("files"), || text!("look into the home folder"), "[ -n \"$HOME_IS\" ] && [ \"$(stat -c %d:%i ~)\" = \"$HOME_IS\" ]"),
+    Attempt::new(|| text!("files"), || text!("change the system"), "touch /usr/.toolfence && rm /usr/.toolfence"),
+    Attempt::new(|| text!("files"), || text!("read the passwords of the system"), "cat /etc/shadow"),
+    Attempt::new(|| text!("files"), || text!("look at the devices"), "ls /dev/mem /dev/kmsg /dev/[sv]da /dev/nvme0n1 2>/dev/null | grep ."),
+    Attempt::new(|| text!("files"), || text!("write into the project"), "echo x > plain").needs(Needs::ReadOnly),
+    Attempt::new(|| text!("blocked files"), || text!("read .env"), "cat .env"),
+    Attempt::new(|| text!("blocked files"), || text!("read one deep in the tree"), "cat a/b/c/d/.env"),
+    Attempt::new(|| text!("blocked files"), || text!("read one by another name"), "cat other-name"),
+    Attempt::new(|| text!("blocked files"), || text!("move one away and read it"), "mv .env free; cat free"),
+    Attempt::new(|| text!("blocked files"), || text!("move its folder away and read it"), "mv a free; cat free/b/c/d/.env"),
+    Attempt::new(|| text!("blocked files"), || text!("put another in its place"), "rm -f .env; echo x > .env"),
+    Attempt::new(|| text!("git"), || text!("write a hook"), "echo x > .git/hooks/pre-commit"),
+    Attempt::new(|| text!("git"), || text!("change its settings"), "echo x >> .git/config"),
+    Attempt::new(|| text!("git"), || text!("move the repository away"), "mv .git gone"),
+    Attempt::new(|| text!("processes"), || text!("signal a process of the host"), "kill -0 \"$HOST\""),
+    Attempt::new(|| text!("processes"), || text!("read the memory of a process of the host"), "cat /proc/\"$HOST\"/environ | grep -q ."),
+    Attempt::new(|| text!("processes"), || text!("see processes of the host"), "set -- /proc/[0-9]*; [ $# -gt 8 ]"),
     Attempt::new(
-        messages::processes,
-        messages::leave_running,
+        || text!("processes"),
+        || text!("leave one running"),
         "(set -m; trap '' TERM HUP; sleep \"$MARK\" </dev/null >/dev/null 2>&1 & disown); false",
     )
     .seen_by(is_left),
     Attempt::new(
-        messages::processes,
-        messages::start_many,
+        || text!("processes"),
+        || text!("start as many as there is room for"),
         "most=$(cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null | grep -m1 '^[0-9]' || cat /proc/sys/kernel/pid_max || echo 4194304); [ \"$most\" -gt \"$MOST\" ] && { [ $EUID = 0 ] || [ \"$(ulimit -u)\" = unlimited ]; }",
     )
-    .advice(messages::newer_linux),
-    Attempt::new(messages::network, messages::connect_here, "exec 3<>\"/dev/tcp/127.0.0.1/$PORT\"")
+    .advice(|| text!("Linux 6.14 or newer bounds them for root too; an older one for ordinary users only.")),
+    Attempt::new(|| text!("network"), || text!("connect to a server on this machine"), "exec 3<>\"/dev/tcp/127.0.0.1/$PORT\"")
         .needs(Needs::Network),
-    Attempt::new(messages::network, messages::see_interfaces, "[ \"$(grep -c : /proc/net/dev)\" -gt 1 ]").needs(Needs::Network),
+    Attempt::new(|| text!("network"), || text!("see the interfaces"), "[ \"$(grep -c : /proc/net/dev)\" -gt 1 ]").needs(Needs::Network),
 ];
 
 fn by_status(_: &Ground, ran: &Ran) -> bool {

@@ -14,13 +14,12 @@
 
 mod attempts;
 mod ground;
-mod messages;
 
 use attempts::{ATTEMPTS, Attempt, Needs};
 use ground::Ground;
 use serde::Serialize;
 use std::path::Path;
-use toolfence_protocol::{Error, Result, Text};
+use toolfence_protocol::{Error, Result, Text, text};
 use toolfence_sandbox::isolation::{Kind, Report, Settings};
 
 /// What was found.
@@ -85,7 +84,8 @@ impl Held {
 /// # Errors
 /// The folder cannot be used.
 pub async fn sandbox(settings: &Settings, scratch: &Path) -> Result<Trial> {
-    let ground = Ground::made(settings, scratch).map_err(|error| Error::because(messages::make_a_project(), error))?;
+    let ground =
+        Ground::made(settings, scratch).map_err(|error| Error::because(text!("make a project to try"), error))?;
     let report = ground.report().clone();
     if report.kind == Kind::Nothing {
         return Ok(Trial { report, findings: Vec::new() });
@@ -100,7 +100,7 @@ pub async fn sandbox(settings: &Settings, scratch: &Path) -> Result<Trial> {
 
 async fn tried(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Finding {
     let (result, said) = match attempt.needs {
-        Needs::Network if settings.network => (Held::Open, messages::network_is_allowed()),
+        Needs::Network if settings.network => (Held::Open, text!("every command may use the network")),
         _ => judged(attempt, ground).await,
     };
     let advice = attempt.advice.filter(|_| result == Held::No).map(|advice| advice());
@@ -122,24 +122,57 @@ const NOT_FOUND: i32 = 127;
 
 async fn system_calls(ground: &Ground) -> Vec<Finding> {
     let finding = |attempt: Text, result, said: Text| Finding {
-        barrier: messages::system_calls(),
+        barrier: text!("system calls"),
         attempt,
         result,
         said,
         advice: None,
     };
     if ground.report().kind == Kind::Container {
-        return vec![finding(messages::all_calls(), Held::Open, messages::filter_of_the_engine())];
+        return vec![finding(
+            text!("all of them"),
+            Held::Open,
+            text!("the engine has a filter of its own, which is not tried"),
+        )];
     }
     match ground.system_calls().await {
-        Err(error) => vec![finding(messages::all_calls(), Held::Unknown, error.to_string().into())],
+        Err(error) => vec![finding(text!("all of them"), Held::Unknown, error.to_string().into())],
         Ok(said) => said
             .lines()
             .filter_map(|line| line.split_once(' '))
             .map(|(word, name)| match word {
-                "refused" => finding(messages::call(name), Held::Yes, messages::refused()),
-                _ => finding(messages::call(name), Held::No, messages::allowed()),
+                "refused" => finding(name_of_call(name), Held::Yes, text!("refused")),
+                _ => finding(name_of_call(name), Held::No, text!("allowed")),
             })
             .collect(),
     }
+}
+
+/// Names what the helper tries by a system call, under the name that it writes. A name that this host does not know stays English.
+fn name_of_call(name: &str) -> Text {
+    const CALLS: &[fn() -> Text] = &[
+        || text!("mount a file system"),
+        || text!("take a mount away"),
+        || text!("open a tree of mounts"),
+        || text!("change another root"),
+        || text!("make namespaces"),
+        || text!("make namespaces by clone"),
+        || text!("hide flags in clone3"),
+        || text!("enter other namespaces"),
+        || text!("trace a process"),
+        || text!("read the memory of a process"),
+        || text!("take descriptors of a process"),
+        || text!("open a file by its number"),
+        || text!("load a program into the kernel"),
+        || text!("use the keys of the kernel"),
+        || text!("handle page faults"),
+        || text!("measure the machine"),
+        || text!("use io_uring"),
+        || text!("type into a terminal"),
+        || text!("open a socket to the kernel"),
+        || text!("open a socket to the host of a machine"),
+        || text!("open an internet socket"),
+        || text!("ask the kernel for addresses"),
+    ];
+    CALLS.iter().map(|text| text()).find(|text| text.key() == Some(name)).unwrap_or_else(|| name.into())
 }

@@ -8,7 +8,6 @@ mod read;
 mod splice;
 mod write;
 
-use crate::messages;
 use read::{Document, Items};
 use serde_json::Value;
 use splice::Splices;
@@ -74,7 +73,7 @@ impl DataProblem {
 pub fn edit_data(text: &[u8], edits: &[DataEdit<'_>]) -> Result<Vec<u8>, DataProblem> {
     const BOM: &[u8] = b"\xEF\xBB\xBF";
     if edits.is_empty() {
-        return Err(DataProblem::Invalid(messages::no_edits()));
+        return Err(DataProblem::Invalid(text!("edits is empty. Give at least one edit.")));
     }
     let (bom, text) = text.strip_prefix(BOM).map_or((&b""[..], text), |rest| (BOM, rest));
     let not_utf8 = |_| DataProblem::Invalid(text!("The file is not UTF-8, so it is no JSON."));
@@ -132,7 +131,8 @@ fn pointer(at: &str) -> Result<Vec<String>, Text> {
         let at = shown;
         let right = format!("/{}", at.trim_start_matches("$.").replace(['.', '['], "/").replace(']', ""));
         return Err(text!(
-            "at is {at}, which is no JSON Pointer: each part follows a slash. Write {right}, or \"\" for the whole document.",
+            "at is {at}, which is no JSON Pointer: each part follows a slash. Write {right}, or \"\" for the whole \
+             document.",
             at,
             right
         ));
@@ -142,7 +142,8 @@ fn pointer(at: &str) -> Result<Vec<String>, Text> {
         if part.split('~').skip(1).any(|after| !after.starts_with(['0', '1'])) {
             let at = shown;
             return Err(text!(
-                "at is {at}, which is no JSON Pointer: ~ is not followed by 0 or 1. Write ~0 for ~ and ~1 for / in a name.",
+                "at is {at}, which is no JSON Pointer: ~ is not followed by 0 or 1. Write ~0 for ~ and ~1 for / in a \
+                 name.",
                 at
             ));
         }
@@ -258,7 +259,8 @@ fn missing(items: &Items<'_>, part: &str, at: &str) -> DataProblem {
             }
         }
         Items::List(_) => text!(
-            "{at} does not exist: the list has {count} {count|element|elements}, counted from 0. A last part - appends to it.",
+            "{at} does not exist: the list has {count} {count|element|elements}, counted from 0. A last part - appends \
+             to it.",
             at,
             count = items.len()
         ),

@@ -8,7 +8,6 @@ mod reindent;
 pub use nearest::Nearest;
 pub use reindent::Indentation;
 
-use super::messages;
 use super::miss::named;
 use super::text::Text;
 use flat::Flat;
@@ -67,10 +66,18 @@ impl PassageProblem {
     /// The cause and what to do, in any language.
     pub fn text(&self) -> protocol::Text {
         match self {
-            PassageProblem::Empty => messages::old_is_empty(),
-            PassageProblem::Same => messages::old_is_new(),
+            PassageProblem::Empty => text!("old is empty. Give the passage that shall be replaced."),
+            PassageProblem::Same => text!(
+                "old and new are the same, so there is nothing to replace. (Ends of lines are kept as the file has \
+                 them.)"
+            ),
             PassageProblem::Several { lines, total } => {
-                messages::occurs_often(*total, named(lines, total.saturating_sub(lines.len() as u64)))
+                text!(
+                    "old occurs {total} times, at lines {lines}; it must occur exactly once. Give more of the lines \
+                     around the one that is meant.",
+                    total = *total,
+                    lines = named(lines, total.saturating_sub(lines.len() as u64))
+                )
             }
             PassageProblem::NotFound { nearest, already, indentation } => {
                 not_found(nearest.as_ref(), *already, *indentation)
@@ -80,7 +87,7 @@ impl PassageProblem {
                  Give a part of the line without them, or change the line with bash.",
                 line = *line
             ),
-            PassageProblem::TooLong => messages::text_too_long(),
+            PassageProblem::TooLong => text!("the text is too long."),
         }
     }
 }
@@ -92,13 +99,16 @@ impl fmt::Display for PassageProblem {
 }
 
 fn not_found(nearest: Option<&Nearest>, already: Option<u64>, indentation: Option<Indentation>) -> protocol::Text {
-    let there = already.map(messages::new_is_there);
+    let there = already.map(|line| text!("new is there already, at line {line}: perhaps nothing is left to do.", line));
     let indented = indentation.map(|indentation| match indentation {
         Indentation::Tabs => text!("The file indents with tabs, old with spaces."),
         Indentation::Spaces => text!("The file indents with spaces, old with tabs."),
     });
-    let like = nearest.map_or_else(messages::nothing_is_like_it, Nearest::text);
-    let sentences = [Some(messages::does_not_occur()), there, indented, Some(like)];
+    let like = nearest.map_or_else(
+        || text!("Nothing in the file is like it. Is it the right file? Read it and copy the passage exactly."),
+        Nearest::text,
+    );
+    let sentences = [Some(text!("old does not occur in the file.")), there, indented, Some(like)];
     protocol::Text::join(sentences.into_iter().flatten(), " ")
 }
 

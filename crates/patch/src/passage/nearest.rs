@@ -2,13 +2,13 @@
 
 use super::super::explain;
 use super::super::index::Index;
-use super::super::messages;
 use super::super::miss::{told, visible};
 use super::super::pass::Pass;
 use super::super::text::Text;
 use std::collections::HashMap;
 use std::fmt;
 use toolfence_protocol as protocol;
+use toolfence_protocol::text;
 
 /// Words of a line that are looked for.
 const MOST_WORDS: usize = 64;
@@ -40,10 +40,20 @@ impl Nearest {
     /// The place and the line that differs, in any language.
     pub fn text(&self) -> protocol::Text {
         let found = match (&self.found, self.found_at) {
-            (Some(found), Some(at)) => messages::line_of_file(at, told(found)),
-            _ => messages::no_line_of_file(),
+            (Some(found), Some(at)) => text!("  file, line {line}: {text}", line = at, text = told(found)),
+            _ => text!("  file: has no such line"),
         };
-        messages::nearest(self.line, self.matching, self.of, self.wanted_at, told(&self.wanted), found)
+        text!(
+            "It is most like what begins at line {line}, where {matching} of its {of} {of|line is|lines are} the same; \
+             the first that differs:\n  old, line {wanted_at}: {wanted}\n{found}\nRead that part of the file again and \
+             copy it exactly.",
+            line = self.line,
+            matching = self.matching,
+            of = self.of,
+            wanted_at = self.wanted_at,
+            wanted = told(&self.wanted),
+            found
+        )
     }
 }
 

@@ -4,8 +4,7 @@
 //! harmless, whatever it does. Keys are taken as `git config --list -z` prints them: section and name in lower case, the
 //! subsection between them as it is. A value of `None` is a key without `=`, which git takes for `true`.
 
-use crate::rules::messages;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// What the value of a listed key must be.
 #[derive(Clone, Copy)]
@@ -215,61 +214,65 @@ pub fn normal(key: &str) -> Option<String> {
 pub fn danger(key: &str) -> Text {
     type Danger = (&'static str, fn() -> Text);
     const DANGERS: &[Danger] = &[
-        ("core.fsmonitor", messages::runs_at_status),
-        ("core.hookspath", messages::runs_hooks),
-        ("core.editor", messages::runs_for_messages),
-        ("sequence.editor", messages::runs_at_interactive_rebase),
-        ("core.pager", messages::runs_for_all_output),
-        ("pager.*", messages::runs_for_output),
-        ("core.sshcommand", messages::runs_at_fetch_and_push),
-        ("core.gitproxy", messages::runs_at_fetch),
-        ("core.askpass", messages::runs_with_passwords),
-        ("core.alternaterefscommand", messages::runs_at_fetches),
-        ("credential.*", messages::runs_for_credentials),
-        ("alias.*", messages::makes_a_command),
-        ("filter.*", messages::runs_at_add_and_checkout),
-        ("diff.external", messages::runs_at_diff),
-        ("diff.*.command", messages::runs_at_diff),
-        ("diff.*.textconv", messages::runs_at_diff_show_and_log),
-        ("difftool.*", messages::runs_a_program),
-        ("mergetool.*", messages::runs_a_program),
-        ("merge.*.driver", messages::runs_at_merge),
-        ("gpg.*", messages::runs_for_signatures),
-        ("commit.gpgsign", messages::runs_at_commit),
-        ("tag.gpgsign", messages::runs_at_tag),
-        ("push.gpgsign", messages::runs_at_push),
-        ("log.showsignature", messages::runs_at_log),
-        ("include.*", messages::reads_more_configuration),
-        ("includeif.*", messages::reads_more_configuration),
-        ("url.*", messages::changes_the_address),
-        ("http.*", messages::changes_http),
-        ("remote.*.uploadpack", messages::runs_at_fetch),
-        ("remote.*.receivepack", messages::runs_at_push),
-        ("remote.*.vcs", messages::runs_at_fetch_and_push),
-        ("remote.*.proxy", messages::changes_the_proxy),
-        ("remote.*.url", messages::odd_address_reads),
-        ("remote.*.pushurl", messages::odd_address_writes),
-        ("submodule.*.url", messages::odd_address_reads),
-        ("submodule.*.update", messages::runs_at_submodule_update),
-        ("branch.*.remote", messages::odd_remote_at_pull),
-        ("branch.*.pushremote", messages::odd_remote_at_push),
-        ("core.worktree", messages::takes_another_folder),
-        ("core.bare", messages::changes_the_folder),
-        ("core.attributesfile", messages::reads_attributes),
-        ("init.templatedir", messages::copies_templates),
-        ("safe.*", messages::trusts_repositories),
-        ("protocol.*", messages::allows_transports),
-        ("uploadpack.*", messages::runs_when_fetched_from),
-        ("sendemail.*", messages::may_run_a_program),
-        ("trailer.*", messages::may_run_at_commits),
-        ("interactive.difffilter", messages::runs_at_add_patch),
-        ("extensions.*", messages::changes_the_format),
+        ("core.fsmonitor", || text!("makes git run a program at every `git status`")),
+        ("core.hookspath", || text!("makes git run the programs of a folder at commits, checkouts, merges and pushes")),
+        ("core.editor", || text!("makes git run a program wherever a message is written")),
+        ("sequence.editor", || text!("makes git run a program at every interactive rebase")),
+        ("core.pager", || text!("makes git run a program for whatever it prints")),
+        ("pager.*", || text!("makes git run a program for what a command prints")),
+        ("core.sshcommand", || text!("makes git run a program at every fetch and push")),
+        ("core.gitproxy", || text!("makes git run a program at every fetch")),
+        ("core.askpass", || text!("makes git run a program that is given passwords")),
+        ("core.alternaterefscommand", || text!("makes git run a program at fetches")),
+        ("credential.*", || text!("makes git run a program that is given passwords, or changes who gets them")),
+        ("alias.*", || text!("makes a git command of its own, which may run any program")),
+        ("filter.*", || text!("makes git run a program on files at every add and checkout")),
+        ("diff.external", || text!("makes git run a program at every `git diff`")),
+        ("diff.*.command", || text!("makes git run a program at every `git diff`")),
+        ("diff.*.textconv", || text!("makes git run a program at every `git diff`, `git show` and `git log -p`")),
+        ("difftool.*", || text!("makes git run a program")),
+        ("mergetool.*", || text!("makes git run a program")),
+        ("merge.*.driver", || text!("makes git run a program at every merge")),
+        ("gpg.*", || text!("makes git run a program where signatures are made or verified")),
+        ("commit.gpgsign", || text!("makes git run a program at every commit")),
+        ("tag.gpgsign", || text!("makes git run a program at every tag")),
+        ("push.gpgsign", || text!("makes git run a program at every push")),
+        ("log.showsignature", || text!("makes git run a program at every `git log`")),
+        ("include.*", || text!("makes git read further configuration from another file")),
+        ("includeif.*", || text!("makes git read further configuration from another file")),
+        ("url.*", || text!("sends git to another address than the one a remote names")),
+        ("http.*", || text!("changes how git reaches servers and what it sends them")),
+        ("remote.*.uploadpack", || text!("makes git run a program at every fetch")),
+        ("remote.*.receivepack", || text!("makes git run a program at every push")),
+        ("remote.*.vcs", || text!("makes git run a program at every fetch and push")),
+        ("remote.*.proxy", || text!("sends git through another server")),
+        ("remote.*.url", odd_address_reads),
+        ("remote.*.pushurl", || {
+            text!("can make git run a program or write another folder, as this is no http, https, ssh or git address")
+        }),
+        ("submodule.*.url", odd_address_reads),
+        ("submodule.*.update", || text!("can make `git submodule update` run a program")),
+        ("branch.*.remote", || text!("can make git run a program at `git pull`, as this is no plain name of a remote")),
+        ("branch.*.pushremote", || {
+            text!("can make git run a program at `git push`, as this is no plain name of a remote")
+        }),
+        ("core.worktree", || text!("makes git take another folder for the files of the repository")),
+        ("core.bare", || text!("changes which folder git takes for the files of the repository")),
+        ("core.attributesfile", || text!("makes git read from another file what it does with files")),
+        ("init.templatedir", || text!("makes git copy files, hooks among them, into new repositories")),
+        ("safe.*", || text!("lets git use repositories of other users")),
+        ("protocol.*", || text!("lets git use other transports, which may run programs")),
+        ("uploadpack.*", || text!("can make git run a program when another repository fetches")),
+        ("sendemail.*", || text!("can make git run a program")),
+        ("trailer.*", || text!("can make git run a program at commits")),
+        ("interactive.difffilter", || text!("makes git run a program at `git add -p`")),
+        ("extensions.*", || text!("changes how git reads the repository")),
     ];
     let section = key.split('.').next().unwrap_or(key);
     let known = DANGERS.iter().find(|(pattern, _)| {
         names(pattern, key) || pattern.strip_suffix(".*").is_some_and(|known| !known.contains('.') && known == section)
     });
-    known.map_or_else(messages::not_known_to_be_harmless, |(_, danger)| danger())
+    known.map_or_else(|| text!("is not one of the keys that are known to make git run nothing"), |(_, danger)| danger())
 }
 
 /// Whether git reaches the address by http, https, ssh or its own protocol, and nothing in it could be an option of the
@@ -366,6 +369,10 @@ fn is_local(url: &str) -> bool {
     path.starts_with('/') && !path.contains(char::is_control)
 }
 
+fn odd_address_reads() -> Text {
+    text!("can make git run a program or read another folder, as this is no http, https, ssh or git address")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -459,7 +466,7 @@ mod tests {
         ];
         for (key, value) in dangerous {
             assert!(!is_harmless(key, Some(value)), "{key} = {value}");
-            assert!(danger(key).key().is_some_and(|key| key.starts_with("rules.")), "{key}");
+            assert!(danger(key).key().is_some(), "{key}");
         }
     }
 

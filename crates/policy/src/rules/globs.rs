@@ -3,9 +3,8 @@
 //! A glob of a person's is matched in time that is linear in glob and name. Its syntax is that of the `glob` crate, which reads it first and says what is wrong with it. Its matcher goes back
 //! whenever a star was too long, and takes minutes for a few of them: a project's file may hold any glob.
 
-use crate::rules::messages;
 use glob::Pattern;
-use toolfence_protocol::{Error, ErrorKind, Result};
+use toolfence_protocol::{Error, ErrorKind, Result, text};
 
 /// A glob of the user's, kept with its own spelling. It matches at any depth, ignores case, and stands for all below.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +51,8 @@ impl UserGlob {
     fn read(shown: &str, bare: &str) -> Result<UserGlob> {
         let anywhere = if bare.starts_with("**/") { bare.to_owned() } else { format!("**/{bare}") };
         Pattern::new(&anywhere).map_err(|cause| {
-            Error::because(messages::read_path_glob(format!("{shown:?}")), cause).of_kind(ErrorKind::InvalidInput)
+            Error::because(text!("read the path glob {glob}", glob = format!("{shown:?}")), cause)
+                .of_kind(ErrorKind::InvalidInput)
         })?;
         Ok(UserGlob { shown: shown.to_owned(), tokens: tokens(&anywhere) })
     }

@@ -8,7 +8,6 @@ mod credentials;
 pub mod git_config;
 mod git_hooks;
 mod globs;
-mod messages;
 mod paths;
 
 pub use git_hooks::GIT_HOOKS;

@@ -4,8 +4,6 @@
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a result says how long its call took")]
 
-mod messages;
-
 use crate::{Cleared, Consent, Pending, Target};
 use std::fmt;
 use std::future::Future;
@@ -313,7 +311,8 @@ impl Toolbox {
     pub async fn run(&self, cleared: Cleared, progress: &dyn Progress) -> Result<ToolResult, Error> {
         let call = cleared.call();
         let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.name.as_str()) else {
-            let failure = ToolFailure::new(ErrorCode::UnknownTool, messages::tool_not_here(&call.name));
+            let failure =
+                ToolFailure::new(ErrorCode::UnknownTool, text!("The tool {tool} is not here.", tool = &call.name));
             return Ok(ToolResult::refused(&call.id, &call.name, failure));
         };
         let language = self.language;

@@ -1,7 +1,7 @@
 //! A message to its size: the longest outputs give way first, and say so.
 
 use crate::clip::floor_boundary;
-use crate::{Language, Text, ToolFailure, ToolResult, messages};
+use crate::{Language, Text, ToolFailure, ToolResult, text};
 
 /// Bytes of an id or a tool's name, which a hostile model may write as long as it likes.
 const NAME: usize = 200;
@@ -127,7 +127,11 @@ fn cut(text: &str, most: usize, language: Language) -> String {
     let head = &text[..floor_boundary(text, room * 2 / 3)];
     let tail = &text[floor_boundary(text, text.len() - room / 3 + 3)..];
     let lost = text.len() - head.len() - tail.len();
-    format!("{head}\n{}\n{tail}", messages::output_cut(lost).render(language))
+    format!(
+        "{head}\n{}\n{tail}",
+        text!("[TRUNCATED: {lost} bytes left out here to keep the message small. Ask for less at a time.]", lost)
+            .render(language)
+    )
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod limit;
 pub(crate) mod tokens;
 
 use crate::limits::size;
-use crate::{ErrorCode, Language, Limits, ToolFailure, ToolResult, fence, messages};
+use crate::{ErrorCode, Language, Limits, ToolFailure, ToolResult, fence, text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -109,7 +109,10 @@ pub fn results_in_parts(results: &[ToolResult], format: &Format) -> Vec<String> 
     let count = parts.len();
     for (index, part) in parts.iter_mut().enumerate().take(count.saturating_sub(1)) {
         part.push_str("\n\n");
-        part.push_str(&messages::part_of(index + 1, count).render(format.language));
+        part.push_str(
+            &text!("Part {part} of {count}. The rest follows; wait for it.", part = index + 1, count)
+                .render(format.language),
+        );
     }
     parts
 }

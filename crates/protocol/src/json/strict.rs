@@ -5,7 +5,7 @@
 
 use super::Problem;
 use crate::clip::floor_boundary;
-use crate::{Text, messages};
+use crate::{Text, text};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
@@ -37,7 +37,7 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
 /// The message for a key that stands twice.
 pub(super) fn duplicate(key: &str) -> Text {
     let shown: String = key.chars().take(40).collect();
-    messages::duplicate_key(format!("{shown:?}"))
+    text!("the key {key} occurs twice; write it once", key = format!("{shown:?}"))
 }
 
 /// A value without duplicate keys.

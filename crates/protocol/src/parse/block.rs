@@ -15,8 +15,7 @@ use super::spans::closing_tags;
 use super::tag::holds_heredoc;
 use crate::clip::floor_boundary;
 use crate::json::{self, Lexer, Problem, Status};
-use crate::messages;
-use crate::{Catalog, Dialect, FinishReason, Repair, Text};
+use crate::{Catalog, Dialect, FinishReason, Repair, Text, text};
 
 /// A closing fence that may be content: the first one met inside an open string or body.
 #[derive(Debug, Clone, Copy)]
@@ -377,7 +376,10 @@ impl Block {
 
     /// Spoils a block that is larger than the limit. No more of its body is kept.
     pub(super) fn overflow(&mut self) {
-        self.spoil(self.body.len(), messages::block_too_large(self.limits.block));
+        self.spoil(
+            self.body.len(),
+            text!("the block is larger than {most} bytes; write less at once", most = self.limits.block),
+        );
         if let Phase::Spoiled { full, .. } = &mut self.phase {
             *full = true;
         }
@@ -400,7 +402,7 @@ impl Block {
         match self.phase {
             Phase::Body(body) => self.body_line(body, indent, queue),
             Phase::After if !self.body[self.line_start()..].trim().is_empty() => {
-                self.spoil(self.line_start(), messages::text_behind_bodies());
+                self.spoil(self.line_start(), text!("after the last verbatim body only the closing fence may follow"));
             }
             _ => self.line_of_text(indent),
         }
@@ -419,7 +421,10 @@ impl Block {
                 self.phase = Phase::Body(BodyPhase { index: 0, begun: false, indentation: Indentation::Unknown });
             } else {
                 // Where closing fences are content no more, a body that holds one would end in its middle.
-                self.spoil(self.outline.tags[0].token.start, messages::no_bodies_any_more());
+                self.spoil(
+                    self.outline.tags[0].token.start,
+                    text!("no verbatim body is read after three broken blocks; write the text as a JSON string"),
+                );
             }
         }
     }
@@ -445,11 +450,12 @@ impl Block {
             return;
         }
         if holds_heredoc(line, tag) {
-            let message = messages::body_holds_its_tag(tag);
+            let message =
+                text!("the verbatim body holds <<{tag} itself, so its end is not certain; choose another TAG", tag);
             return self.spoil(start, message);
         }
         if !body.indentation.takes(indent) {
-            return self.spoil(start, messages::body_unevenly_indented());
+            return self.spoil(start, body_unevenly_indented());
         }
         self.phase = Phase::Body(body);
         let text = &mut self.bodies[index];
@@ -465,7 +471,7 @@ impl Block {
     fn line_of_text(&mut self, indent: Option<(usize, usize)>) {
         let start = self.line_start();
         if !self.text_indentation.takes(indent) {
-            self.spoil(start, messages::body_unevenly_indented());
+            self.spoil(start, body_unevenly_indented());
         }
         let Some(call) = &mut self.text_call else { return };
         if let Some(message) = call.line(&self.body[start..]) {
@@ -549,4 +555,11 @@ fn holds_calls(text: &str, python: bool, catalog: Option<&Catalog>) -> bool {
         None => json::read(text, false).ok().and_then(|read| call::drafts(read.values, &read.repairs, catalog).ok()),
     };
     drafts.is_some_and(|drafts| !drafts.is_empty())
+}
+
+fn body_unevenly_indented() -> Text {
+    text!(
+        "the fence is indented and the lines of the verbatim body are not indented alike; write all of it from the \
+         beginning of the line"
+    )
 }

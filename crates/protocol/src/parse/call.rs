@@ -13,7 +13,7 @@
 //! Two keys that name different tools, or two keys that hold arguments, are no call: which of them counts is a guess.
 //! The outline of a block must agree with this file about what a call is named and where its arguments are.
 
-use crate::{Args, Catalog, ParamKind, Repair, Text, ToolSpec, json, messages};
+use crate::{Args, Catalog, ParamKind, Repair, Text, ToolSpec, json, text};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -124,7 +124,9 @@ impl Shapes<'_> {
     /// A call, or an array of calls. `around` is what was said of them so far.
     fn calls(&mut self, value: Value, around: &Draft) -> Result<(), Text> {
         match value {
-            Value::Array(items) if items.is_empty() => Err(messages::array_without_call()),
+            Value::Array(items) if items.is_empty() => {
+                Err(text!("an array holds no call; write one object with name and args"))
+            }
             Value::Array(items) => items.into_iter().try_for_each(|item| self.call(item, around.clone())),
             other => self.call(other, around.clone()),
         }
@@ -132,7 +134,7 @@ impl Shapes<'_> {
 
     fn call(&mut self, value: Value, mut draft: Draft) -> Result<(), Text> {
         let Value::Object(mut object) = value else {
-            return Err(messages::call_not_an_object());
+            return Err(text!("a call is an object with name and args"));
         };
         if let Some(named) = self.named(&object)? {
             draft.take_named(object, &named)?;
@@ -140,7 +142,11 @@ impl Shapes<'_> {
             return self.wrapped(inner, object, draft);
         } else if !self.is_named_by_key(&object) {
             let written = object.contains_key("name");
-            return Err(if written { messages::name_not_a_string() } else { messages::name_missing() });
+            return Err(if written {
+                text!("name must be a string: the name of a tool")
+            } else {
+                text!("name is missing; write {{\"name\": \"...\", \"args\": {{...}}}}")
+            });
         } else {
             draft.take_keyed(object)?;
         }
@@ -167,13 +173,17 @@ impl Shapes<'_> {
         let names: Vec<(&str, &str)> = NAME_KEYS.into_iter().filter_map(given).collect();
         let Some(&(first, name)) = names.first() else { return Ok(None) };
         if let Some(key) = WRAPPERS.into_iter().find(|key| object.get(*key).is_some_and(holds_call)) {
-            return Err(messages::call_beside_call(first, key));
+            return Err(text!(
+                "{name} names a tool and {wrapper} holds a call of its own; write one call with name and args",
+                name = first,
+                wrapper = key
+            ));
         }
         let Some(&(other, _)) = names.iter().find(|(_, value)| *value != name) else {
             return Ok(Some(Named { key: first, spec: spec(self.catalog, name), only_beside: false }));
         };
         // One of them may be an argument of the tool that the other one names, where the arguments stand beside the name.
-        let twice = || messages::named_twice(first, other);
+        let twice = || text!("{one} and {other} name two tools; write one name, in name", one = first, other);
         let mut known = names.iter().filter_map(|(key, name)| Some((*key, *name, named_spec(self.catalog, name)?)));
         let (Some((key, name, spec)), None) = (known.next(), known.next()) else { return Err(twice()) };
         let fits = |(_, value): &(&str, &str)| *value == name;
@@ -219,7 +229,10 @@ impl Named<'_> {
         match keys.find(|other| *other != key) {
             None => Ok(Some(key)),
             // The taught key is the one to keep.
-            Some(other) => Err(messages::args_given_twice(if other == "args" { key } else { other })),
+            Some(other) => Err(text!(
+                "the arguments are given twice, under {key} too; write them once, in args",
+                key = if other == "args" { key } else { other }
+            )),
         }
     }
 
@@ -324,7 +337,7 @@ impl Draft {
     fn take_name(&mut self, written: &str) -> Result<(), Text> {
         let name = undecorated(written);
         if name.is_empty() {
-            return Err(messages::name_empty());
+            return Err(text!("name is empty; give the name of a tool"));
         }
         if name.len() < written.len() {
             self.note(Repair::NameDecoration);
@@ -342,23 +355,27 @@ impl Draft {
                 Ok(Args::new())
             }
             Value::String(encoded) if looks_like_object(&encoded) => self.decode(&encoded),
-            _ => Err(messages::args_not_an_object(key)),
+            _ => Err(text!("{key} must be an object: the arguments by name", key)),
         }
     }
 
     fn decode(&mut self, encoded: &str) -> Result<Args, Text> {
         // Between other quotes than JSON's the text may be JSON already, with its escapes as they should be.
         if self.repairs.contains(&Repair::Quotes) && encoded.contains('\\') {
-            return Err(messages::ambiguous_backslashes());
+            return Err(text!("the backslashes of this string can be read in two ways; write each as \\\\"));
         }
         self.note(Repair::ArgsString);
-        let reading =
-            json::read(encoded, false).map_err(|problem| messages::args_string_unreadable(problem.message))?;
+        let reading = json::read(encoded, false).map_err(|problem| {
+            text!(
+                "args is a string that holds no JSON object ({problem}); write args as an object",
+                problem = problem.message
+            )
+        })?;
         reading.repairs.into_iter().for_each(|repair| self.note(repair));
         let mut values = reading.values.into_iter();
         match (values.next(), values.next()) {
             (Some(Value::Object(args)), None) => Ok(args),
-            _ => Err(messages::args_string_of_several()),
+            _ => Err(text!("args is a string that holds more than one JSON object; write args as an object")),
         }
     }
 
@@ -398,7 +415,9 @@ impl Draft {
                     self.note(Repair::ArgsBesideName);
                 }
                 Some((_, given)) if *given == value => self.note(Repair::ExtraKey),
-                Some(_) => return Err(messages::argument_beside_args(key)),
+                Some(_) => {
+                    return Err(text!("{key} is given twice, inside args and next to it; write it once, in args", key));
+                }
             }
         }
         Ok(())
@@ -417,7 +436,7 @@ impl Draft {
             .any(|repair| self.repairs.contains(repair));
         if self.repairs.contains(&Repair::SurplusClosers) && beside {
             // One of the brackets most likely closed the arguments too early.
-            return Err(messages::too_many_closers());
+            return Err(text!("there are more closing brackets than opening ones; count them"));
         }
         if self.repairs.contains(&Repair::InvalidEscape) {
             self.weigh_markdown_escapes(spec)?;
@@ -446,7 +465,7 @@ impl Draft {
             path && value.as_str().is_some_and(holds_markdown_escape) || holds_escaped_underscore(value)
         };
         if reason || self.args.iter().any(doubtful) {
-            return Err(messages::ambiguous_backslashes());
+            return Err(text!("the backslashes of this string can be read in two ways; write each as \\\\"));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The events of the parser.
 
-use crate::{Text, ToolCall, messages};
+use crate::{Text, ToolCall, text};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -267,7 +267,12 @@ pub struct ReadError {
 impl ReadError {
     /// The answer for the model: that the block could not be read, where in its reply, and the message.
     pub fn answer(&self) -> Text {
-        messages::block_unreadable(self.line, self.column, self.message.clone())
+        text!(
+            "This block could not be read, at line {line}, column {column} of your reply: {problem}",
+            line = self.line,
+            column = self.column,
+            problem = self.message.clone()
+        )
     }
 }
 

@@ -5,7 +5,6 @@ use super::call::{self, Draft};
 use super::outline::{StringValue, Tag};
 use super::tag::{Inline, bare_word, inline_body, is_mistyped_tag, is_nearly_tag, loose_word, tag_of};
 use crate::json::{self, Problem, Status};
-use crate::messages;
 use crate::prompt::keeps_last_line_break;
 use crate::{Args, Catalog, Param, ParamKind, Repair, Text, ToolSpec, text};
 use serde_json::Value;
@@ -21,16 +20,37 @@ pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, ending: Endin
         (Phase::Body(body), _) => {
             let Tag { tag, token, .. } = &block.outline.tags[body.index];
             if body.begun || ending != Ending::Fence {
-                return Err(unfinished(block.body.len(), messages::body_end_missing(tag)));
+                return Err(unfinished(
+                    block.body.len(),
+                    text!(
+                        "the line {tag} that ends the verbatim body is missing; write {tag} alone on a line, then the \
+                         closing fence",
+                        tag
+                    ),
+                ));
             }
-            Err(unfinished(token.start, messages::body_behind_fence(tag, body_form(token, tag))))
+            Err(unfinished(
+                token.start,
+                text!(
+                    "the closing fence came before the verbatim body {tag}, which belongs inside the block; write \
+                     {form}. For a text that begins with such a fence, open the block with a longer one",
+                    tag,
+                    form = body_form(token, tag)
+                ),
+            ))
         }
-        (Phase::Object, Status::InString) => Err(unfinished(block.body.len(), messages::string_open_at_end())),
-        (Phase::Object, Status::Between { values: 0 }) if block.object_on_fence_line => {
-            Err(unfinished(0, messages::object_on_fence_line()))
-        }
+        (Phase::Object, Status::InString) => Err(unfinished(
+            block.body.len(),
+            text!("a string is not closed; write newlines in strings as \\n, or use a verbatim body"),
+        )),
+        (Phase::Object, Status::Between { values: 0 }) if block.object_on_fence_line => Err(unfinished(
+            0,
+            text!("the object is on the line of the opening fence, where it is not read; begin it on the next line"),
+        )),
         // The object may stand behind the fence that was meant to close it.
-        (Phase::Object, Status::Between { values: 0 }) => Err(unfinished(0, messages::block_empty())),
+        (Phase::Object, Status::Between { values: 0 }) => {
+            Err(unfinished(0, text!("the block is empty; write one object with name and args")))
+        }
         (_, Status::Between { .. }) => reader.read_exact(),
         _ => reader.read_drifted(),
     }
@@ -124,11 +144,21 @@ impl<'a> BlockReader<'a> {
             Some(Inline::Body { lines, .. }) if takes_inline_body(spec, &token.arg) => Ok(Some(lines.to_owned())),
             Some(Inline::Body { tag, .. } | Inline::Broken { tag }) => {
                 let tag = tag.to_ascii_uppercase();
-                refused(messages::body_in_string(&token.arg, body_form(token, &tag)))
+                refused(text!(
+                    "{argument}: a verbatim body belongs below the object, not inside the string; write {form}. If the \
+                     text is meant literally, write its first < as \\u003c",
+                    argument = &token.arg,
+                    form = body_form(token, &tag)
+                ))
             }
             None if writes_file(spec, &token.arg) && is_nearly_alone(&text) => {
                 let word = loose_word(&text).unwrap_or("EOF").to_ascii_uppercase();
-                refused(messages::tag_mistyped(&token.arg, body_form(token, &word)))
+                refused(text!(
+                    "{argument}: this is nearly the announcement of a verbatim body, and no body follows; write \
+                     {form}. Where the text is meant literally, write its first < as \\u003c",
+                    argument = &token.arg,
+                    form = body_form(token, &word)
+                ))
             }
             None => Ok(None),
         }
@@ -138,14 +168,21 @@ impl<'a> BlockReader<'a> {
     fn read_drifted(&self) -> Result<Vec<Draft>, Problem> {
         let block = self.block;
         if block.lexer.is_too_deep() {
-            return Err(Problem { inside: true, ..Problem::new(0, messages::nested_too_deep()) });
+            return Err(Problem { inside: true, ..Problem::new(0, text!("the JSON is nested too deep; flatten it")) });
         }
         if let Some(problem) = self.body_in_object() {
             return Err(problem);
         }
         let broken = |problem: Problem| Problem { inside: !is_whole(&block.body), ..problem };
         let reading = json::read(&block.body, self.ending == Ending::Fence).map_err(|problem| {
-            if block.body.contains(['{', '[']) { problem } else { Problem::new(0, messages::no_call_object()) }
+            if block.body.contains(['{', '[']) {
+                problem
+            } else {
+                Problem::new(
+                    0,
+                    text!("there is no JSON object in this block; write {{\"name\": \"...\", \"args\": {{...}}}}"),
+                )
+            }
         });
         let reading = reading.map_err(broken)?;
         let drafts = call::drafts(reading.values, &reading.repairs, self.catalog);
@@ -155,7 +192,8 @@ impl<'a> BlockReader<'a> {
             && started != name
         {
             let problem = text!(
-                "the text after the closing bracket makes this a call of another tool; write each call as one JSON object"
+                "the text after the closing bracket makes this a call of another tool; write each call as one JSON \
+                 object"
             );
             return Err(broken(Problem::new(0, problem)));
         }
@@ -185,14 +223,22 @@ impl<'a> BlockReader<'a> {
         let behind = &self.block.body[token.end..];
         let is_next_line = self.block.body[token.end..at.max(token.end)].contains('\n');
         let ends = || behind.lines().skip(1).any(|line| line.trim().trim_end_matches(['"', '}', ']', ',', ' ']) == tag);
-        (is_next_line && ends())
-            .then(|| unfinished(token.start, messages::body_before_closers(tag, body_form(token, tag))))
+        (is_next_line && ends()).then(|| {
+            unfinished(
+                token.start,
+                text!(
+                    "the verbatim body {tag} precedes the closing braces of the object; write {form}",
+                    tag,
+                    form = body_form(token, tag)
+                ),
+            )
+        })
     }
 }
 
 /// The right form of a body, for a message.
 fn body_form(token: &StringValue, tag: &str) -> Text {
-    messages::the_body_form(token.arg.rsplit('/').next().unwrap_or_default(), tag)
+    the_body_form(token.arg.rsplit('/').next().unwrap_or_default(), tag)
 }
 
 /// Whether a text is one line that is an announcement, with an escape in it, or nearly one.
@@ -340,7 +386,14 @@ pub(super) fn bodies_of_dialect(drafts: &mut [Draft], catalog: Option<&Catalog>)
                 tag_of(text.trim()).is_some() || file && is_nearly_alone(text) || inline_body(text).is_some()
             };
             if (file || takes_body(catalog, Some(&draft.name), arg)) && holds(value, &announces) {
-                return Err(unfinished(0, messages::body_in_dialect(arg)));
+                return Err(unfinished(
+                    0,
+                    text!(
+                        "{argument}: a verbatim body is only possible in a block with the info word `tool`; write the \
+                         whole text here, or use such a block",
+                        argument = arg
+                    ),
+                ));
             }
         }
         if inline {
@@ -388,9 +441,15 @@ fn refuse_tags(
 ) -> Result<Vec<Draft>, Problem> {
     match drafts.iter().find(|draft| suspect(draft) && args_hold(&draft.args, &is_tag)) {
         None => Ok(drafts),
-        Some(draft) => {
-            Err(unfinished(0, messages::tag_not_announced(&draft.name, messages::the_body_form("...", "EOF"))))
-        }
+        Some(draft) => Err(unfinished(
+            0,
+            text!(
+                "{tool}: a verbatim body needs \"<<TAG\" as the whole string in an object that is exact JSON, with TAG \
+                 in capitals, without blanks or quotes; write {form}",
+                tool = &draft.name,
+                form = the_body_form("...", "EOF")
+            ),
+        )),
     }
 }
 
@@ -410,4 +469,13 @@ fn holds(value: &Value, is_tag: &impl Fn(&str) -> bool) -> bool {
         }
     }
     false
+}
+
+fn the_body_form(argument: &str, tag: &str) -> Text {
+    text!(
+        "\"{argument}\": \"<<{tag}\" in the object, then the closing braces, the text on the lines below them, {tag} \
+         alone on the last line, and then the closing fence on a line of its own",
+        argument,
+        tag
+    )
 }

@@ -2,7 +2,7 @@
 
 use super::Schema;
 use super::view::View;
-use crate::{Language, Text, messages};
+use crate::{Language, Text, text};
 use serde_json::{Map, Value};
 use std::ptr;
 
@@ -56,12 +56,16 @@ impl Schema {
 
     fn describe(&self, view: &View<'_>, level: usize) -> Text {
         if view.never {
-            return messages::no_value();
+            return text!("no value at all");
         }
         if let Some(choices) = view.choices() {
             let shown: Vec<String> = choices.iter().take(MOST_NAMED).map(|choice| short(&choice.to_string())).collect();
             let list = shown.join(", ") + if choices.len() > MOST_NAMED { ", ..." } else { "" };
-            return if choices.len() == 1 { messages::exactly(list) } else { messages::one_of(list) };
+            return if choices.len() == 1 {
+                text!("exactly {value}", value = list)
+            } else {
+                text!("one of {words}", words = list)
+            };
         }
         let types = view.types();
         // An object is described by its members; its alternatives are rules across them.
@@ -76,15 +80,15 @@ impl Schema {
             } else if view.has_any(&["items", "prefixItems"]) {
                 self.array(view, level)
             } else {
-                messages::any_value()
+                text!("any value")
             };
         }
         let texts = types.into_iter().map(|each| match each {
             "object" => self.object(view, level),
             "array" => self.array(view, level),
             "string" => string(view),
-            "boolean" => messages::a_flag(),
-            "null" => messages::the_null(),
+            "boolean" => text!("true or false"),
+            "null" => text!("null"),
             each => number(view, each == "integer"),
         });
         alternatives(texts)
@@ -94,35 +98,40 @@ impl Schema {
         let fields = view.first_fields(MOST_NAMED);
         let more: Vec<&Value> = view.every("additionalProperties").filter(|schema| schema.is_object()).collect();
         if fields.is_empty() && !more.is_empty() && level < MOST_LEVELS {
-            return messages::an_object_of(self.describe(&self.view(&more), level + 1));
+            return text!(
+                "an object whose every value is {value}",
+                value = self.describe(&self.view(&more), level + 1)
+            );
         }
         let optional = |required: bool| if required { "" } else { "?" };
         let names: Vec<String> =
             fields.iter().map(|field| format!("{}{}", short(field.name), optional(field.required))).collect();
-        if names.is_empty() { messages::an_object() } else { messages::an_object_with(names.join(", ")) }
+        if names.is_empty() { text!("an object") } else { text!("an object with {fields}", fields = names.join(", ")) }
     }
 
     fn array(&self, view: &View<'_>, level: usize) -> Text {
         let (first, inner) = (view.first_elements(), self.view(&view.elements()));
         let is_plain =
             first.is_empty() && inner.types() == ["string"] && inner.layers.iter().all(|rules| says_only_string(rules));
-        let mut out = if is_plain { messages::an_array_of_strings() } else { messages::an_array() };
+        let mut out = if is_plain { text!("an array of strings") } else { text!("an array") };
         match view.sizes("minItems", "maxItems") {
             (0, None) => {}
-            (least, None) => out.push(messages::at_least_elements(least)),
-            (0, Some(most)) => out.push(messages::at_most_elements(most)),
-            (least, Some(most)) if least == most => out.push(messages::exactly_elements(least)),
-            (least, Some(most)) => out.push(messages::elements_between(least, most)),
+            (least, None) => out.push(text!(" with at least {least} {least|element|elements}", least)),
+            (0, Some(most)) => out.push(text!(" with at most {most} {most|element|elements}", most)),
+            (least, Some(most)) if least == most => {
+                out.push(text!(" with exactly {count} {count|element|elements}", count = least))
+            }
+            (least, Some(most)) => out.push(text!(" with {least} to {most} elements", least, most)),
         }
         if view.get("uniqueItems") == Some(&Value::Bool(true)) {
-            out.push(messages::none_twice());
+            out.push(text!(", none of them twice"));
         }
         if level < MOST_LEVELS && !first.is_empty() {
             let each = first.iter().take(MOST_ALTERNATIVES);
             let each = each.map(|schema| self.describe(&self.view(&[schema]), level + 1));
-            out.push(messages::in_this_order(Text::join(each, "; ")));
+            out.push(text!(" that holds, in this order: {elements}", elements = Text::join(each, "; ")));
         } else if level < MOST_LEVELS && !is_plain && !inner.layers.is_empty() {
-            out.push(messages::each_element(self.describe(&inner, level + 1)));
+            out.push(text!(" in which each element is {element}", element = self.describe(&inner, level + 1)));
         }
         out
     }
@@ -141,30 +150,35 @@ fn alternatives(texts: impl Iterator<Item = Text>) -> Text {
             known.push(text);
         }
     }
-    known.into_iter().reduce(messages::or).unwrap_or_else(messages::no_value)
+    known
+        .into_iter()
+        .reduce(|one, other| text!("{one} or {other}", one, other))
+        .unwrap_or_else(|| text!("no value at all"))
 }
 
 fn string(view: &View<'_>) -> Text {
     let mut out = match view.text("format") {
-        Some("date") => messages::a_date(),
-        Some("date-time") => messages::a_moment(),
-        Some("time") => messages::a_time(),
-        Some("duration") => messages::a_duration(),
-        Some("email" | "idn-email") => messages::an_address(),
-        Some("uri" | "iri" | "url") => messages::a_url(),
-        Some("uuid") => messages::a_uuid(),
-        Some(format) => messages::a_string_of_format(short(format)),
-        None => messages::a_string(),
+        Some("date") => text!("a date as a string, such as 2024-05-17"),
+        Some("date-time") => text!("a date and time as a string, such as 2024-05-17T09:30:00Z"),
+        Some("time") => text!("a time as a string, such as 09:30:00Z"),
+        Some("duration") => text!("a duration as a string, such as PT15M"),
+        Some("email" | "idn-email") => text!("an email address as a string"),
+        Some("uri" | "iri" | "url") => text!("a URL as a string"),
+        Some("uuid") => text!("a UUID as a string"),
+        Some(format) => text!("a string of the format {format}", format = short(format)),
+        None => text!("a string"),
     };
     match view.sizes("minLength", "maxLength") {
         (0, None) => {}
-        (least, None) => out.push(messages::at_least_characters(least)),
-        (0, Some(most)) => out.push(messages::at_most_characters(most)),
-        (least, Some(most)) if least == most => out.push(messages::exactly_characters(least)),
-        (least, Some(most)) => out.push(messages::characters_between(least, most)),
+        (least, None) => out.push(text!(" of at least {least} {least|character|characters}", least)),
+        (0, Some(most)) => out.push(text!(" of at most {most} {most|character|characters}", most)),
+        (least, Some(most)) if least == most => {
+            out.push(text!(" of exactly {length} {length|character|characters}", length = least))
+        }
+        (least, Some(most)) => out.push(text!(" of {least} to {most} characters", least, most)),
     }
     for pattern in view.every("pattern").filter_map(Value::as_str).take(3) {
-        out.push(messages::matching(short(pattern)));
+        out.push(text!(" that matches the regular expression `{pattern}`", pattern = short(pattern)));
     }
     out
 }
@@ -173,24 +187,26 @@ fn number(view: &View<'_>, whole: bool) -> Text {
     // What a program writes for "no bound" is not shown: models copy it.
     let is_bound = |bound: &f64| bound.abs() < 9e15;
     let bound = |least: bool| view.bound(least).filter(|(bound, _)| bound.as_f64().as_ref().is_some_and(is_bound));
-    let mut out = if whole { messages::a_whole_number() } else { messages::a_number() };
+    let mut out = if whole { text!("a whole number") } else { text!("a number") };
     match (bound(true), bound(false)) {
-        (Some((least, false)), Some((most, false))) => out.push(messages::between(least.to_string(), most.to_string())),
+        (Some((least, false)), Some((most, false))) => {
+            out.push(text!(" from {least} to {most}", least = least.to_string(), most = most.to_string()))
+        }
         (least, most) => {
             match least {
-                Some((bound, true)) => out.push(messages::greater_than(bound.to_string())),
-                Some((bound, false)) => out.push(messages::at_least(bound.to_string())),
+                Some((bound, true)) => out.push(text!(" greater than {bound}", bound = bound.to_string())),
+                Some((bound, false)) => out.push(text!(" of at least {least}", least = bound.to_string())),
                 None => {}
             }
             match most {
-                Some((bound, true)) => out.push(messages::less_than(bound.to_string())),
-                Some((bound, false)) => out.push(messages::at_most(bound.to_string())),
+                Some((bound, true)) => out.push(text!(" less than {bound}", bound = bound.to_string())),
+                Some((bound, false)) => out.push(text!(" of at most {most}", most = bound.to_string())),
                 None => {}
             }
         }
     }
     if let Some(Value::Number(step)) = view.get("multipleOf") {
-        out.push(messages::a_multiple_of(step.to_string()));
+        out.push(text!(", a multiple of {step}", step = step.to_string()));
     }
     out
 }
@@ -236,10 +252,10 @@ impl<'s> List<'s> {
             let inner = self.schema.view(&field.schemas);
             let mut what = self.schema.describe(&inner, 0);
             if let Some(default) = inner.get("default").filter(|value| !value.is_null()) {
-                what.push(messages::by_default(short(&default.to_string())));
+                what.push(text!("; absent means {value}", value = short(&default.to_string())));
             }
             if !field.required && level > 1 {
-                what.push(messages::may_be_absent());
+                what.push(text!("; may be absent"));
             }
             let head = format!("`{}`: ", short(field.name));
             if !self.line(level, &head, what, inner.text("description").unwrap_or_default()) {
@@ -258,7 +274,7 @@ impl<'s> List<'s> {
         // Without this, the list of a recursive schema would not end.
         let again = view.layers.iter().find_map(|layer| self.open.iter().find(|(known, _)| ptr::eq(*known, *layer)));
         if let Some((_, known)) = again {
-            let what = messages::like_the_one_above(known.clone());
+            let what = text!("built like the object that `{name}` is above", name = known.clone());
             self.line(level, "", what, "");
             return;
         }

@@ -3,7 +3,7 @@
 use super::fit;
 use super::{Param, ParamKind, find_param};
 use crate::schema::{Fault, Schema, ValueKind};
-use crate::{Args, ErrorCode, Text, ToolFailure, close_names, messages, text};
+use crate::{Args, ErrorCode, Text, ToolFailure, close_names, text};
 use serde_json::Value;
 
 /// Puts arguments under their canonical names. Nulls are dropped, for a model that writes them means "absent", but
@@ -24,7 +24,12 @@ pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> R
             None => (name.clone(), value),
         };
         if taught.insert(meant.clone(), value).is_some() {
-            return Err(invalid(messages::argument_given_twice(owner, meant, format!("{name:?}"))));
+            return Err(invalid(text!(
+                "{owner}: {argument} is given twice, once as {written}. Give it once.",
+                owner,
+                argument = meant,
+                written = format!("{name:?}")
+            )));
         }
     }
     Ok((taught, listed))
@@ -58,7 +63,12 @@ pub(super) fn values(params: &[Param], args: &Args, owner: &str) -> Result<(), T
         match args.get(param.name.as_ref()) {
             Some(value) => value_of(param, value, owner)?,
             None if param.required => {
-                let missing = messages::argument_missing(owner, param.name.clone(), wanted(&param.kind));
+                let missing = text!(
+                    "{owner}: {argument} is missing. Give {wanted}.",
+                    owner,
+                    argument = param.name.clone(),
+                    wanted = wanted(&param.kind)
+                );
                 return Err(invalid(missing));
             }
             None => {}
@@ -72,7 +82,12 @@ fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure
         && !path.is_empty()
         && crate::invisible::is_blank(path)
     {
-        return Err(invalid(messages::path_blank(owner, param.name.clone())));
+        return Err(invalid(text!(
+            "The path is blank: {argument} of {owner} holds nothing that can be seen. Give a path, such as \
+             src/main.rs.",
+            owner,
+            argument = param.name.clone()
+        )));
     }
     if let Some(text) = value.as_str().filter(|_| param.kind == ParamKind::Path || param.printable)
         && let Some(control) = text.chars().find(|c| c.is_control() && *c != '\0')
@@ -105,7 +120,14 @@ fn control_character(param: &Param, text: &str, control: char, owner: &str) -> T
             c => c.to_string(),
         })
         .collect();
-    messages::control_character(owner, param.name.clone(), shown, Value::from(meant).to_string())
+    text!(
+        "{owner}: {argument} is {shown}, which holds a control character. If you mean a backslash, escape it: write \
+         {escaped}.",
+        owner,
+        argument = param.name.clone(),
+        shown,
+        escaped = Value::from(meant).to_string()
+    )
 }
 
 fn objects(param: &Param, fields: &[Param], value: &Value, owner: &str) -> Result<(), ToolFailure> {
@@ -113,7 +135,7 @@ fn objects(param: &Param, fields: &[Param], value: &Value, owner: &str) -> Resul
     for (index, item) in items.iter().enumerate() {
         let place = format!("{owner}: {}[{index}]", param.name);
         let Some(item) = item.as_object() else {
-            return Err(invalid(messages::object_wanted(place, got(item))));
+            return Err(invalid(text!("{place} is {got}, an object is wanted.", place, got = got(item))));
         };
         values(fields, item, &place)?;
     }
@@ -134,7 +156,7 @@ pub(super) fn whole(schema: &Schema, args: Value, owner: &str) -> Result<(Args, 
     let changed = fitted.is_some();
     match fitted.unwrap_or(args) {
         Value::Object(args) => Ok((args, changed)),
-        other => Err(invalid(messages::object_wanted(owner, got(&other)))),
+        other => Err(invalid(text!("{place} is {got}, an object is wanted.", place = owner, got = got(&other)))),
     }
 }
 
@@ -146,20 +168,33 @@ fn refused(schema: &Schema, fault: &Fault<'_>, owner: &str) -> ToolFailure {
         if place.is_empty() { name } else { format!("{place}.{name}") }
     };
     match fault.kind {
-        ValueKind::Costly => invalid(messages::cannot_be_checked(owner)),
-        ValueKind::Missing(name) => {
-            invalid(messages::argument_missing(owner, inside(name), schema.wanted_member(fault.schema, name)))
-        }
+        ValueKind::Costly => invalid(text!(
+            "{owner}: the arguments are too large or too deeply nested to be checked. Send less at once.",
+            owner
+        )),
+        ValueKind::Missing(name) => invalid(text!(
+            "{owner}: {argument} is missing. Give {wanted}.",
+            owner,
+            argument = inside(name),
+            wanted = schema.wanted_member(fault.schema, name)
+        )),
         ValueKind::Unknown(name) => {
             let owner = if place.is_empty() { owner.to_owned() } else { format!("{owner}: {place}") };
             unknown_among(&schema.members(fault.schema), name, &owner)
         }
         ValueKind::Type | ValueKind::Choice | ValueKind::Rule => {
             let (got, wanted) = (got(fault.value), schema.wanted(fault.schema));
-            match place.is_empty() {
-                true => invalid(messages::breaks_a_rule(owner, messages::the_arguments(), got, wanted)),
-                false if fault.kind == ValueKind::Rule => invalid(messages::breaks_a_rule(owner, place, got, wanted)),
-                false => invalid(messages::argument_is(owner, place, got, wanted)),
+            let argument = if place.is_empty() { text!("the object of arguments") } else { place.clone().into() };
+            if place.is_empty() || fault.kind == ValueKind::Rule {
+                invalid(text!(
+                    "{owner}: {argument} is {got}, which its schema does not allow. Give {wanted}.",
+                    owner,
+                    argument,
+                    got,
+                    wanted
+                ))
+            } else {
+                invalid(text!("{owner}: {argument} is {got}. Give {wanted}.", owner, argument, got, wanted))
             }
         }
     }
@@ -170,7 +205,13 @@ fn invalid(message: Text) -> ToolFailure {
 }
 
 fn wrong(owner: &str, name: &str, kind: &ParamKind, value: &Value) -> ToolFailure {
-    invalid(messages::argument_is(owner, name, got(value), wanted(kind)))
+    invalid(text!(
+        "{owner}: {argument} is {got}. Give {wanted}.",
+        owner,
+        argument = name,
+        got = got(value),
+        wanted = wanted(kind)
+    ))
 }
 
 fn unknown(params: &[Param], name: &str, owner: &str) -> ToolFailure {
@@ -181,11 +222,12 @@ fn unknown_among(names: &[&str], name: &str, owner: &str) -> ToolFailure {
     let close = close_names(name, names.iter().copied());
     let list = names.join(", ");
     let shown = format!("{:?}", name.chars().take(64).collect::<String>());
-    let mut message = messages::no_such_argument(owner, shown);
+    let mut message = text!("{owner} has no argument {name}.", owner, name = shown);
     if let Some(close) = close.first() {
-        message = message.then(messages::did_you_mean(close));
+        message = message.then(text!("Did you mean {close}?", close));
     }
-    let arguments = if names.is_empty() { text!("It takes no arguments.") } else { messages::arguments_are(list) };
+    let arguments =
+        if names.is_empty() { text!("It takes no arguments.") } else { text!("Its arguments are: {list}.", list) };
     invalid(message.then(arguments)).suggest(close)
 }
 
@@ -198,32 +240,34 @@ fn got(value: &Value) -> Text {
         shown.push_str("...");
     }
     match value {
-        Value::Null => messages::the_null(),
-        Value::Bool(_) => messages::the_boolean(shown),
-        Value::Number(_) => messages::the_number(shown),
-        Value::String(_) => messages::the_string(shown),
-        Value::Array(_) => messages::the_array(shown),
-        Value::Object(_) => messages::the_object(shown),
+        Value::Null => text!("null"),
+        Value::Bool(_) => text!("the boolean {value}", value = shown),
+        Value::Number(_) => text!("the number {value}", value = shown),
+        Value::String(_) => text!("the string {value}", value = shown),
+        Value::Array(_) => text!("the array {value}", value = shown),
+        Value::Object(_) => text!("the object {value}", value = shown),
     }
 }
 
 fn wanted(kind: &ParamKind) -> Text {
     match kind {
-        ParamKind::Path => messages::a_path(),
-        ParamKind::Command => messages::a_command(),
-        ParamKind::Patch => messages::a_patch(),
-        ParamKind::Text { .. } => messages::a_string(),
-        ParamKind::Integer { least: i64::MIN, most: i64::MAX } => messages::a_whole_number(),
-        ParamKind::Integer { least, most: i64::MAX } => messages::a_whole_number_of_at_least(*least),
-        ParamKind::Integer { least, most } => messages::a_whole_number_between(*least, *most),
-        ParamKind::Flag => messages::a_flag(),
+        ParamKind::Path => text!("a path as a string without NUL"),
+        ParamKind::Command => text!("a shell command as a string without NUL"),
+        ParamKind::Patch => text!("a patch as a string"),
+        ParamKind::Text { .. } => text!("a string"),
+        ParamKind::Integer { least: i64::MIN, most: i64::MAX } => text!("a whole number"),
+        ParamKind::Integer { least, most: i64::MAX } => text!("a whole number of at least {least}", least = *least),
+        ParamKind::Integer { least, most } => {
+            text!("a whole number from {least} to {most}", least = *least, most = *most)
+        }
+        ParamKind::Flag => text!("true or false"),
         ParamKind::Choice(words) if words.len() == 1 => format!("{:?}", words[0]).into(),
-        ParamKind::Choice(words) => messages::one_of(words.join(", ")),
-        ParamKind::Texts => messages::an_array_of_strings(),
+        ParamKind::Choice(words) => text!("one of {words}", words = words.join(", ")),
+        ParamKind::Texts => text!("an array of strings"),
         ParamKind::Objects(fields) => {
             let names: Vec<&str> = fields.iter().map(|field| field.name.as_ref()).collect();
-            messages::an_array_of_objects(names.join(", "))
+            text!("an array of objects with {fields}", fields = names.join(", "))
         }
-        ParamKind::Any => messages::any_value(),
+        ParamKind::Any => text!("any value"),
     }
 }

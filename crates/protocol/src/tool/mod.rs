@@ -8,7 +8,7 @@ mod schema;
 
 use crate::prompt::keeps_last_line_break;
 use crate::schema::Schema;
-use crate::{Args, ErrorCode, Limits, Repair, ToolCall, ToolFailure, close_names, messages};
+use crate::{Args, ErrorCode, Limits, Repair, ToolCall, ToolFailure, close_names, text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -599,11 +599,11 @@ impl Catalog {
         let close = close_names(name, names());
         let list = names().collect::<Vec<_>>().join(", ");
         let shown = format!("{:?}", name.chars().take(64).collect::<String>());
-        let mut message = messages::no_such_tool(shown);
+        let mut message = text!("There is no tool {name}.", name = shown);
         if let Some(close) = close.first() {
-            message = message.then(messages::did_you_mean(close));
+            message = message.then(text!("Did you mean {close}?", close));
         }
-        ToolFailure::new(ErrorCode::UnknownTool, message.then(messages::tools_are(list))).suggest(close)
+        ToolFailure::new(ErrorCode::UnknownTool, message.then(text!("The tools are: {list}.", list))).suggest(close)
     }
 }
 

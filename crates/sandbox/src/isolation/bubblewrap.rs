@@ -4,13 +4,12 @@
 //! It knows files by their names alone: one that is put in the place of another while the sandbox is set up is not noticed.
 
 use super::plan::{Guard, Masking, Plan, Step};
-use crate::messages;
 use crate::project::random_name;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Where the program is: not in the PATH, which may hold anything.
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap"];
@@ -36,7 +35,7 @@ impl Bubblewrap {
     /// There is none, or no file can be made.
     pub(super) fn found() -> Result<Bubblewrap, Text> {
         let program = PLACES.iter().map(PathBuf::from).find(|path| path.is_file());
-        let program = program.ok_or_else(messages::no_bubblewrap)?;
+        let program = program.ok_or_else(|| text!("there is no bwrap on this system"))?;
         let blank = Blank::new().map_err(|error| error.to_string())?;
         Ok(Bubblewrap { program, blank })
     }

@@ -5,14 +5,13 @@
 use super::beside::{Hides, Looking, is_of_the_user, parts_of};
 use super::mounts::DEVICES;
 use super::plan::{Name, Step};
-use crate::messages;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Folders of the system at the root. What holds the state of the machine (`/var`, `/run`, `/srv`, `/sys`) is not among
 /// them: sockets of daemons are there, and a read-only mount does not stop a connection.
@@ -137,7 +136,7 @@ impl Layout {
             ground.home.as_ref().and_then(|home| home.canonicalize().ok()).filter(|home| home.parent().is_some());
         let holds_home = home.as_ref().is_some_and(|home| home.starts_with(ground.root));
         if holds_home || ground.root.parent().is_none() {
-            return Err(messages::root_holds_home());
+            return Err(text!("the project root holds the home folder or the whole system"));
         }
         let mut building = Building {
             root: ground.root,

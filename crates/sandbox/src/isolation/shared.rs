@@ -2,11 +2,10 @@
 
 use super::beside::{Looking, Unhidden};
 use super::plan::{Name, Plan, Step};
-use crate::messages;
 use crate::project::{Identity, Project, identity_at};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Text, clip};
+use toolfence_protocol::{Text, clip, text};
 
 /// Bytes of the path of a folder that are told.
 const SHOWN: usize = 500;
@@ -35,21 +34,41 @@ impl Shared {
         let mut shared = Shared::default();
         for path in paths {
             let named = path.display().to_string();
-            let real = path.canonicalize().map_err(|error| messages::cannot_share(&named, Text::from(&error)))?;
+            let real = path
+                .canonicalize()
+                .map_err(|error| text!("{path} cannot be shared: {why}", path = &named, why = Text::from(&error)))?;
             let reveals = |inner: &Path| inner.starts_with(&real);
             // A link in the project could lead elsewhere the next time.
             let is_inside = real.starts_with(project.path()) || path.starts_with(project.path());
             if reveals(project.path()) || is_inside || home.as_deref().is_some_and(reveals) {
-                return Err(messages::cannot_share(&named, messages::shared_holds_too_much()));
+                return Err(text!(
+                    "{path} cannot be shared: {why}",
+                    path = &named,
+                    why = text!("it is in the project, or holds the project or the home folder")
+                ));
             }
             if real != *path {
                 shared.links.push(Step::Link { at: path.as_path().into(), to: real.as_path().into() });
             }
             looking.over_shared(&real, &hides).map_err(|why| match why {
-                Unhidden::TooLarge => messages::cannot_share(&named, messages::shared_is_too_large()),
+                Unhidden::TooLarge => text!(
+                    "{path} cannot be shared: {why}",
+                    path = &named,
+                    why = text!(
+                        "it holds too many files, or too many that are blocked, to hide these; name folders in it"
+                    )
+                ),
                 Unhidden::Closed(folder, error) => {
                     let folder = clip::middle(&folder.display().to_string(), SHOWN).into_owned();
-                    messages::cannot_share(&named, messages::shared_is_closed(folder, Text::from(&error)))
+                    text!(
+                        "{path} cannot be shared: {why}",
+                        path = &named,
+                        why = text!(
+                            "blocked files in {folder} cannot be hidden: {why}",
+                            folder,
+                            why = Text::from(&error)
+                        )
+                    )
                 }
             })?;
             shared.places.push(Name::from(real));

@@ -1,11 +1,10 @@
 //! Systems without a sandbox: everything is said to be down, and nothing is set up.
 
 use super::{Entry, Kind, Report, Request, Settings};
-use crate::messages;
 use crate::project::Project;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Does nothing on this system, where no program is ever started as a helper.
 pub fn enter_if_asked() {}
@@ -49,7 +48,7 @@ pub struct Enclosure {
 impl Enclosure {
     /// Around nothing.
     pub fn new(settings: Settings, _: &dyn Project) -> Enclosure {
-        let why = vec![messages::linux_only()];
+        let why = vec![text!("There is a sandbox on Linux only.")];
         Enclosure { settings, report: Report { kind: Kind::Nothing, why, helper: None, holds: false } }
     }
 

@@ -1,9 +1,9 @@
 //! A child that is reaped, even where its host does not wait for it.
 
-use crate::messages;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use toolfence_protocol::text;
 
 /// The leader of a group. Dropping it ends nothing.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Leader {
 
     /// How it has ended, if it has.
     pub(super) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
-        let child = self.0.as_mut().ok_or_else(|| io::Error::other(messages::reaped_already()))?;
+        let child = self.0.as_mut().ok_or_else(|| io::Error::other(text!("its end was noted already")))?;
         let status = child.try_wait()?;
         if status.is_some() {
             self.0 = None;

@@ -1,13 +1,13 @@
 //! A process group, ended as a whole.
 
 use super::child::Leader;
-use crate::messages;
 #[cfg(not(target_vendor = "apple"))]
 use rustix::fd::AsRawFd;
 use rustix::fd::BorrowedFd;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::path::PathBuf;
+use toolfence_protocol::text;
 
 /// The group that a child leads. Dropping it kills the group, unless it ends by itself.
 pub(super) struct Group {
@@ -20,7 +20,7 @@ pub(super) struct Group {
 impl Group {
     pub(super) fn led_by(leader: &Leader) -> io::Result<Group> {
         let number = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let Some(number) = number else { return Err(io::Error::other(messages::no_process_id())) };
+        let Some(number) = number else { return Err(io::Error::other(text!("the child has no process id"))) };
         let mut guard = Unguarded(Some(number));
         let group = Group::watching(number)?;
         guard.0 = None;

@@ -1,11 +1,11 @@
 //! The message to a supervisor: text, and the descriptors that it needs.
 
-use crate::messages;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use toolfence_protocol::text;
 
 /// The most descriptors that go with a message: four of a session, and the stdin of the command.
 pub(crate) const MOST_DESCRIPTORS: usize = 5;
@@ -61,7 +61,7 @@ pub(crate) fn send_with(line: BorrowedFd<'_>, bytes: &[u8], descriptors: &[Borro
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
-        return Err(io::Error::other(messages::no_room_for_descriptor()));
+        return Err(io::Error::other(text!("there is no room for a descriptor")));
     }
     rustix::net::sendmsg(line, &[IoSlice::new(bytes)], &mut control, SendFlags::empty())?;
     Ok(())

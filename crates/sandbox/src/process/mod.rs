@@ -20,7 +20,6 @@ pub(crate) use message::{MOST_DESCRIPTORS, send_with};
 pub use overflow::Overflow;
 pub use piped::{Exit, Heard, Piped, Program};
 
-use crate::messages;
 use child::{Leader, Spawned};
 use group::Group;
 use output::Output;
@@ -32,7 +31,7 @@ use std::time::Duration;
 use supervisor::{Answer, Supervisor};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use toolfence_protocol::clip::{Clipped, HeadTail};
-use toolfence_protocol::{Language, Text};
+use toolfence_protocol::{Language, Text, text};
 
 /// How much is read at once: the size of a pipe. Bigger reads and bigger pipes are slower.
 const CHUNK: usize = 64 << 10;
@@ -182,7 +181,7 @@ fn with_last_line(error: io::Error, output: &str) -> io::Error {
     match output.lines().map(str::trim).rfind(|line| !line.is_empty()) {
         Some(line) if !is_changed(&error) => {
             let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
-            io::Error::new(error.kind(), messages::with_last_line(Text::from(&error), line))
+            io::Error::new(error.kind(), text!("{error}: {line}", error = Text::from(&error), line))
         }
         _ => error,
     }
@@ -268,7 +267,11 @@ impl Running {
             Answer::Ended(ending) => Ok(ending),
             Answer::Memory => Ok(OwnEnd { memory: true, ..OwnEnd::of(None) }),
             Answer::None if timed_out => Ok(OwnEnd::of(None)),
-            Answer::None => Err(io::Error::other(messages::helper_ended(format!("{status:?}")))),
+            Answer::None => Err(io::Error::other(text!(
+                "the helper that held the command ended before it ({status}); without a sandbox, what the command \
+                 started may still be running",
+                status = format!("{status:?}")
+            ))),
             Answer::Trouble(error) => Err(error),
         }
     }
@@ -276,7 +279,7 @@ impl Running {
     async fn reap_leader(&mut self) -> io::Result<std::process::ExitStatus> {
         let ended = timeout_at(Instant::now() + LAST_WAIT, self.group.leader_ended(&mut self.leader)).await;
         let status = if ended.is_ok() { self.leader.ended()? } else { None };
-        let status = status.ok_or_else(|| io::Error::other(messages::does_not_end()))?;
+        let status = status.ok_or_else(|| io::Error::other(text!("the command was killed and does not end")))?;
         self.group.is_over();
         Ok(status)
     }
@@ -286,7 +289,7 @@ impl Running {
 async fn listens(told: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     match timeout_at(Instant::now() + LAST_WAIT, told).await {
         Ok(_) => Ok(()),
-        Err(_) => Err(io::Error::other(messages::helper_does_not_listen())),
+        Err(_) => Err(io::Error::other(text!("the helper of the sandbox does not listen"))),
     }
 }
 

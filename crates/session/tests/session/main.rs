@@ -305,7 +305,7 @@ fn an_answer_behind_thoughts_ends_the_turn() {
     let mut talk = Talk::begun();
     talk.reply(&format!("{}</think>\n", block("a", "change", "")));
     assert_eq!(talk.log.last().unwrap(), "call");
-    talk.told(&["1 call in it was not run", "send it again behind your reasoning"]);
+    talk.told(&["1 call in it was not run", "send it again after your reasoning"]);
 }
 
 /// A reply without the closing tag shows that the template does not always open reasoning.

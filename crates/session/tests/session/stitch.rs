@@ -116,7 +116,7 @@ fn a_block_that_broke_off_is_taken_up() {
         "answered z malformed_call",
         "call",
     ]);
-    talk.told(&["seen", "was not run yet", "Go on with that block now", &again]).not_told("Send the whole");
+    talk.told(&["seen", "was not run yet", "Continue that block now", &again]).not_told("Send the whole");
     talk.chunk = 7;
     talk.reply(&format!("{again}{behind}"));
     let asked = asked(&mut talk).expect("a change that was put together asks");
@@ -152,13 +152,13 @@ fn a_block_is_taken_up_once() {
     talk.log.clear();
     talk.chunks(&format!("{again}{}", &behind[..80])).end(FinishReason::Length);
     talk.logged(&["incomplete", "answered call_1 malformed_call", "call"]);
-    talk.told(&["for the second time", "several smaller calls"]).not_told("Go on with that block now");
+    talk.told(&["for the second time", "several smaller calls"]).not_told("Continue that block now");
     // Another block of a reply that went on with one may be taken up in its turn.
     let mut talk = asking();
     let (again, behind) = cut(&mut talk, &reply, 150).expect("it can be taken up");
     talk.chunks(&format!("{again}{behind}{}", &reply[..170])).end(FinishReason::Length);
     assert!(talk.asks());
-    talk.answer(Answer::Yes).works("z", "done").told(&["done", "Go on with that block now"]);
+    talk.answer(Answer::Yes).works("z", "done").told(&["done", "Continue that block now"]);
     talk.log.clear();
     let again = repeated(&talk).unwrap();
     talk.reply(&format!("{again}{}", &reply[reply[..170].trim_end().len()..]));
@@ -221,12 +221,12 @@ fn who_cancels_or_has_no_round_left_is_not_asked_to_go_on() {
     let reply = body_block(LINES);
     let mut talk = asking();
     talk.chunks(&reply[..130]).give(Input::Cancel).user("and now?");
-    talk.told(&["Send the whole block again", "and now?"]).not_told("Go on with that block now");
+    talk.told(&["Send the whole block again", "and now?"]).not_told("Continue that block now");
     let mut options = options();
     options.limits.rounds = 1;
     let mut talk = Talk::with(AskMode::Risky, options);
     talk.user("begin").chunks(&reply[..130]).end(FinishReason::Length);
-    talk.told(&["round 1 of 1"]).not_told("Go on with that block now");
+    talk.told(&["round 1 of 1"]).not_told("Continue that block now");
     // Nor does what was asked for in one turn count in the next.
     let mut talk = asking();
     let (again, behind) = cut(&mut talk, &reply, 130).expect("it can be taken up");

@@ -1,7 +1,6 @@
 //! What the model is told of a change that was not made, or that made something worse.
 
 use super::{Findings, How, Worse};
-use crate::messages;
 use crate::notes::add_notes;
 use crate::validate::Diagnostic;
 use serde_json::{Value, json};
@@ -31,14 +30,17 @@ pub(super) fn refused(worse: &[Worse<'_>], how: How) -> Output {
     let first = &worse[0];
     let name = &first.draft.path;
     let what = match (how.dry_run, worse.len()) {
-        (true, 1) => messages::would_not_be_changed(name),
-        (true, _) => messages::nothing_would_be_changed(),
-        (false, 1) => messages::was_not_changed(name),
-        (false, _) => messages::nothing_was_changed(),
+        (true, 1) => text!("Dry run: {name} would not be changed", name),
+        (true, _) => text!("Dry run: nothing would be changed"),
+        (false, 1) => text!("{name} was not changed", name),
+        (false, _) => text!("Nothing was changed"),
     };
     let error = end_trimmed(&first.errors[0]);
-    let error =
-        if worse.len() > 1 { messages::and_files(error, Field::Grouped(worse.len() as u64 - 1)) } else { error };
+    let error = if worse.len() > 1 {
+        text!("{error} (and {count} {count|file|files} more)", error, count = Field::Grouped(worse.len() as u64 - 1))
+    } else {
+        error
+    };
     let message = text!(
         "{what}: it would break {name}, read {by}, at {error}. Correct the change and send it again. If the error is \
          intended, send it with validate: false.",
@@ -56,7 +58,11 @@ pub(super) fn refused(worse: &[Worse<'_>], how: How) -> Output {
 /// The answer to a change that makes files worse and could not be taken back: it stays, and that is said plainly.
 pub(super) fn stayed(answer: Output, drafts: &[FileDraft], why: &ToolFailure) -> Output {
     let broke = answer.failure.map(|failure| failure.message).unwrap_or_default();
-    let message = messages::change_stays(why.message.clone(), broke);
+    let message = text!(
+        "The change was made and stays, for it could not be taken back: {why} What it broke: {broke}",
+        why = why.message.clone(),
+        broke
+    );
     let mut data = answer.data.unwrap_or_default();
     data["rolled_back"] = false.into();
     data["files_modified"] = drafts.iter().map(|draft| &*draft.path).collect();
@@ -68,20 +74,27 @@ pub(super) fn stayed(answer: Output, drafts: &[FileDraft], why: &ToolFailure) ->
 
 /// `why` is whole sentences, or the end of one without its full stop.
 pub(super) fn not_checked(path: &str, by: &str, why: Text) -> Text {
-    if why.ends_with('.') { messages::not_checked_for(path, by, why) } else { messages::not_checked(path, by, why) }
+    if why.ends_with('.') {
+        text!("{path} was not checked by {program}: {sentence}", path, program = by, sentence = why)
+    } else {
+        text!("{path} was not checked by {program}: {why}.", path, program = by, why)
+    }
 }
 
 impl Findings {
     /// Says at the end of an answer what was seen beside the change.
     pub(crate) fn add_to(self, mut output: Output) -> Output {
         if !self.elsewhere.is_empty() {
-            output.text.push(messages::errors_elsewhere(Field::Grouped(self.elsewhere.len() as u64)));
+            output.text.push(text!(
+                "[{count} new {count|error|errors} in other files, because of this change:]\n",
+                count = Field::Grouped(self.elsewhere.len() as u64)
+            ));
             for error in self.elsewhere.iter().take(MOST_ELSEWHERE) {
                 output.text.push(line_of(&error.path, error));
             }
             let left = self.elsewhere.len().saturating_sub(MOST_ELSEWHERE);
             if left > 0 {
-                output.text.push(messages::and_more_errors(left));
+                output.text.push(text!("... and {count} more.\n", count = left));
             }
             if let Some(data) = &mut output.data {
                 data["new_errors"] = json!(self.elsewhere);
@@ -129,17 +142,17 @@ fn told(worse: &Worse<'_>) -> Text {
     let Worse { draft, lines, errors, .. } = worse;
     let mut texts: Vec<Text> = errors.iter().take(MOST_ERRORS).map(|error| line_of(&draft.path, error)).collect();
     if errors.len() > MOST_ERRORS {
-        texts.push(messages::and_more_errors(errors.len() - MOST_ERRORS));
+        texts.push(text!("... and {count} more.\n", count = errors.len() - MOST_ERRORS));
     }
     let [_, after] = draft.texts().unwrap_or_default();
     let at = errors[0].line.max(1);
     let shown = at.saturating_sub(AROUND).max(1)..at + AROUND + 1;
-    texts.extend([messages::as_it_would_have_been(), window(&after, shown.clone(), Some(at)).into()]);
+    texts.extend([text!("As it would have been:\n"), window(&after, shown.clone(), Some(at)).into()]);
     match draft.old_bytes() {
-        None => texts.push(messages::is_not_there(&draft.path)),
+        None => texts.push(text!("As it is: there is no {name}.\n", name = &draft.path)),
         Some(before) => {
             let before = window(&String::from_utf8_lossy(before), lines.before(shown), None);
-            texts.extend([messages::as_it_is(), before.into()]);
+            texts.extend([text!("As it is:\n"), before.into()]);
         }
     }
     Text::join(texts, "")

@@ -11,7 +11,7 @@ mod run;
 
 pub use project::{PROJECT_CHECK, ProjectChecks};
 
-use super::{blocking, messages};
+use super::blocking;
 use crate::validate::{
     Checker, Diagnostic, LineMap, Reads, Sight, Subject, built_in, new_ones, referenced_projects, syntax,
 };
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use toolfence_commands::runner::{CommandRunner, MadeChange, MadeChanges};
 use toolfence_policy::toolbox::{Permit, ToolError};
-use toolfence_protocol::{Language, Output, Text};
+use toolfence_protocol::{Language, Output, Text, text};
 use toolfence_workspace::{Draft, FileDraft, Report, Stop, Workspace};
 
 /// The checks of one conversation, shared by its tools.
@@ -257,7 +257,7 @@ impl Checks {
         // A parser may not come to where it is asked to give up. Nothing waits for it then.
         let Ok(read) = tokio::time::timeout(2 * PATIENCE, read).await else { return Ok(None) };
         let Some((old, new, language)) = read? else { return Ok(None) };
-        Ok(worse(draft, &old, &new, language.sight, messages::as_language(language.name)))
+        Ok(worse(draft, &old, &new, language.sight, text!("as {language}", language = language.name)))
     }
 
     /// Reports once that a program is not installed.
@@ -294,7 +294,7 @@ impl Checks {
     async fn not_asked(&self, drafts: &[FileDraft], found: &mut Findings) -> Result<(), ToolError> {
         for draft in drafts {
             for (checker, _) in self.on_disk(draft).await? {
-                let why = messages::reads_the_disk();
+                let why = text!("it reads what is on disk, and this is a dry run");
                 found.notes.push(answers::not_checked(&draft.path, checker.program(), why));
             }
         }
@@ -398,7 +398,7 @@ impl Checks {
 }
 
 fn by(checker: &Checker) -> Text {
-    messages::by_program(checker.program())
+    text!("by {program}", program = checker.program())
 }
 
 fn lines_of(draft: &FileDraft) -> LineMap {

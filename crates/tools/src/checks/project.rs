@@ -5,7 +5,7 @@
 
 use super::answers::line_of;
 use crate::validate::{Diagnostic, appeared, read_output};
-use crate::{blocking, capped, messages};
+use crate::{blocking, capped};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -212,7 +212,11 @@ impl ProjectChecks {
         progress: &dyn Progress,
     ) -> Result<CheckRun, ToolError> {
         if !self.commands.is_held().await? {
-            return Err(ToolFailure::new(ErrorCode::Denied, messages::not_held()).into());
+            return Err(ToolFailure::new(
+                ErrorCode::Denied,
+                text!("No sandbox is available here that would hold it, and it may run what you wrote."),
+            )
+            .into());
         }
         let wanted = Wanted {
             words: shell_line(line),
@@ -229,7 +233,7 @@ impl ProjectChecks {
         };
         let outcome = self.commands.run_check(wanted, line, progress).await?;
         if outcome.timed_out {
-            let why = messages::did_not_end(limits.command_seconds_most);
+            let why = text!("It did not end within {seconds} s and was ended.", seconds = limits.command_seconds_most);
             return Err(ToolFailure::new(ErrorCode::Timeout, why).into());
         }
         let root = self.commands.workspace().root().path().to_string_lossy();
@@ -260,7 +264,7 @@ fn told(
     for (line, (before, now)) in lines.iter().zip(before.iter().zip(now)) {
         if let Some(why) = &now.trouble {
             if before.trouble.as_ref() != Some(why) {
-                texts.push(messages::not_asked(line, why.clone()));
+                texts.push(text!("`{line}` could not be asked: {why}\n", line, why = why.clone()));
             }
         } else if let Some(found) = &now.found {
             let (said, new) = said(line, before.found.as_ref(), found);
@@ -272,14 +276,21 @@ fn told(
         }
     }
     if texts.is_empty() {
-        texts.push(messages::nothing_asked());
+        texts.push(text!("Nothing could be asked, as before.\n"));
     }
     texts.extend(back.map(RolledBack::text));
     let count = worse.len();
-    let failure = worse
-        .into_iter()
-        .reduce(messages::both)
-        .map(|commands| ToolFailure::new(ErrorCode::ExitStatus, messages::finds_new_faults(commands, count)));
+    let failure = worse.into_iter().reduce(|one, two| text!("{one} and {two}", one, two)).map(|commands| {
+        ToolFailure::new(
+            ErrorCode::ExitStatus,
+            text!(
+                "{commands} {count|finds|find} errors that did not exist before the changes of this reply. Fix them \
+                 before you continue.",
+                commands,
+                count
+            ),
+        )
+    });
     let mut data = (!new_errors.is_empty()).then(|| serde_json::json!({ "new_errors": new_errors }));
     if let Some(back) = back {
         data.get_or_insert_default()["rolled_back"] = back.files.iter().map(String::as_str).collect();
@@ -298,7 +309,10 @@ fn said(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (Text, Vec<Dia
     };
     if now.status == 0 {
         let again = before.is_some_and(|before| before.status != 0);
-        return (ended(if again { messages::passes_again(line) } else { messages::passes(line) }), Vec::new());
+        return (
+            ended(if again { text!("`{line}` passes again.", line) } else { text!("`{line}` passes.", line) }),
+            Vec::new(),
+        );
     }
     if now.errors.is_empty() {
         return (ended(unread(line, before, now)), Vec::new());
@@ -307,28 +321,29 @@ fn said(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (Text, Vec<Dia
     let new = appeared(known, &now.errors);
     let (count, old) = (Field::Grouped(new.len() as u64), now.errors.len() - new.len());
     let mut text = match before {
-        _ if new.is_empty() => messages::finds_nothing_new(line),
-        Some(_) => messages::finds_new_errors(line, count),
-        None => messages::finds_errors(line, count),
+        _ if new.is_empty() => text!("`{line}` finds nothing new.", line),
+        Some(_) => text!("`{line}` finds {count} new {count|error|errors}.", line, count),
+        None => text!("`{line}` finds {count} {count|error|errors}.", line, count),
     };
     if old > 0 {
-        text = text.then(messages::there_before(Field::Grouped(old as u64)));
+        text =
+            text.then(text!("{count} {count|error was|errors were} there before.", count = Field::Grouped(old as u64)));
     }
     if new.is_empty() {
         return (ended(text), new);
     }
     if before.is_none() {
-        text = text.then(messages::not_asked_before());
+        text = text.then(text!("Whether they are new is not known: it was not asked before."));
     }
     text = ended(text);
     for error in new.iter().take(MOST_ERRORS) {
         text.push(line_of(&error.path, error));
     }
     if new.len() > MOST_ERRORS {
-        text.push(messages::and_more_errors(new.len() - MOST_ERRORS));
+        text.push(text!("... and {count} more.\n", count = new.len() - MOST_ERRORS));
     }
     if now.cut {
-        text.push(messages::printed_more());
+        text.push(text!("[It printed more than was read: there may be more errors.]\n"));
     }
     (text, new)
 }
@@ -337,11 +352,11 @@ fn said(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (Text, Vec<Dia
 fn unread(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> Text {
     let known = before.filter(|before| before.status != 0);
     if known.is_some_and(|before| before.output == now.output) {
-        return messages::ends_as_before(line, now.status);
+        return text!("`{line}` ends with status {status}, as before.", line, status = now.status);
     }
-    let mut text = messages::ends_with(line, now.status);
+    let mut text = text!("`{line}` ends with status {status}.", line, status = now.status);
     if before.is_some_and(|before| before.status == 0) {
-        text = text.then(messages::passed_before());
+        text = text.then(text!("It passed before."));
     }
     if !now.output.is_empty() {
         text.push("\n");
@@ -431,6 +446,6 @@ mod tests {
         assert!(output.truncated && output.text.to_string().len() <= 100_000, "{}", output.text.to_string().len());
         let told = output.data.expect("errors");
         assert_eq!(told["new_errors"].as_array().map(Vec::len), Some(2 * MOST_ERRORS));
-        assert!(output.failure.is_some_and(|failure| failure.message.to_string().starts_with("`a` and `b` find what")));
+        assert!(output.failure.is_some_and(|failure| failure.message.to_string().starts_with("`a` and `b` find errors")));
     }
 }

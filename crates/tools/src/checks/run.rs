@@ -4,8 +4,8 @@
 //! time-out would know the child alone.
 
 use super::Checks;
+use crate::blocking;
 use crate::validate::{Checker, Diagnostic, Subject, is_about_layout, is_about_no_files, is_unresolved, read_output};
-use crate::{blocking, messages};
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Checks {
         let checking = Checking { words, input, seconds, harmless: checker.harmless };
         let outcome = match self.commands().check(&checking).await {
             Ok(Some(outcome)) => outcome,
-            Ok(None) => return Ok(Said::Nothing(messages::nothing_holds_it())),
+            Ok(None) => return Ok(Said::Nothing(text!("no sandbox is available here that would hold it"))),
             Err(ToolError::Respond(failure)) => return Ok(Said::Nothing(failure.message)),
             Err(fatal) => return Err(fatal),
         };
@@ -140,13 +140,13 @@ impl Said {
 fn said(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) -> Said {
     let of_text = matches!(subject, Subject::Text(_));
     if outcome.timed_out {
-        return Said::Nothing(messages::took_too_long(seconds));
+        return Said::Nothing(text!("it took longer than {seconds} seconds", seconds));
     }
     if outcome.memory_exceeded {
-        return Said::Nothing(messages::used_too_much_memory());
+        return Said::Nothing(text!("it used more memory than sandbox.memory lets it have"));
     }
     if outcome.truncated {
-        return Said::Nothing(messages::wrote_too_much());
+        return Said::Nothing(text!("it wrote more than anybody would read"));
     }
     if outcome.exit_code == 0 {
         return Said::Errors(Vec::new());
@@ -182,7 +182,11 @@ fn said(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) -> Sa
 fn ended(outcome: &Outcome) -> Text {
     let line = outcome.output.lines().find(|line| !line.trim().is_empty());
     let line = line.map(|line| Text::from(line.chars().filter(|c| !c.is_control()).take(200).collect::<String>()));
-    messages::checker_ended(outcome.exit_code, line.unwrap_or_else(messages::printed_nothing))
+    text!(
+        "it ended with status {status}: {line}",
+        status = outcome.exit_code,
+        line = line.unwrap_or_else(|| text!("it printed nothing"))
+    )
 }
 
 /// Whether this is the script of rustup for a component that is not installed.

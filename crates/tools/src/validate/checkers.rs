@@ -1,8 +1,8 @@
 //! The languages' own checkers: for which files, which command, and what it is given. Data only; `tools` starts them.
 
-use super::{Diagnostic, Sight, messages};
+use super::{Diagnostic, Sight};
 use toolfence_policy::rules::UserGlob;
-use toolfence_protocol::{Error, ErrorKind, Result};
+use toolfence_protocol::{Error, ErrorKind, Result, text};
 
 /// A program that says what is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +133,10 @@ impl Checker {
         let files = files.into_iter().map(|glob| UserGlob::of_files(glob.as_ref())).collect::<Result<_>>()?;
         let command: Vec<String> = command.into_iter().collect();
         if command.is_empty() {
-            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::checker_needs_a_command()));
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!("a checker needs a command: the name of a program, and its arguments"),
+            ));
         }
         let (reads, sight) = (Reads::Text, Sight::First);
         Ok(Checker { files, command, reads, sight, harmless: false, in_modules: false, alone: Vec::new() })

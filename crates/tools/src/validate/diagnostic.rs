@@ -1,9 +1,8 @@
 //! One thing that is wrong, and where.
 
-use crate::validate::messages;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// What a checker says of one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +37,10 @@ impl Diagnostic {
     pub fn text(&self) -> Text {
         match (self.line, self.column) {
             (0, _) => self.message.clone(),
-            (line, 0) => messages::on_line(line, self.message.clone()),
-            (line, column) => messages::at_column(line, column, self.message.clone()),
+            (line, 0) => text!("line {line}: {message}", line, message = self.message.clone()),
+            (line, column) => {
+                text!("line {line}, column {column}: {message}", line, column, message = self.message.clone())
+            }
         }
     }
 

@@ -7,7 +7,6 @@ mod checkers;
 mod compare;
 mod diagnostic;
 mod lines;
-mod messages;
 mod output;
 pub mod syntax;
 

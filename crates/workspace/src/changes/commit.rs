@@ -8,16 +8,16 @@ use crate::changes::journal::Journal;
 use crate::changes::record::{Coming, RecordedBy};
 use crate::changes::target::Target;
 use crate::changes::temp::{Home, Made, Onto, Temp};
+use crate::fault;
 use crate::root::resolve::{Last, Spot};
 use crate::root::{Root, conflict, not_a_file, of_io, of_system};
 use crate::stat::is_same;
-use crate::{fault, messages};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{ErrorCode, Text, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
 /// What one file shall be.
 #[derive(Debug)]
@@ -202,7 +202,11 @@ fn put_back(done: &mut [CommitStep<'_>], mut failure: ToolFailure) -> ToolFailur
         if let Err(errno) = step.put_back() {
             let path = &step.wanted.target.path;
             failure.code = ErrorCode::IoError;
-            let not_put_back = messages::not_put_back(format!("{path:?}"), errno.to_string());
+            let not_put_back = text!(
+                "{path} was changed before that and could not be put back ({error}).",
+                path = format!("{path:?}"),
+                error = errno.to_string()
+            );
             failure.message = failure.message.then(not_put_back);
         }
     }

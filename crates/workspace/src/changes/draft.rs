@@ -4,12 +4,11 @@ use crate::attributes::Like;
 use crate::changes::commit::Wanted;
 use crate::changes::target::{Content, Old, Target};
 use crate::changes::utf8;
-use crate::messages;
 use crate::root::path_arg::shown;
 use crate::version::Version;
 use std::borrow::Cow;
 use toolfence_protocol::text::Field;
-use toolfence_protocol::{ErrorCode, Text, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
 /// A change that is planned and not made yet: what it makes of each file, and what there is to say of it.
 ///
@@ -142,22 +141,42 @@ impl FileDraft {
 
 /// The refusal of a content that is too long to be written.
 pub(super) fn too_large(path: &str, bytes: u64, most: u64) -> ToolFailure {
-    let message = messages::content_too_large(shown(path), Field::Grouped(bytes), Field::Grouped(most));
+    let message = text!(
+        "The content for {path} has {bytes} bytes; {most} are the most. Write it in parts, or with a command.",
+        path = shown(path),
+        bytes = Field::Grouped(bytes),
+        most = Field::Grouped(most)
+    );
     ToolFailure::new(ErrorCode::TooLarge, message)
 }
 
 /// The refusal of a file that is too long to be edited.
 pub(super) fn too_large_to_edit(path: &str, bytes: u64, most: u64) -> ToolFailure {
-    let message = messages::too_large_to_edit(shown(path), Field::Grouped(bytes), Field::Grouped(most));
+    let message = text!(
+        "{path} has {bytes} bytes; {most} are the most that can be edited. Change it with a command such as sed.",
+        path = shown(path),
+        bytes = Field::Grouped(bytes),
+        most = Field::Grouped(most)
+    );
     ToolFailure::new(ErrorCode::TooLarge, message)
 }
 
 /// The refusal of a change to a file that is not what the model has seen.
 pub(super) fn stale(path: &str) -> ToolFailure {
-    ToolFailure::new(ErrorCode::Conflict, messages::stale(shown(path)))
+    ToolFailure::new(
+        ErrorCode::Conflict,
+        text!(
+            "{path} has changed since it was last read, so nothing was done: lines may have moved. Read it again, and \
+             put all edits of one file into one call.",
+            path = shown(path)
+        ),
+    )
 }
 
 /// The refusal to take a change back whose old content was not read.
 pub(super) fn not_kept(path: &str) -> ToolFailure {
-    ToolFailure::new(ErrorCode::TooLarge, messages::old_content_not_kept(shown(path)))
+    ToolFailure::new(
+        ErrorCode::TooLarge,
+        text!("The old content of {path} was too long to be kept, so the change stays.", path = shown(path)),
+    )
 }

@@ -3,7 +3,6 @@
 use crate::changes::draft::{Draft, FileDraft, stale, too_large, too_large_to_edit};
 use crate::changes::target::{Content, Target};
 use crate::changes::write::Written;
-use crate::messages;
 use crate::root::Root;
 use crate::root::path_arg::{invalid, shown};
 use crate::root::resolve::Trouble;
@@ -104,7 +103,9 @@ pub struct EditValue {
 
 /// Plans to set and remove values of a JSON file, all or none.
 pub(super) fn draft_data(root: &Root, most: u64, wanted: &EditData) -> Result<Draft<Written>, ToolFailure> {
-    let refused = |code, why: Text| ToolFailure::new(code, messages::file_not_changed(shown(&wanted.path), why));
+    let refused = |code, why: Text| {
+        ToolFailure::new(code, text!("{path} was not changed: {problem}", path = shown(&wanted.path), problem = why))
+    };
     let edits = wanted.edits.iter().map(EditValue::as_data).collect::<Result<Vec<_>, _>>();
     let edits = edits.map_err(|why| refused(ErrorCode::InvalidArgument, why))?;
     draft(root, most, &wanted.path, wanted.base, |old| {
@@ -123,8 +124,9 @@ pub(super) fn draft_data(root: &Root, most: u64, wanted: &EditData) -> Result<Dr
 pub(super) fn draft_edit(root: &Root, most: u64, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
     let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
     draft(root, most, &wanted.path, wanted.base, |old| {
-        let text = edit_lines(old, &edits)
-            .map_err(|problem| invalid(messages::file_not_changed(shown(&wanted.path), problem.text())))?;
+        let text = edit_lines(old, &edits).map_err(|problem| {
+            invalid(text!("{path} was not changed: {problem}", path = shown(&wanted.path), problem = problem.text()))
+        })?;
         Ok(Edited { text, restated: restated_neighbours(old, &edits), reindented: false })
     })
 }
@@ -211,5 +213,5 @@ fn not_replaced(path: &str, problem: &PassageProblem) -> ToolFailure {
         PassageProblem::NotFound { .. } => ErrorCode::NoMatch,
         _ => ErrorCode::InvalidArgument,
     };
-    ToolFailure::new(code, messages::file_not_changed(shown(path), problem.text()))
+    ToolFailure::new(code, text!("{path} was not changed: {problem}", path = shown(path), problem = problem.text()))
 }

@@ -7,13 +7,13 @@ use crate::root::resolve::Trouble;
 use crate::root::{Root, of_system};
 use crate::stat::other_names;
 use crate::version::Version;
-use crate::{diff, messages, names};
+use crate::{diff, names};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::path::Path;
 use toolfence_patch as patch;
 use toolfence_patch::{Base, Change, Done, Failure, Kind, Placed, Plan, Reason, Refusal, Source, Why};
-use toolfence_protocol::{ErrorCode, Text, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
 /// Each takes some descriptors until all are in place, and a process has but so many.
 const MOST_FILES: usize = 200;
@@ -119,7 +119,7 @@ fn base_of(root: &Root, folder: &str) -> Result<Base, ToolFailure> {
         return Ok(Base::default());
     }
     let relative = names::text_of(&root.relative(folder)?);
-    Base::new(&relative).map_err(|why| invalid(messages::nothing_changed_because(why)))
+    Base::new(&relative).map_err(|why| invalid(text!("Nothing was changed: {problem}", problem = why)))
 }
 
 /// If the folder of a patch cannot be opened, that is why its files do not exist. A patch that only creates files needs no folder.
@@ -155,14 +155,24 @@ impl Source for Targets<'_> {
             }
         };
         if let Some(other) = self.real.insert(name, path.to_owned()) {
-            return Err(invalid(messages::one_file_twice(shown(path), shown(&other))));
+            return Err(invalid(text!(
+                "{path} and {other} are the same file. Name it in one way.",
+                path = shown(path),
+                other = shown(&other)
+            )));
         }
         self.bytes += content.as_ref().map_or(0, Vec::len);
         if self.targets.len() == MOST_FILES {
-            return Err(too_much(messages::patch_of_many_files(MOST_FILES)));
+            return Err(too_much(text!(
+                "The patch changes more than {most} files at once. Send it in parts.",
+                most = MOST_FILES
+            )));
         }
         if self.bytes > MOST_BYTES {
-            return Err(too_much(messages::patch_of_many_bytes(MOST_BYTES >> 20)));
+            return Err(too_much(text!(
+                "The patch changes more than {most} MB of files at once. Send it in parts.",
+                most = MOST_BYTES >> 20
+            )));
         }
         self.targets.insert(path.to_owned(), target);
         Ok(content)
@@ -180,7 +190,11 @@ impl Targets<'_> {
         for target in plan.changes.iter().filter(goes).filter_map(|change| self.targets.get(&change.path)) {
             let real = names::text_of(&target.spot.name());
             if real != target.path {
-                return Err(invalid(messages::reached_by_link(shown(&target.path), shown(&real))));
+                return Err(invalid(text!(
+                    "{path} is reached by a link. Name {real} itself.",
+                    path = shown(&target.path),
+                    real = shown(&real)
+                )));
             }
         }
         Ok(())
@@ -189,7 +203,7 @@ impl Targets<'_> {
     fn told(&self, failure: Failure<ToolFailure>) -> ToolFailure {
         match failure {
             Failure::Source(failure) => failure,
-            Failure::Unreadable(problem) => invalid(messages::nothing_changed_because(problem.text())),
+            Failure::Unreadable(problem) => invalid(text!("Nothing was changed: {problem}", problem = problem.text())),
             Failure::Refused(refusals) => self.refused(&refusals),
             // What a later version of the patch engine may add: like every failure of it, nothing was changed.
             _ => self.refused(&[]),
@@ -197,13 +211,13 @@ impl Targets<'_> {
     }
 
     fn refused(&self, refusals: &[Refusal]) -> ToolFailure {
-        let Some(first) = refusals.first() else { return invalid(messages::nothing_changed()) };
+        let Some(first) = refusals.first() else { return invalid(text!("Nothing was changed.")) };
         if let ([_], Reason::Missing) = (refusals, &first.reason) {
             let path = &first.path;
             return self.root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(path));
         }
         let all = Text::join(refusals.iter().map(Refusal::text), "\n");
-        ToolFailure::new(code(&first.reason), messages::nothing_changed_refused(all))
+        ToolFailure::new(code(&first.reason), text!("Nothing was changed.\n{refusals}", refusals = all))
     }
 }
 

@@ -1,7 +1,6 @@
 //! A file as it was found before a change, and what a file in its place takes of it.
 
 use crate::attributes::{self, Attributes, Like, MOST_CARRIED};
-use crate::messages;
 use crate::root::path_arg::shown;
 use crate::root::resolve::{LOOK, Last, Spot};
 use crate::root::{Root, not_a_file, of_io, of_system};
@@ -9,7 +8,7 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Read;
-use toolfence_protocol::{ErrorCode, ToolFailure};
+use toolfence_protocol::{ErrorCode, ToolFailure, text};
 
 /// A file as it was found, where it stands or would stand.
 #[derive(Debug)]
@@ -97,9 +96,20 @@ impl Old {
 }
 
 fn not_carried(path: &str) -> ToolFailure {
-    ToolFailure::new(ErrorCode::PermissionDenied, messages::attributes_not_carried(shown(path), MOST_CARRIED >> 20))
+    ToolFailure::new(
+        ErrorCode::PermissionDenied,
+        text!(
+            "{path} has extended attributes that cannot be read, or more than {most} MB of them, and would lose them. \
+             Change it with a command that writes into the file.",
+            path = shown(path),
+            most = MOST_CARRIED >> 20
+        ),
+    )
 }
 
 fn read_only(path: &str) -> ToolFailure {
-    ToolFailure::new(ErrorCode::PermissionDenied, messages::read_only(shown(path)))
+    ToolFailure::new(
+        ErrorCode::PermissionDenied,
+        text!("{path} is read-only. Ask before changing its mode with chmod.", path = shown(path)),
+    )
 }

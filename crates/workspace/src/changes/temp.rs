@@ -6,10 +6,10 @@
 use crate::attributes::{self, Attributes, Like, MOST_CARRIED, MOST_KEPT};
 use crate::changes::journal::Journal;
 use crate::digest::Digest;
+use crate::fault;
 use crate::root::resolve;
 use crate::stat::{is_content_of, mode_of};
 use crate::state::{self, State};
-use crate::{fault, messages};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
@@ -17,7 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// The mode of a new file before the umask.
 const NEW: RawMode = 0o666;
@@ -138,7 +138,8 @@ impl<'f> Temp<'f> {
         let mut content = Vec::new();
         (&file).read_to_end(&mut content)?;
         let attributes = attributes::read(&file, MOST_CARRIED);
-        let attributes = attributes.ok_or_else(|| io::Error::other(messages::attributes_not_copied()))?;
+        let attributes =
+            attributes.ok_or_else(|| io::Error::other(text!("its extended attributes cannot be copied")))?;
         Temp::write(home, &content, Some(&Like::of(&rustix::fs::fstat(&file)?, attributes)))
     }
 

@@ -4,7 +4,6 @@
 //! add UTF-8 to a file of another encoding.
 
 use crate::diff;
-use crate::messages;
 use crate::root::path_arg::{invalid, shown};
 use crate::text::is_utf16;
 use toolfence_protocol::{ToolFailure, text};
@@ -21,7 +20,11 @@ pub(super) fn refuse_loss(path: &str, before: &[u8], after: &[u8]) -> Result<(),
         return Ok(());
     }
     if is_utf16(before) && before.len().is_multiple_of(2) {
-        return Err(invalid(messages::utf16_text(shown(path))));
+        return Err(invalid(text!(
+            "{path} is UTF-16 text, not UTF-8. Use bash: iconv -f UTF-16 -t UTF-8 reads it, and iconv -f UTF-8 -t \
+             UTF-16 writes it.",
+            path = shown(path)
+        )));
     }
     if std::str::from_utf8(before).is_ok() {
         return Ok(());

@@ -1,10 +1,9 @@
 //! Globs in arguments, read as in a `.gitignore`: without a slash a name at any depth, with one a path from the start.
 
-use crate::messages;
 use crate::root::path_arg::{invalid, shown};
 use ignore::overrides::{Override, OverrideBuilder};
 use std::path::Path;
-use toolfence_protocol::{Text, ToolFailure};
+use toolfence_protocol::{Text, ToolFailure, text};
 
 /// A longer glob costs more to compile than any use of it is worth.
 const LONGEST: usize = 1024;
@@ -18,9 +17,19 @@ pub(crate) struct Glob {
 impl Glob {
     /// Reads a glob; `{a,b}` and `**` are understood, a leading `!` is not special.
     pub(crate) fn new(text: &str) -> Result<Glob, ToolFailure> {
-        let wrong = |problem: Text| invalid(messages::glob_unreadable(shown(text), problem));
+        let wrong = |problem: Text| {
+            invalid(text!(
+                "The glob {glob} cannot be read: {problem}. Give a glob such as *.rs or src/**/*.{{ts,tsx}}.",
+                glob = shown(text),
+                problem
+            ))
+        };
         if text.is_empty() || text.len() > LONGEST {
-            return Err(wrong(messages::glob_of_size(text.len(), LONGEST)));
+            return Err(wrong(text!(
+                "it has {bytes} bytes, 1 to {most} are wanted",
+                bytes = text.len(),
+                most = LONGEST
+            )));
         }
         let bare = text.strip_prefix("./").unwrap_or(text);
         let escaped = if bare.starts_with('!') { format!("\\{bare}") } else { bare.to_owned() };

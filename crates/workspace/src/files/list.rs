@@ -1,17 +1,17 @@
 //! What stands below a folder.
 
 use crate::files::globs::{self, Glob};
+use crate::names;
 use crate::root::Root;
 use crate::root::opened::Opened;
 use crate::root::walk::{EntryRun, Node, Order, Visitor, Walk};
 use crate::stop::Stop;
-use crate::{messages, names};
 use rustix::fs::{AtFlags, FileType};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{ErrorCode, Limits, ToolFailure};
+use toolfence_protocol::{ErrorCode, Limits, ToolFailure, text};
 
 /// Which entries of which folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +128,7 @@ pub(super) fn list(
         if truncated { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     if stop.is_stopped() {
-        return Err(ToolFailure::new(ErrorCode::Cancelled, messages::listing_stopped()));
+        return Err(ToolFailure::new(ErrorCode::Cancelled, text!("The listing was stopped.")));
     }
     let report = report.begun(&wanted.path)?;
     entries.truncate(wanted.limit);
@@ -147,7 +147,10 @@ pub(super) fn start_of(root: &Root, path: &str, pattern: Option<&str>) -> Result
         None => (plain?, None),
     };
     if inner.is_some() && pattern.is_some() {
-        return Err(ToolFailure::new(ErrorCode::InvalidArgument, messages::two_globs()));
+        return Err(ToolFailure::new(
+            ErrorCode::InvalidArgument,
+            text!("There is a glob in path and another in pattern. Give only one of them."),
+        ));
     }
     let here = format!("{}/", names::text_of(&start.name));
     let pattern = pattern.map(|glob| glob.strip_prefix(&here).map_or(glob.to_owned(), |rest| format!("/{rest}")));

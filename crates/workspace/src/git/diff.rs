@@ -10,6 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
+use toolfence_protocol::text;
 
 /// How long git may take for one answer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -99,7 +100,7 @@ impl<'g> NextCommit<'g> {
     pub fn names(&self) -> io::Result<Vec<ChangedName>> {
         let Answer { bytes, is_cut } = self.diff(&["--name-status", "-z"], &[], MOST_LISTED)?;
         if is_cut {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, super::messages::printed_too_much()));
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text!("git printed too much")));
         }
         let mut fields = bytes.split(|&byte| byte == 0);
         let mut names = Vec::new();
@@ -172,7 +173,7 @@ fn without_filters(git: &Git, folder: &Path) -> io::Result<Vec<(OsString, OsStri
     filters.sort_unstable();
     filters.dedup();
     if filters.len() > MOST_FILTERS {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, super::messages::printed_too_much()));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text!("git printed too much")));
     }
     let off = |filter: &[u8]| {
         [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")].map(|(key, value)| {

@@ -11,7 +11,6 @@ pub mod changes;
 pub mod config;
 pub mod diff;
 pub mod made;
-mod messages;
 pub mod summary;
 pub mod way;
 
@@ -23,6 +22,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use toolfence_protocol::text;
 use wait_timeout::ChildExt;
 
 /// Variables of the host that say where the person's own configuration is.
@@ -116,7 +116,7 @@ impl Git {
     ) -> io::Result<Vec<u8>> {
         let answer = self.answer(folder, args, Conditions { input, overrides: &[], also, limit, most })?;
         if answer.is_cut {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, messages::printed_too_much()));
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text!("git printed too much")));
         }
         Ok(answer.bytes)
     }
@@ -129,7 +129,7 @@ impl Git {
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn()?;
         let group = rustix::process::Pid::from_child(&child);
-        let output = child.stdout.take().ok_or_else(|| io::Error::other(messages::no_output()))?;
+        let output = child.stdout.take().ok_or_else(|| io::Error::other(text!("git has no output")))?;
         // A thread reads while this one waits: a full pipe would make git wait for ever.
         let reader = std::thread::spawn(move || {
             let mut all = Vec::new();
@@ -141,12 +141,12 @@ impl Git {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
             let _ = child.wait();
         }
-        let mut bytes = reader.join().map_err(|_| io::Error::other(messages::reader_died()))??;
-        let status = status?.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, messages::took_too_long()))?;
+        let mut bytes = reader.join().map_err(|_| io::Error::other(text!("the reader of git's output died")))??;
+        let status = status?.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, text!("git took too long")))?;
         // Git ends by SIGPIPE where the reader has stopped.
         let is_cut = bytes.len() as u64 > most;
         if !is_cut && !status.success() && !status.code().is_some_and(|code| also.contains(&code)) {
-            return Err(io::Error::other(messages::ended_with(status.to_string())));
+            return Err(io::Error::other(text!("git ended with {status}", status = status.to_string())));
         }
         bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         Ok(Answer { bytes, is_cut })
@@ -182,7 +182,7 @@ pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     let opened = rustix::fs::open(file, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
     let opened = std::fs::File::from(opened);
     if !opened.metadata()?.is_file() {
-        return Err(io::Error::other(messages::no_regular_file()));
+        return Err(io::Error::other(text!("it is no regular file")));
     }
     let mut all = Vec::new();
     opened.take(most + 1).read_to_end(&mut all)?;

@@ -9,11 +9,11 @@ use crate::masks::Masks;
 use crate::masks::folders::Folder;
 use crate::masks::repositories::{Access, Repository, Standing, WantedAccess};
 use crate::masks::set::{Held, MaskSet, WalkCost};
+use crate::names;
 use crate::root::hops::{Hop, NAMEABLE};
 use crate::root::ignores::Ignores;
 use crate::root::walk::{Order, Walk};
 use crate::stop::Stop;
-use crate::{messages, names};
 use rustix::fs::{AtFlags, FileType, Mode};
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use toolfence_protocol::{ErrorCode, Text, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 use toolfence_sandbox::project::{Mask, MaskKind, Number, number_of};
 
 /// Folders looked at before the walk is given up.
@@ -52,9 +52,15 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
         set.cost.microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         let WalkCost { folders, read, microseconds } = set.cost;
         tracing::debug!(folders, read, microseconds, masks = set.list.len(), "the project was walked for the sandbox");
-        return if set.list.len() > MOST_MASKS { Err(too_much(messages::blocked_files())) } else { Ok(set) };
+        return if set.list.len() > MOST_MASKS { Err(too_much(text!("blocked files"))) } else { Ok(set) };
     }
-    Err(ToolFailure::new(ErrorCode::Conflict, messages::folders_move()))
+    Err(ToolFailure::new(
+        ErrorCode::Conflict,
+        text!(
+            "Folders of the project are moved all the time, so the sandbox cannot be set up and nothing was run. Wait \
+             until whatever moves them has ended, and try again."
+        ),
+    ))
 }
 
 /// Why a walk did not come to its end.
@@ -134,11 +140,13 @@ impl<'w> Scan<'w> {
         let mut pending = vec![(Hop::default(), PathBuf::new())];
         while let Some((hop, at)) = pending.pop() {
             if stop.is_stopped() {
-                return Err(ToolFailure::new(ErrorCode::Cancelled, messages::walk_stopped()).into());
+                return Err(
+                    ToolFailure::new(ErrorCode::Cancelled, text!("The walk over the project was stopped.")).into()
+                );
             }
             self.set.cost.folders += 1;
             if self.set.cost.folders > MOST_FOLDERS {
-                return Err(too_much(messages::folders()).into());
+                return Err(too_much(text!("folders")).into());
             }
             let calm = self.purpose != Purpose::Mask;
             let (mut folder, read) = self.masks.folders.folder(&self.masks.root, &hop, &at, calm);
@@ -338,7 +346,7 @@ impl<'w> Scan<'w> {
         });
         self.set.list.extend(found);
         let complete = report.begun(".").is_ok_and(|report| report.complete);
-        if complete { Ok(()) } else { Err(too_much(messages::files_for_other_names()).into()) }
+        if complete { Ok(()) } else { Err(too_much(text!("files to find the other names of a blocked one")).into()) }
     }
 }
 
@@ -347,5 +355,12 @@ fn is_moved(errno: Errno) -> bool {
 }
 
 fn too_much(what: Text) -> ToolFailure {
-    ToolFailure::new(ErrorCode::TooLarge, messages::too_many(what))
+    ToolFailure::new(
+        ErrorCode::TooLarge,
+        text!(
+            "The project has too many {what} for the sandbox to be sure of it, so nothing was run. Ask the user to \
+             work in a smaller folder.",
+            what
+        ),
+    )
 }

@@ -10,15 +10,15 @@ use crate::masks::Masks;
 use crate::masks::repositories::{Repository, Standing, Used};
 use crate::masks::scan::{OpenedUp, Purpose, Scan};
 use crate::masks::set::{Held, MaskSet};
+use crate::names;
 use crate::root::resolve::open_exact;
 use crate::stop::Stop;
-use crate::{messages, names};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{FileType, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use toolfence_sandbox::project::number_of;
 
 /// What stands behind a name that was set aside, with a number.
@@ -39,7 +39,10 @@ enum Suspect {
 pub(super) fn settle(masks: &Masks, before: &MaskSet) -> Vec<Text> {
     match suspects(masks, before) {
         Some((suspects, _opened)) => suspects.iter().map(|suspect| set_aside(masks, suspect)).collect(),
-        None => vec![messages::not_looked_over()],
+        None => vec![text!(
+            "The project is too big to be looked over after the command. Look for new .git folders in it before you \
+             run git there."
+        )],
     }
 }
 
@@ -131,10 +134,12 @@ fn judge(masks: &Masks, before: &MaskSet, now: &Repository) -> Option<Suspect> {
 
 fn set_aside(masks: &Masks, suspect: &Suspect) -> Text {
     let (path, why) = match suspect {
-        Suspect::Repository(path) => (path.clone(), messages::lets_git_run()),
+        Suspect::Repository(path) => (path.clone(), text!("It would let git run programs")),
         // Its other entries may be anything; without a HEAD git takes the folder for none of its own.
-        Suspect::Bare(path) => (path.join("HEAD"), messages::makes_a_repository()),
-        Suspect::Used(path) => (path.clone(), messages::named_by_configuration()),
+        Suspect::Bare(path) => {
+            (path.join("HEAD"), text!("With it, git takes the folder for a repository and may run programs"))
+        }
+        Suspect::Used(path) => (path.clone(), text!("The configuration of git names it, so git would run or read it")),
     };
     let shown = names::shown(&path);
     let folder = masks.root.open_exact(path.parent().unwrap_or(Path::new("")));
@@ -150,8 +155,16 @@ fn set_aside(masks: &Masks, suspect: &Suspect) -> Text {
         Ok(name)
     });
     match renamed {
-        Ok(name) => messages::set_aside(shown, why, name),
-        Err(errno) => messages::not_set_aside(shown, why, errno.to_string()),
+        Ok(name) => {
+            text!("{path} appeared while the command ran. {why}, so it is now named {name}.", path = shown, why, name)
+        }
+        Err(errno) => text!(
+            "{path} appeared while the command ran. {why}, and it could not be renamed ({error}). Do not run git \
+             there.",
+            path = shown,
+            why,
+            error = errno.to_string()
+        ),
     }
 }
 

@@ -20,8 +20,8 @@ pub(crate) use failure::{conflict, not_a_file, of_io, of_system};
 pub(crate) use path_arg::invalid;
 pub use programs::Programs;
 
+use crate::names;
 use crate::stat::is_one;
-use crate::{messages, names};
 use opened::Opened;
 use path_arg::shown;
 use resolve::{Last, Spot, Trouble};
@@ -37,7 +37,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use told::Step;
 use toolfence_policy::rules::{Blocked, Harmless, PathRules};
 use toolfence_protocol::invisible::is_blank;
-use toolfence_protocol::{Error, Result, ToolFailure};
+use toolfence_protocol::{Error, Result, ToolFailure, text};
 use toolfence_sandbox::project::{Identity, Number, Project, identity_at, number_of};
 use twins::Twins;
 
@@ -73,7 +73,7 @@ impl Root {
     /// # Errors
     /// The folder does not exist, is no folder, or may not be read.
     pub fn open(path: &Path, rules: PathRules, host_path: Option<&OsStr>) -> Result<Root> {
-        let doing = || messages::open_root(path.display().to_string());
+        let doing = || text!("open the project root {path}", path = path.display().to_string());
         let real = path.canonicalize().map_err(|cause| Error::because(doing(), cause))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(&real, flags, Mode::empty())
@@ -205,7 +205,10 @@ impl Root {
             return Err(failure::root_gone(&self.path));
         }
         if !path.is_empty() && is_blank(path) {
-            return Err(invalid(messages::path_blank(shown(path))));
+            return Err(invalid(text!(
+                "The path is blank: {path} holds nothing that can be seen. Give a path, such as src/main.rs.",
+                path = shown(path)
+            )));
         }
         let relative = path_arg::relative(path, &self.spellings());
         relative.map_err(|failure| suggest::with_relative_spelling(self, failure, path))
@@ -223,10 +226,15 @@ impl Root {
         self.refuse_unwritable(path, &relative)?;
         let mut spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
         if spot.dangling {
-            return Err(invalid(messages::dangling_link(shown(path), shown(&names::text_of(&spot.name())))));
+            return Err(invalid(text!(
+                "{path} is a link to {target}, which does not exist. Write to that path itself, or remove the link \
+                 first.",
+                path = shown(path),
+                target = shown(&names::text_of(&spot.name()))
+            )));
         }
         if path_arg::names_a_folder(&relative) && spot.last != Last::Folder {
-            return Err(invalid(messages::names_a_folder(shown(path))));
+            return Err(invalid(text!("{path} names a folder. Give the path of a file.", path = shown(path))));
         }
         spot.folder_name = self.real_folder(path, &spot.folder, &spot.folder_name)?;
         let name = spot.name();
@@ -371,15 +379,27 @@ impl Root {
             return Ok(());
         }
         if trimmed.contains(&"") {
-            return Err(invalid(messages::loose_and_blank(shown(path))));
+            return Err(invalid(text!(
+                "{path} has white space at an end of a name, so it was not made. Give a name that is not blank.",
+                path = shown(path)
+            )));
         }
         let meant = trimmed.iter().fold(spot.folder_name.clone(), |folder, name| folder.join(name));
         let name = names::text_of(&meant);
         let there = self.blocks(&name).is_none() && self.open_relative(&meant).is_ok();
         Err(if there {
-            invalid(messages::loose_but_there(shown(path), shown(&name))).suggest([name])
+            invalid(text!(
+                "{path} has white space at an end of a name, so it was not made. Did you mean {name}, which exists?",
+                path = shown(path),
+                name = shown(&name)
+            ))
+            .suggest([name])
         } else {
-            invalid(messages::loose(shown(path), shown(&name)))
+            invalid(text!(
+                "{path} has white space at an end of a name, so it was not made. Write it without: {name}.",
+                path = shown(path),
+                name = shown(&name)
+            ))
         })
     }
 

@@ -2,10 +2,9 @@
 //!
 //! This module opens nothing. `..` is left to the code that follows the path, because what it means depends on links.
 
-use crate::messages;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-use toolfence_protocol::{ErrorCode, Text, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
 /// The kernel takes no longer path (`PATH_MAX`, path_resolution(7)).
 const LONGEST: usize = 4095;
@@ -13,13 +12,18 @@ const LONGEST: usize = 4095;
 /// `text` relative to the root; "." is the root itself. `roots` are the absolute spellings of the root.
 pub(crate) fn relative(text: &str, roots: &[&Path]) -> Result<PathBuf, ToolFailure> {
     if text.is_empty() {
-        return Err(invalid(messages::path_empty()));
+        return Err(invalid(text!("The path is empty. Give a path relative to the project root; \".\" is the root.")));
     }
     if text.contains('\0') {
-        return Err(invalid(messages::path_with_nul(shown(text))));
+        return Err(invalid(text!("The path {path} contains a NUL byte. Write it without.", path = shown(text))));
     }
     if text.len() > LONGEST {
-        return Err(invalid(messages::path_too_long(shown(text), text.len(), LONGEST)));
+        return Err(invalid(text!(
+            "The path {path} has {bytes} bytes; {most} are the most.",
+            path = shown(text),
+            bytes = text.len(),
+            most = LONGEST
+        )));
     }
     if text == "~" || text.starts_with("~/") {
         return Err(outside(text));
@@ -63,12 +67,27 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// The refusal of everything that is not below the root.
 pub(crate) fn outside(text: &str) -> ToolFailure {
-    ToolFailure::new(ErrorCode::PermissionDenied, messages::outside_root(shown(text)))
+    ToolFailure::new(
+        ErrorCode::PermissionDenied,
+        text!(
+            "{path} is outside the project root, where tools cannot go. Use a path relative to the root, such as \
+             \"src/main.rs\".",
+            path = shown(text)
+        ),
+    )
 }
 
 /// The refusal of what a link inside the root leads to.
 pub(crate) fn led_out(text: &str, link: &str) -> ToolFailure {
-    ToolFailure::new(ErrorCode::PermissionDenied, messages::led_out_by_link(shown(text), shown(link)))
+    ToolFailure::new(
+        ErrorCode::PermissionDenied,
+        text!(
+            "{path} leads out of the project by the link {link}; tools do not follow it. Work with files below the \
+             root.",
+            path = shown(text),
+            link = shown(link)
+        ),
+    )
 }
 
 pub(crate) fn invalid(message: Text) -> ToolFailure {

@@ -1,18 +1,18 @@
 //! Names that exist, for one that does not: those of the right folder, and those of elsewhere.
 
+use crate::names;
 use crate::root::failure::of_system;
 use crate::root::path_arg::{led_out, outside, shown};
 use crate::root::resolve::{Last, Trouble};
 use crate::root::walk::{Order, Walk};
 use crate::root::{Root, folder};
 use crate::stop::Stop;
-use crate::{messages, names};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{ErrorCode, ToolFailure, close_names};
+use toolfence_protocol::{ErrorCode, ToolFailure, close_names, text};
 
 /// Names that are suggested.
 const MOST: usize = 3;
@@ -36,10 +36,21 @@ pub(super) fn explain(root: &Root, trouble: Trouble, path: &str, relative: &Path
         Trouble::Sys(errno @ (Errno::NOENT | Errno::NOTDIR)) => {
             let close = close_to(root, relative);
             let message = match (errno, close.first()) {
-                (Errno::NOENT, None) => messages::no_such_path(shown(path)),
-                (Errno::NOENT, Some(close)) => messages::no_such_path_but_close(shown(path), shown(close)),
-                (_, None) => messages::through_a_file(shown(path)),
-                (_, Some(close)) => messages::through_a_file_but_close(shown(path), shown(close)),
+                (Errno::NOENT, None) => {
+                    text!("{path} does not exist. Use list_files to see what is there.", path = shown(path))
+                }
+                (Errno::NOENT, Some(close)) => {
+                    text!("{path} does not exist. Did you mean {close}?", path = shown(path), close = shown(close))
+                }
+                (_, None) => text!(
+                    "{path} goes through a file as if it were a folder. Use list_files to see what is there.",
+                    path = shown(path)
+                ),
+                (_, Some(close)) => text!(
+                    "{path} goes through a file as if it were a folder. Did you mean {close}?",
+                    path = shown(path),
+                    close = shown(close)
+                ),
             };
             ToolFailure::new(ErrorCode::NotFound, message).suggest(close)
         }

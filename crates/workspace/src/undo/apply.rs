@@ -1,17 +1,17 @@
 //! Undoing and redoing: name by name, each recorded before it is done.
 
 use crate::Workspace;
+use crate::names;
 use crate::root::Root;
 use crate::stash::{Stash, SwapEffect, Trust};
 use crate::state::{Change, State};
 use crate::undo::format::{self, Kind, Net, RecordPart, lines, parts};
 use crate::undo::restore::{self, Unrestored};
 use crate::undo::{History, Listed, plan};
-use crate::{messages, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Error, ErrorKind, Result, Text};
+use toolfence_protocol::{Error, ErrorKind, Result, Text, text};
 
 /// Contents of more bytes are not put back.
 const MOST: u64 = 64 << 20;
@@ -68,8 +68,12 @@ impl Done {
     /// The name and what was done, on one line.
     pub fn text(&self) -> Text {
         match self.by_others {
-            true => messages::name_done_to_theirs(&self.name, self.what.clone()),
-            false => messages::name_done(&self.name, self.what.clone()),
+            true => text!(
+                "{name}: {what}, to what another process left there during the turn",
+                name = &self.name,
+                what = self.what.clone()
+            ),
+            false => text!("{name}: {what}", name = &self.name, what = self.what.clone()),
         }
     }
 }
@@ -77,7 +81,7 @@ impl Done {
 impl Refused {
     /// The name and why it was left as it is, on one line.
     pub fn text(&self) -> Text {
-        messages::name_refused(&self.name, self.why.text())
+        text!("{name}: {why}", name = &self.name, why = self.why.text())
     }
 }
 
@@ -234,8 +238,8 @@ impl History {
     /// The parts of a record, from the last to the first, each the other way round.
     fn backwards(&self, record: u64) -> Result<Vec<RecordPart>> {
         let path = format::path_of(&self.turns(), record);
-        let lines =
-            lines(&path).map_err(|cause| Error::because(messages::read_record(path.display().to_string()), cause))?;
+        let lines = lines(&path)
+            .map_err(|cause| Error::because(text!("read {path}", path = path.display().to_string()), cause))?;
         let mut parts = parts(&lines);
         self.follow(record, &mut parts);
         let turned = |part| match part {
@@ -282,11 +286,14 @@ impl History {
 
     fn apply(&self, root: &Root, kind: Kind, turn: Listed, parts: Vec<RecordPart>) -> Result<Outcome> {
         if root.is_gone() {
-            let gone = messages::project_gone(root.path().display().to_string());
+            let gone = text!("the project {path} is gone", path = root.path().display().to_string());
             return Err(Error::with_kind(ErrorKind::NotFound, gone));
         }
         if self.inner().open.is_some() {
-            return Err(Error::with_kind(ErrorKind::Busy, messages::turn_under_way()));
+            return Err(Error::with_kind(
+                ErrorKind::Busy,
+                text!("a turn is under way; wait for its end, then undo it"),
+            ));
         }
         self.begin_at_once(kind, &turn.title)?;
         let record = format::path_of(&self.turns(), turn.number);
@@ -416,10 +423,10 @@ impl Outcome {
         for number in done {
             let (path, effect) = stash.effect(*number, is_forward);
             let what = match effect {
-                SwapEffect::Removed => messages::removed(),
-                SwapEffect::Restored => messages::restored(),
-                SwapEffect::Replaced => messages::changed_back(),
-                SwapEffect::Mode(mode) => messages::mode(format!("{mode:o}")),
+                SwapEffect::Removed => text!("removed"),
+                SwapEffect::Restored => text!("restored"),
+                SwapEffect::Replaced => text!("changed back"),
+                SwapEffect::Mode(mode) => text!("mode {mode}", mode = format!("{mode:o}")),
             };
             self.push_done(Done { name: names::shown(path), what, by_others: false });
         }
@@ -464,7 +471,11 @@ impl Outcome {
                 let name = names::shown(&change.name);
                 let mut what = what(&change.before, &change.after);
                 if !lost.is_empty() {
-                    what = messages::but_refused(what, Text::join(lost, ", "));
+                    what = text!(
+                        "{what}, but the system refused its {attributes}",
+                        what,
+                        attributes = Text::join(lost, ", ")
+                    );
                 }
                 self.push_done(Done { name, what, by_others: by_others.contains(&change.name) });
             }
@@ -475,16 +486,16 @@ impl Outcome {
 
 fn what(from: &State, to: &State) -> Text {
     match (from, to) {
-        (_, State::Nothing) => messages::removed(),
-        (State::Nothing, _) => messages::restored(),
+        (_, State::Nothing) => text!("removed"),
+        (State::Nothing, _) => text!("restored"),
         (State::File { content: old, mode: was, .. }, State::File { content: new, mode, .. }) if old == new => {
             of_mode(*was, *mode)
         }
         (State::Folder { mode: was, .. }, State::Folder { mode, .. }) => of_mode(*was, *mode),
-        _ => messages::changed_back(),
+        _ => text!("changed back"),
     }
 }
 
 fn of_mode(was: u32, mode: u32) -> Text {
-    if was == mode { messages::attributes_changed_back() } else { messages::mode(format!("{mode:o}")) }
+    if was == mode { text!("attributes changed back") } else { text!("mode {mode}", mode = format!("{mode:o}")) }
 }

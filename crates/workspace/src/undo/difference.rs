@@ -5,7 +5,7 @@ use crate::stash::{Contents, Stash, StashedChange};
 use crate::state::State;
 use crate::undo::History;
 use crate::undo::format::{self, RecordPart, lines, parts};
-use crate::{diff, messages, names};
+use crate::{diff, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Error, Result, Text, text};
@@ -38,7 +38,7 @@ impl History {
         for number in &stack.done[first..] {
             let path = format::path_of(&self.turns(), *number);
             let lines = lines(&path)
-                .map_err(|cause| Error::because(messages::read_record(path.display().to_string()), cause))?;
+                .map_err(|cause| Error::because(text!("read {path}", path = path.display().to_string()), cause))?;
             for part in parts(&lines) {
                 match part {
                     RecordPart::Names(net) => {
@@ -80,14 +80,14 @@ impl History {
             Some(contents.get(digest).map(<[u8]>::to_vec).or_else(|| self.objects.get(digest, bytes)))
         };
         if [before, after].iter().any(|state| matches!(state, State::Unkept { .. })) {
-            let text = messages::differs_without_lines(&name);
+            let text = text!("{name} differs, and is no text or too large to compare.\n", name = &name);
             return Difference { name, text };
         }
         let mut text = about(&name, before, after);
         match (content(before), content(after)) {
             (None, None) => {}
             (Some(None), _) | (_, Some(None)) => {
-                text.push(messages::kept_content_lost(&name));
+                text.push(text!("What was kept of {name} is gone or damaged.\n", name = &name));
             }
             (before, after) if before == after => {}
             (before, after) => {
@@ -95,10 +95,14 @@ impl History {
                 let unified = diff::of_file(&names::text_of(path), before.as_deref(), after.as_deref());
                 text.push(match unified {
                     // There is no line that a diff could show.
-                    Some(unified) if unified.is_empty() && before.is_none() => messages::empty_file_made(&name),
-                    Some(unified) if unified.is_empty() && after.is_none() => messages::empty_file_removed(&name),
+                    Some(unified) if unified.is_empty() && before.is_none() => {
+                        text!("Empty file {name} was made.\n", name = &name)
+                    }
+                    Some(unified) if unified.is_empty() && after.is_none() => {
+                        text!("Empty file {name} was removed.\n", name = &name)
+                    }
                     Some(unified) => unified.into(),
-                    None => messages::differs_without_lines(&name),
+                    None => text!("{name} differs, and is no text or too large to compare.\n", name = &name),
                 });
             }
         }
@@ -110,22 +114,24 @@ impl History {
 fn about(name: &str, before: &State, after: &State) -> Text {
     let octal = |mode: &u32| format!("{mode:o}");
     let gone = match before {
-        State::Link { target } => messages::link_went(name, names::shown(target)),
-        State::Folder { .. } if *after == State::Nothing => messages::folder_removed(name),
+        State::Link { target } => text!("Link {name} to {target} went.\n", name, target = names::shown(target)),
+        State::Folder { .. } if *after == State::Nothing => text!("Folder {name} was removed.\n", name),
         _ => Text::default(),
     };
     let come = match (before, after) {
-        (_, State::Link { target }) => messages::link_made(name, names::shown(target)),
-        (State::Folder { mode: old, .. }, State::Folder { mode, .. }) if old != mode => {
-            messages::folder_mode(name, octal(old), octal(mode))
+        (_, State::Link { target }) => {
+            text!("Link {name} to {target} was made.\n", name, target = names::shown(target))
         }
-        (State::Folder { .. }, State::Folder { .. }) => messages::folder_attributes(name),
-        (_, State::Folder { .. }) => messages::folder_made(name),
+        (State::Folder { mode: old, .. }, State::Folder { mode, .. }) if old != mode => {
+            text!("Folder {name}: old mode {old}, new mode {new}\n", name, old = octal(old), new = octal(mode))
+        }
+        (State::Folder { .. }, State::Folder { .. }) => text!("Folder {name}: attributes changed\n", name),
+        (_, State::Folder { .. }) => text!("Folder {name} was made.\n", name),
         (State::File { mode: old, .. }, State::File { mode, .. }) if old != mode => {
-            messages::file_mode(name, octal(old), octal(mode))
+            text!("{name}: old mode {old}, new mode {new}\n", name, old = octal(old), new = octal(mode))
         }
         (State::File { content: old, .. }, State::File { content, .. }) if old == content => {
-            messages::file_attributes(name)
+            text!("{name}: attributes changed\n", name)
         }
         _ => Text::default(),
     };

@@ -1,14 +1,13 @@
 //! What is written of a turn: JSON lines in a file of its own, that is only added to.
 
 use crate::encoding::as_text;
-use crate::messages;
 use crate::state::{Change, State};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// The version of a line's form. Since 3 a record has exchanges, and nothing that was found by comparing the project.
 pub(crate) const VERSION: u32 = 3;
@@ -92,8 +91,14 @@ impl Note {
     /// The note in words.
     pub(crate) fn text(&self) -> Text {
         match self {
-            Note::NotAllRecorded { folder, error } => messages::not_all_recorded(folder, error),
-            Note::TooMuchChanged { most } => messages::too_much_changed(*most),
+            Note::NotAllRecorded { folder, error } => text!(
+                "Some changes of this turn cannot be undone: {folder} cannot be written ({error}).",
+                folder,
+                error
+            ),
+            Note::TooMuchChanged { most } => {
+                text!("More than {most} MiB changed in this turn; the rest of it cannot be undone.", most = *most)
+            }
         }
     }
 }

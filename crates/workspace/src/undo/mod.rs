@@ -25,7 +25,6 @@ pub(crate) use restore::is_protected;
 
 use crate::Workspace;
 use crate::digest::Digest;
-use crate::messages;
 use crate::root::Root;
 use format::Kind;
 use objects::Objects;
@@ -37,7 +36,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
-use toolfence_protocol::{Error, Result, Text};
+use toolfence_protocol::{Error, Result, Text, text};
 use toolfence_sandbox::project::random_name;
 use turn::{Inner, Open};
 
@@ -116,7 +115,7 @@ impl History {
     /// # Errors
     /// There is no randomness to name the session by.
     pub fn open(folder: &Path, limits: Limits) -> Result<History> {
-        let session = random_name().map_err(|cause| Error::because(messages::name_session(), cause))?;
+        let session = random_name().map_err(|cause| Error::because(text!("name the session"), cause))?;
         Ok(History {
             folder: folder.to_owned(),
             limits,

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::root::{Root, hops, resolve};
 use crate::stat::{is_same, mode_from, other_names};
 use crate::state::{self, Change, State};
-use crate::{fault, messages, names};
+use crate::{fault, names};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::path::{Component, Path};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Why an undo or a redo left a name as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,14 +44,16 @@ impl Unrestored {
     /// The reason in words.
     pub fn text(&self) -> Text {
         match self {
-            Unrestored::Changed => messages::changed_since(),
-            Unrestored::NotEmpty => messages::not_empty(),
-            Unrestored::Protected => messages::not_for_tools(),
-            Unrestored::NoName => messages::no_name(),
-            Unrestored::NotKept => messages::content_not_kept(),
-            Unrestored::Unrecorded => messages::present_not_kept(),
-            Unrestored::Lost => messages::kept_is_lost(),
-            Unrestored::System(error) => messages::system_refuses(error),
+            Unrestored::Changed => text!("it was changed since"),
+            Unrestored::NotEmpty => text!("there is something else in it by now"),
+            Unrestored::Protected => text!("tools may not change it"),
+            Unrestored::NoName => text!("that is no name below the root"),
+            Unrestored::NotKept => text!("its content was not kept: too large, or not to be read"),
+            Unrestored::Unrecorded => {
+                text!("what it is now cannot be kept; make room on the disk, or let it be written, and try again")
+            }
+            Unrestored::Lost => text!("what was kept of it is gone or damaged"),
+            Unrestored::System(error) => text!("the system refuses: {error}", error),
         }
     }
 }

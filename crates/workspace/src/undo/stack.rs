@@ -1,10 +1,9 @@
 //! What can be undone and what can be redone, read from the records there are.
 
-use crate::messages;
 use crate::undo::Listed;
 use crate::undo::format::{Head, Kind, Note};
 use std::collections::HashMap;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// The turns of a history.
 #[derive(Debug, Default)]
@@ -66,7 +65,7 @@ impl Stack {
         let end = end.clone().unwrap_or_default();
         let mut notes: Vec<Text> = end.notes.iter().map(Note::text).collect();
         if end.killed {
-            notes.push(messages::cut_short());
+            notes.push(text!("It was cut short; what was recorded until then can be undone."));
         }
         let (at, title) = (begin.at, begin.title.clone());
         Some(Listed { number: *number, at, title, names: end.names, undone: false, notes })

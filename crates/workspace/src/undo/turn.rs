@@ -2,13 +2,13 @@
 
 use crate::changes::record::Recorder;
 use crate::digest::Digest;
+use crate::fault;
 use crate::root::Root;
 use crate::stash::Stash;
 use crate::state::{Change, State};
 use crate::undo::format::{self, Begin, End, Kind, Line, Note, RecordPart, VERSION, lines, parts, path_of};
 use crate::undo::objects::{made, settled};
 use crate::undo::{History, Lock, now, restore, retention};
-use crate::{fault, messages};
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -158,7 +158,10 @@ impl History {
             open.writing = match self.started(open) {
                 Ok(Some(writing)) => writing,
                 Ok(None) => {
-                    inner.notes.push(messages::not_recorded());
+                    inner.notes.push(text!(
+                        "Another program records what it changes in this project now, so what this turn changes cannot \
+                         be undone."
+                    ));
                     Writing::Off
                 }
                 Err(error) => {
@@ -200,11 +203,11 @@ impl History {
             Ok(None) => {
                 return Err(toolfence_protocol::Error::with_kind(
                     toolfence_protocol::ErrorKind::Busy,
-                    messages::another_records(),
+                    text!("nothing was changed: another program records in this project now"),
                 ));
             }
             Err(error) => {
-                let doing = messages::write_folder(self.folder.display().to_string());
+                let doing = text!("write {folder}, so nothing was changed", folder = self.folder.display().to_string());
                 return Err(toolfence_protocol::Error::because(doing, error));
             }
         };
@@ -388,7 +391,8 @@ impl History {
         }
         retention::retain(self, None);
         inner.notes.push(text!(
-            "The turns that an earlier version of this program recorded can no longer be undone; their records were deleted."
+            "The turns that an earlier version of this program recorded can no longer be undone; their records were \
+             deleted."
         ));
     }
 

@@ -25,7 +25,6 @@ mod input;
 mod plain;
 
 use super::{Backend, Chunk, Request, Sink};
-use crate::messages;
 use plain::Plain;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -37,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use toolfence_policy::toolbox::BoxFuture;
-use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role, Text};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role, Text, text};
 use toolfence_sandbox::isolation;
 use toolfence_sandbox::process::{Exit, Heard, Piped, Program};
 
@@ -92,7 +91,15 @@ impl CommandOptions {
     /// A quote has no end.
     pub fn parse(line: &str) -> Result<CommandOptions, Error> {
         let words = shell_words::split(line).map_err(|problem| {
-            Error::with_kind(ErrorKind::InvalidInput, messages::command_unreadable(line, problem.to_string()))
+            Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!(
+                    "The command of the backend cannot be read: {line}: {problem}. It is no shell script: write words, \
+                     with quotes around those that have blanks.",
+                    line,
+                    problem = problem.to_string()
+                ),
+            )
         })?;
         Ok(CommandOptions::new(words))
     }
@@ -148,7 +155,13 @@ impl Command {
     pub fn new(options: CommandOptions) -> Result<Command, Error> {
         match options.words.first() {
             Some(program) if !program.trim().is_empty() => Ok(Command { options }),
-            _ => Err(Error::with_kind(ErrorKind::InvalidInput, messages::command_is_empty())),
+            _ => Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!(
+                    "The command of the backend is empty. Write a program and its arguments, such as `llm -m \
+                     gpt-4o-mini`."
+                ),
+            )),
         }
     }
 
@@ -157,18 +170,31 @@ impl Command {
     }
 
     async fn reply(&self, mut request: Request<'_>, sink: &mut dyn Sink) -> Result<FinishReason, Error> {
-        let failed = |cause: Text| Error::because(messages::get_answer_of(self.program()), cause);
+        let failed = |cause: Text| {
+            Error::because(text!("get an answer from the program {program}", program = self.program()), cause)
+        };
         if request.messages.iter().any(|message| !message.images.is_empty()) {
-            return Err(failed(messages::backend_takes_no_images()).of_kind(ErrorKind::InvalidInput));
+            return Err(failed(text!(
+                "this backend takes no images: leave the image out, or choose a server and a model that take some"
+            ))
+            .of_kind(ErrorKind::InvalidInput));
         }
         if !self.options.own_conversation || request.state != self.identity() {
             // Another program keeps it, or none.
             request.known = 0;
         }
         let unreachable = |why: Text| failed(why).of_kind(ErrorKind::Unreachable);
-        let cannot_start =
-            |error: &std::io::Error| failed(messages::program_cannot_start(Text::from(error))).of_kind(ErrorKind::Io);
-        let program = self.found().ok_or_else(|| unreachable(messages::program_missing()))?;
+        let cannot_start = |error: &std::io::Error| {
+            failed(text!(
+                "{cause}. The system cannot start it: check that it may be executed, and that its first line (#!) \
+                 names a program that is there.",
+                cause = Text::from(error)
+            ))
+            .of_kind(ErrorKind::Io)
+        };
+        let program = self.found().ok_or_else(|| {
+            unreachable(text!("there is no such program. Install it, write its full path, or check the PATH."))
+        })?;
         let mut piped = self.start(program.as_os_str(), &request).await.map_err(|error| cannot_start(&error))?;
         let mut reply = Reply::new(sink, &self.options);
         let end = reply.read(&mut piped).await;
@@ -185,7 +211,7 @@ impl Command {
             Err(error) if !reply.began() => Err(cannot_start(&error)),
             Err(error) => {
                 tracing::info!(program = self.program(), %error, "the end of the program is not known");
-                Ok(reply.broke_off(&messages::broke_off_unsupervised()))
+                Ok(reply.broke_off(&text!("it is unknown how the program ended")))
             }
         }
     }
@@ -384,9 +410,18 @@ impl<'a> Reply<'a> {
             End::Unwanted => return Ok(FinishReason::Cut),
             End::TooLong => return Ok(FinishReason::Length),
             End::Silent if self.began() => {
-                return Ok(self.broke_off(&messages::broke_off_silent(seconds(self.options.between))));
+                return Ok(self.broke_off(&text!(
+                    "the program wrote nothing more for {seconds} s",
+                    seconds = seconds(self.options.between)
+                )));
             }
-            End::Silent => return Err(self.failure(messages::program_silent(seconds(self.options.first_byte)))),
+            End::Silent => {
+                return Err(self.failure(text!(
+                    "it wrote nothing to its stdout for {seconds} s and was ended. Try it by hand in a terminal: it \
+                     may wait for a login or a model. If it is only slow, wait longer for it.",
+                    seconds = seconds(self.options.first_byte)
+                )));
+            }
             End::ByItself | End::StillRunning => {}
         }
         let mut last = std::mem::take(&mut self.plain).finish();
@@ -395,12 +430,12 @@ impl<'a> Reply<'a> {
         }
         let how = match exit {
             Some(Exit { code: Some(0), .. }) => None,
-            Some(Exit { code: Some(code), .. }) => Some(messages::status(code)),
-            Some(Exit { signal: Some(number), .. }) => Some(messages::signal(number)),
+            Some(Exit { code: Some(code), .. }) => Some(text!("status {code}", code)),
+            Some(Exit { signal: Some(number), .. }) => Some(text!("signal {number}", number)),
             _ => None,
         };
         match (self.began(), how) {
-            (true, Some(how)) => Ok(self.broke_off(&messages::broke_off_with(how))),
+            (true, Some(how)) => Ok(self.broke_off(&text!("the program ended with {how}", how))),
             (true, None) => {
                 if let Some(kept) = kept {
                     // The reply is complete, so a break changes nothing.
@@ -408,8 +443,15 @@ impl<'a> Reply<'a> {
                 }
                 Ok(FinishReason::Stop)
             }
-            (false, Some(how)) => Err(self.failure(messages::program_failed(how))),
-            (false, None) => Err(self.failure(messages::program_said_nothing())),
+            (false, Some(how)) => Err(self.failure(text!(
+                "it ended with {how} and without an answer. Try it by hand in a terminal, with a question on its \
+                 stdin.",
+                how
+            ))),
+            (false, None) => Err(self.failure(text!(
+                "it ended without writing anything to its stdout. The answer has to come there; try it by hand, with a \
+                 question on its stdin."
+            ))),
         }
     }
 
@@ -424,7 +466,7 @@ impl<'a> Reply<'a> {
 
     fn failure(&self, why: Text) -> Text {
         match self.stderr() {
-            Some(said) => messages::on_stderr(why, said),
+            Some(said) => text!("{failure} Its stderr: {said}", failure = why, said),
             None => why,
         }
     }

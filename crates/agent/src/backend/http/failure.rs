@@ -2,11 +2,10 @@
 
 use super::overflow::{self, TooLong};
 use crate::http::causes;
-use crate::messages;
 use serde_json::Value;
 use std::io;
 use std::time::Duration;
-use toolfence_protocol::{Error, ErrorKind, Text};
+use toolfence_protocol::{Error, ErrorKind, Text, text};
 
 /// The longest that is waited before trying again, whatever the server wishes.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -86,51 +85,96 @@ impl Failure {
             (None, Failure::Refused { status: 300..=499, .. } | Failure::NoImages { .. }) => ErrorKind::Rejected,
             _ => ErrorKind::Unreachable,
         };
-        let advice = if too_long.is_some() { messages::begin_anew() } else { self.advice() };
-        let cause = messages::failure_and_advice(self.text(), advice);
-        Error::because(messages::get_answer(whom), cause).of_kind(kind)
+        let advice = if too_long.is_some() {
+            text!(
+                "The conversation is longer than the model's window: begin a new one (`/clear` in `coder`), send less \
+                 at once, or give the server a bigger window."
+            )
+        } else {
+            self.advice()
+        };
+        let cause = text!("{failure}. {advice}", failure = self.text(), advice);
+        Error::because(text!("get an answer from {whom}", whom), cause).of_kind(kind)
     }
 
     fn advice(&self) -> Text {
         match self {
-            Failure::Closed => messages::look_at_log(),
-            Failure::NoImages { .. } => messages::show_no_images(),
-            Failure::NoStream => messages::check_page(),
-            Failure::Silent(_) => messages::wait_longer(),
-            Failure::Refused { status: 401 | 403, .. } => messages::check_key(),
-            Failure::Refused { status: 300..=399, .. } => messages::give_new_address(),
-            Failure::Refused { status: 404, .. } => messages::check_model(),
-            Failure::Refused { status: 400 | 413 | 422, .. } => messages::shorten_conversation(),
-            Failure::Refused { retry_after: Some(wished), .. } if *wished > LONGEST_WAIT => {
-                messages::ask_in(wished.as_secs())
+            Failure::Closed => look_at_log(),
+            Failure::NoImages { .. } => {
+                text!("The model takes no images: say it again without the image, or choose a model that takes some.")
             }
-            Failure::Refused { status: 429, .. } => messages::ask_less_often(),
-            Failure::Refused { status: 500..=599, .. } => messages::try_later(),
-            Failure::Connection(error) if is_refused(error) => messages::start_server(),
-            Failure::Connection(error) if says(error, "dns error") => messages::check_host(),
-            Failure::Connection(error) if says(error, "invalid peer certificate") => messages::check_certificate(),
-            Failure::Connection(error) if says(error, "InvalidContentType") => messages::speaks_no_tls(),
-            Failure::Connection(error) if says(error, "tunnel") || says(error, "proxy") => messages::check_proxy(),
-            Failure::Connection(error) if !error.is_connect() => messages::look_at_log(),
-            _ => messages::check_all(),
+            Failure::NoStream => {
+                text!("Check the base URL: it may be the address of a web page; most servers want it to end with /v1.")
+            }
+            Failure::Silent(_) => text!(
+                "A model that is being loaded or a long prompt takes its time: wait longer for it (`http.first_byte` \
+                 in the settings of `coder`), or look at the server."
+            ),
+            Failure::Refused { status: 401 | 403, .. } => {
+                text!("Check the key: it is missing, wrong, or not for this model.")
+            }
+            Failure::Refused { status: 300..=399, .. } => {
+                text!("Give the address it names as the base URL: the key is not sent on to another one.")
+            }
+            Failure::Refused { status: 404, .. } => {
+                text!("Check the model's name and the base URL; most servers want it to end with /v1.")
+            }
+            Failure::Refused { status: 400 | 413 | 422, .. } => text!(
+                "Where the conversation is longer than the model's window, begin a new one or give the server a bigger \
+                 window."
+            ),
+            Failure::Refused { retry_after: Some(wished), .. } if *wished > LONGEST_WAIT => {
+                text!(
+                    "The server wants to be asked again in {seconds} s and no sooner: wait, or look at your limits \
+                     there.",
+                    seconds = wished.as_secs()
+                )
+            }
+            Failure::Refused { status: 429, .. } => {
+                text!("The server wants fewer requests: wait, or look at your limits there.")
+            }
+            Failure::Refused { status: 500..=599, .. } => {
+                text!("The server has a trouble of its own: try again later, or look at its log.")
+            }
+            Failure::Connection(error) if is_refused(error) => {
+                text!("No server listens there: start it, or check host and port of the base URL.")
+            }
+            Failure::Connection(error) if says(error, "dns error") => {
+                text!("No address was found for the host of that name: check the base URL and the network.")
+            }
+            Failure::Connection(error) if says(error, "invalid peer certificate") => text!(
+                "The server's certificate does not hold here: check the base URL, or give the certificate of the \
+                 authority that made it (`http.ca_file` in the settings of `coder`)."
+            ),
+            Failure::Connection(error) if says(error, "InvalidContentType") => {
+                text!("The server does not speak TLS there: begin the base URL with http://.")
+            }
+            Failure::Connection(error) if says(error, "tunnel") || says(error, "proxy") => text!(
+                "The proxy did not let it through: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or `http.proxy` in the \
+                 settings of `coder`."
+            ),
+            Failure::Connection(error) if !error.is_connect() => look_at_log(),
+            _ => text!("Check the base URL, the model's name and the network."),
         }
     }
 
     /// What happened, without an end mark.
     pub(super) fn text(&self) -> Text {
         match self {
-            Failure::Closed => messages::connection_closed(),
-            Failure::NoStream => messages::no_stream(),
-            Failure::Silent(limit) => messages::nothing_came(limit.as_secs_f32().to_string()),
+            Failure::Closed => text!("the connection was closed"),
+            Failure::NoStream => text!("what answered is no stream of events"),
+            Failure::Silent(limit) => text!("nothing came for {seconds} s", seconds = limit.as_secs_f32().to_string()),
             Failure::Refused { status, body, .. } => refused(*status, body),
             Failure::NoImages { refused: Some((status, body)) } => refused(*status, body),
-            Failure::NoImages { refused: None } => messages::server_takes_no_images(),
+            Failure::NoImages { refused: None } => text!("it takes no images, as it said before"),
             Failure::Said(error) => {
                 let told = error.as_str().map_or_else(|| message(&error.to_string()), clean);
-                messages::server_said(told)
+                text!("the server said: {said}", said = told)
             }
-            Failure::NotJson(error) => messages::event_not_json(clean(&error.to_string())),
-            Failure::TooLong => messages::event_too_long(),
+            Failure::NotJson(error) => {
+                text!("an event of the server is no JSON: {problem}", problem = clean(&error.to_string()))
+            }
+            Failure::TooLong => text!("an event of the server is too long"),
             Failure::Connection(error) => innermost(error),
         }
     }
@@ -138,8 +182,8 @@ impl Failure {
 
 fn refused(status: u16, body: &str) -> Text {
     match message(body) {
-        said if said.trim().is_empty() => messages::server_refused_silently(status),
-        said => messages::server_refused(status, said),
+        said if said.trim().is_empty() => text!("it refused with HTTP {status} and said no more", status),
+        said => text!("it refused with HTTP {status}: {said}", status, said),
     }
 }
 
@@ -152,9 +196,9 @@ pub(super) fn says_loading(body: &str) -> bool {
 /// Why a reply is cut that the server ended with this word; empty for none.
 pub(super) fn ended_as(reason: &str) -> Text {
     match reason {
-        "" => messages::ended_without_reason(),
-        "content_filter" => messages::ended_by_filter(),
-        word => messages::ended_with(format!("{:?}", clean(word))),
+        "" => text!("the server ended it without a reason"),
+        "content_filter" => text!("the server's content filter ended it"),
+        word => text!("the server ended it with {word}", word = format!("{:?}", clean(word))),
     }
 }
 
@@ -194,4 +238,9 @@ fn message(body: &str) -> String {
 fn clean(text: &str) -> String {
     let line: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN).collect();
     line.trim_end_matches('.').to_owned()
+}
+
+#[cfg(feature = "http")]
+fn look_at_log() -> Text {
+    text!("Look at the server's log: it closed the connection without an answer.")
 }

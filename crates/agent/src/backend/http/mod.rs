@@ -16,7 +16,6 @@ mod window;
 
 use super::{Backend, Chunk, Sink, Usage};
 use crate::http::{Route, sse};
-use crate::messages;
 use crate::redact::Redactor;
 use calls::Calls;
 use events::{Said, finish_of};
@@ -36,7 +35,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::time::{self, Instant};
 use toolfence_policy::toolbox::BoxFuture;
-use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text, text};
 
 /// The longest event of a stream, in bytes.
 const LONGEST_EVENT: usize = 8 << 20;
@@ -150,7 +149,10 @@ impl Http {
     /// There is no model, it names no provider where there is no base URL, the base URL is not one, or the key cannot be sent.
     pub fn new(options: HttpOptions) -> Result<Http, Error> {
         if options.model.trim().is_empty() {
-            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::no_model()));
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!("No model is named. Name one; servers that have only one take any name."),
+            ));
         }
         let named = Preset::of_model(&options.model);
         let (base, model, preset) = match (&options.base_url, named) {
@@ -160,7 +162,14 @@ impl Http {
             }
             (Some(base), _) => (base.clone(), options.model.clone(), Preset::at(base)),
             (None, Some((preset, _))) if preset.base_url.is_empty() => {
-                return Err(Error::with_kind(ErrorKind::InvalidInput, messages::provider_needs_address(preset.name)));
+                return Err(Error::with_kind(
+                    ErrorKind::InvalidInput,
+                    text!(
+                        "Every customer of {provider} has an address of their own: give it as the base URL, together \
+                         with the model {provider}::NAME.",
+                        provider = preset.name
+                    ),
+                ));
             }
             (None, Some((preset, model))) => (preset.base_url.to_owned(), model.to_owned(), Some(preset)),
             (None, None) => return Err(unknown_provider(&options.model)),
@@ -476,16 +485,25 @@ async fn refusal(mut response: Response, limit: Duration) -> Failure {
 fn unknown_provider(model: &str) -> Error {
     let names: Vec<&str> = Preset::all().iter().map(|preset| preset.name).collect();
     let short = model.rsplit("::").next().unwrap_or(model);
-    let message = messages::unknown_provider(format!("{model:?}"), short, names.join(", "));
+    let message = text!(
+        "The model's name {model} tells no provider. Give a base URL, or name the provider in front of it, such as \
+         groq::{short}; known are {known}.",
+        model = format!("{model:?}"),
+        short,
+        known = names.join(", ")
+    );
     Error::with_kind(ErrorKind::InvalidInput, message)
 }
 
 fn url(base: &str) -> Result<Url, Error> {
     if !(base.starts_with("http://") || base.starts_with("https://")) {
-        return Err(Error::with_kind(ErrorKind::InvalidInput, messages::base_url_scheme(format!("{base:?}"))));
+        return Err(Error::with_kind(
+            ErrorKind::InvalidInput,
+            text!("The base URL {url} begins with neither http:// nor https://.", url = format!("{base:?}")),
+        ));
     }
     let url = format!("{}/chat/completions", base.trim_end_matches('/'));
-    let doing = || messages::read_base_url(format!("{base:?}"));
+    let doing = || text!("read the base URL {url}", url = format!("{base:?}"));
     url.parse().map_err(|error| Error::because(doing(), error).of_kind(ErrorKind::InvalidInput))
 }
 
@@ -495,13 +513,26 @@ fn headers(key: Option<&str>, more: &[(String, String)]) -> Result<HeaderMap, Er
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static(concat!("toolfence/", env!("CARGO_PKG_VERSION"))));
     if let Some(key) = key {
-        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.trim()))
-            .map_err(|_| Error::with_kind(ErrorKind::InvalidInput, messages::key_cannot_be_sent()))?;
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.trim())).map_err(|_| {
+            Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!("The key holds a character that cannot be sent. Give it as the provider shows it."),
+            )
+        })?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }
     for (name, value) in more {
-        let wrong = || Error::with_kind(ErrorKind::InvalidInput, messages::header_cannot_be_sent(format!("{name:?}")));
+        let wrong = || {
+            Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!(
+                    "The header {name} cannot be sent: its name or its value has a forbidden character, or it controls \
+                     how the request is sent.",
+                    name = format!("{name:?}")
+                ),
+            )
+        };
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
         // These say where a request ends and to whom it goes.
         if matches!(name, HOST | CONTENT_LENGTH | TRANSFER_ENCODING | CONNECTION) {

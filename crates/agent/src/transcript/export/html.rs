@@ -7,10 +7,9 @@
 
 use super::rendered::{escaped, rendered};
 use super::{Shown, arguments, name_of, outcome, part, plain, told, visible};
-use crate::messages;
 use crate::transcript::{Record, Role, Stored};
 use std::fmt::Write as _;
-use toolfence_protocol::{Language, Text};
+use toolfence_protocol::{Language, Text, text};
 
 /// The conversation as one page of HTML that needs no other file and no script.
 pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
@@ -25,9 +24,9 @@ pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <header>\n<h1 dir=\"auto\">{title}</h1>\n<p>{}<br>{}<br>{}</p>\n</header>\n<main>\n",
-        words(messages::export_title(plain(&stored.head.id))),
-        words(messages::export_project(plain(&stored.head.root))),
-        words(messages::export_began(plain(&stored.began))),
+        words(text!("Conversation {session}", session = plain(&stored.head.id))),
+        words(text!("Project: {root}", root = plain(&stored.head.root))),
+        words(text!("Began: {time}", time = plain(&stored.began))),
     );
     for record in records {
         let Some(name) = name_of(record) else { continue };
@@ -45,7 +44,7 @@ pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
             escaped(&plain(&record.timestamp)),
         );
         if let Some(thoughts) = record.thoughts.as_ref().filter(|_| shown.thoughts) {
-            out.push_str(&folded(&words(messages::export_thoughts()), thoughts));
+            out.push_str(&folded(&words(text!("Thoughts")), thoughts));
         }
         if !record.content.trim().is_empty() {
             let content = record.content.trim_matches('\n');
@@ -69,8 +68,12 @@ pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
             let _ = writeln!(out, "<p class=\"{good}\">{}</p>", words(outcome(call, result)));
             let (text, left_out) = part(told(result), shown.results);
             if !text.trim().is_empty() {
-                let more = if left_out > 0 { words(messages::export_left_out(left_out)) } else { String::new() };
-                out.push_str(&folded(&format!("{} {more}", words(messages::export_result())), &text));
+                let more = if left_out > 0 {
+                    words(text!("({count} {count|line|lines} left out)", count = left_out))
+                } else {
+                    String::new()
+                };
+                out.push_str(&folded(&format!("{} {more}", words(text!("Result"))), &text));
             }
         }
         out.push_str("</article>\n");

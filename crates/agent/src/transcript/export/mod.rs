@@ -7,7 +7,6 @@
 mod html;
 mod rendered;
 
-use crate::messages;
 use crate::transcript::{Kind, Record, RecordedCall, RecordedResult, Role, Stored};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -100,37 +99,39 @@ fn arguments(call: &RecordedCall) -> String {
 
 fn outcome(call: &RecordedCall, result: &RecordedResult) -> Text {
     let status = match (&result.error, result.success) {
-        (Some(error), _) => messages::export_failed(plain(&error.code)),
-        (None, true) => messages::export_succeeded(),
-        (None, false) => messages::export_failed(String::new()),
+        (Some(error), _) => text!("failed: {code}", code = plain(&error.code)),
+        (None, true) => text!("succeeded"),
+        (None, false) => text!("failed: {code}", code = String::new()),
     };
     let decision = call.decision.as_ref().map(|decision| {
         let rule = decision.rule.as_deref().map_or_else(|| plain(&decision.verdict), plain);
         match decision.by.as_str() {
-            "person" => messages::export_decided_by_person(rule),
-            "nobody" => messages::export_decided_by_nobody(rule),
-            _ => messages::export_decided_by_policy(rule),
+            "person" => text!("decided by a person, asked because of {rule}", rule),
+            "nobody" => text!("denied because there was no user to ask about {rule}", rule),
+            _ => text!("decided by the rule {rule}", rule),
         }
     });
     match decision {
-        Some(decision) => messages::export_outcome(status, result.execution_time_ms, decision),
-        None => messages::export_outcome_alone(status),
+        Some(decision) => {
+            text!("{status} ({milliseconds} ms), {decision}", status, milliseconds = result.execution_time_ms, decision)
+        }
+        None => text!("{status}", status),
     }
 }
 
 fn name_of(record: &Record) -> Option<Text> {
     Some(match (record.role, record.kind) {
-        (Role::User, _) => messages::export_user(),
+        (Role::User, _) => text!("You"),
         (Role::Assistant, _) => match &record.model {
-            Some(model) => messages::export_model(plain(model)),
-            None => messages::export_assistant(),
+            Some(model) => text!("Model ({name})", name = plain(model)),
+            None => text!("Model"),
         },
         (Role::Tool, _) => plain(record.tool_call.as_ref().map_or("", |call| call.name.as_str())).into(),
-        (Role::Note, Some(Kind::Told)) => messages::export_told(),
-        (Role::Note, Some(Kind::End)) => messages::export_ended(),
-        (Role::Note, Some(Kind::History)) => messages::export_shortened(),
+        (Role::Note, Some(Kind::Told)) => text!("Sent to the model"),
+        (Role::Note, Some(Kind::End)) => text!("The turn ended without an answer"),
+        (Role::Note, Some(Kind::History)) => text!("From here on the model was sent less of the conversation"),
         (Role::Note, Some(Kind::TakenBack)) => text!("The last turn was taken back"),
-        (Role::Note, Some(Kind::Cleared)) => messages::export_cleared(),
+        (Role::Note, Some(Kind::Cleared)) => text!("The conversation was put aside here"),
         _ => return None,
     })
 }
@@ -175,22 +176,26 @@ fn calls(page: &str, catalog: &Arc<Catalog>) -> Vec<usize> {
 
 fn written(stored: &Stored, records: &[&Record], shown: Shown) -> String {
     let words = |text: Text| text.render(shown.language);
-    let mut out = format!("# {}\n\n", words(messages::export_title(plain(&stored.head.id))));
-    let _ = writeln!(out, "- {}", words(messages::export_project(plain(&stored.head.root))));
-    let _ = writeln!(out, "- {}", words(messages::export_began(plain(&stored.began))));
+    let mut out = format!("# {}\n\n", words(text!("Conversation {session}", session = plain(&stored.head.id))));
+    let _ = writeln!(out, "- {}", words(text!("Project: {root}", root = plain(&stored.head.root))));
+    let _ = writeln!(out, "- {}", words(text!("Began: {time}", time = plain(&stored.began))));
     for record in records {
         let Some(name) = name_of(record) else { continue };
         let level = if record.role == Role::Tool { "###" } else { "##" };
         let _ = write!(out, "\n{level} {}. {}\n", plain(&record.id), words(name));
         if let Some(thoughts) = record.thoughts.as_ref().filter(|_| shown.thoughts) {
-            let _ = write!(out, "\n{}\n\n{}", words(messages::export_thoughts()), quoted(thoughts));
+            let _ = write!(out, "\n{}\n\n{}", words(text!("Thoughts")), quoted(thoughts));
         }
         if !record.content.trim().is_empty() {
             let _ = write!(out, "\n{}", quoted(record.content.trim_matches('\n')));
         }
         for image in &record.images {
-            let said =
-                messages::export_image(plain(image.name()), image.media_type(), image.bytes().div_ceil(1024) as u64);
+            let said = text!(
+                "Image: {name} ({kind}, {kib} KiB)",
+                name = plain(image.name()),
+                kind = image.media_type(),
+                kib = image.bytes().div_ceil(1024) as u64
+            );
             let _ = write!(out, "\n{}\n", words(said));
         }
         let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) else { continue };
@@ -204,7 +209,7 @@ fn written(stored: &Stored, records: &[&Record], shown: Shown) -> String {
             let _ = write!(out, "\n{}", fenced(&text));
         }
         if left_out > 0 && shown.results != Results::None {
-            let _ = write!(out, "\n{}\n", words(messages::export_left_out(left_out)));
+            let _ = write!(out, "\n{}\n", words(text!("({count} {count|line|lines} left out)", count = left_out)));
         }
     }
     out

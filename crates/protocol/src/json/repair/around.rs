@@ -3,8 +3,7 @@
 //! Text is skipped only if it holds nothing that could be part of an object.
 
 use super::{Problem, RepairReader};
-use crate::Repair;
-use crate::messages;
+use crate::{Repair, text};
 use serde_json::Value;
 
 /// What was skipped before the next value.
@@ -30,10 +29,10 @@ impl RepairReader<'_> {
         }
         // An array whose opening bracket is missing looks like this.
         if separators && self.has(Repair::SurplusClosers) {
-            return self.problem(messages::too_many_closers());
+            return self.problem(text!("there are more closing brackets than opening ones; count them"));
         }
         if values.is_empty() {
-            return Err(Problem::new(0, messages::no_object()));
+            return Err(Problem::new(0, text!("there is no JSON object; write one object with name and args")));
         }
         Ok(values)
     }
@@ -70,9 +69,20 @@ impl RepairReader<'_> {
                     self.surplus(byte, follows_value && !passed.text && !passed.separator)?;
                 }
                 Some(b'"') => {
-                    return Err(Problem { inside: true, ..Problem::new(self.at, messages::quote_outside_of_object()) });
+                    return Err(Problem {
+                        inside: true,
+                        ..Problem::new(
+                            self.at,
+                            text!("a quote is outside of the object; inside a string write quotes as \\\""),
+                        )
+                    });
                 }
-                Some(b'`') => return self.problem(messages::backtick_outside_of_object()),
+                Some(b'`') => {
+                    return self.problem(text!(
+                        "a backtick is outside of the object; write the object alone, and the closing fence on a line \
+                         of its own"
+                    ));
+                }
                 Some(b'/' | b'#') if self.begins_line() => self.comment_around(&mut passed)?,
                 Some(_) => {
                     passed.text = true;
@@ -101,7 +111,7 @@ impl RepairReader<'_> {
             self.go_on(1);
         } else if self.text[start..self.at].contains('{') {
             self.at = start;
-            return self.problem(messages::comment_may_hold_members());
+            return self.problem(text!("this comment may hold members of the object; leave comments out"));
         }
         Ok(())
     }
@@ -119,12 +129,12 @@ impl RepairReader<'_> {
     fn surplus(&mut self, byte: u8, follows_value: bool) -> Result<(), Problem> {
         let bracket = format!("{:?}", byte as char);
         if !follows_value || self.has(Repair::InnerQuotes) {
-            return self.problem(messages::bracket_outside_of_object(bracket));
+            return self.problem(text!("{bracket} is outside of the object; remove it", bracket));
         }
         let is_end = self.rest().trim_start_matches(['}', ']', ' ', '\t', '\n', '\r']).is_empty();
         // A comment may hold what these brackets close, or one of them may have come too early.
         if !is_end || self.swallowed || self.outer_members {
-            return self.problem(messages::closes_nothing(bracket));
+            return self.problem(text!("{bracket} closes nothing that is open here", bracket));
         }
         self.note(Repair::SurplusClosers);
         self.at = self.text.len();

@@ -4,8 +4,7 @@
 //! which backslashes were escaped: such a string is refused.
 
 use super::{Problem, RepairReader};
-use crate::messages;
-use crate::{Repair, Text};
+use crate::{Repair, Text, text};
 
 /// The kinds of escapes in a string.
 #[derive(Default)]
@@ -40,7 +39,10 @@ impl RepairReader<'_> {
             || survey.letters && (survey.invalid || survey.apostrophe)
             || survey.apostrophe && survey.bare_apostrophe;
         if ambiguous && !is_plain_path {
-            return Err(Problem::new(at, messages::ambiguous_backslashes()));
+            return Err(Problem::new(
+                at,
+                text!("the backslashes of this string can be read in two ways; write each as \\\\"),
+            ));
         }
         if survey.invalid || survey.apostrophe {
             self.note(Repair::InvalidEscape);
@@ -82,7 +84,9 @@ impl Survey {
             'b' | 'f' | 'n' | 'r' | 't' => self.letters = true,
             'u' => match unicode(behind) {
                 Some((Some(_), _)) => self.letters = true,
-                Some((None, _)) => return Err(messages::lone_surrogate()),
+                Some((None, _)) => {
+                    return Err(text!("a lone surrogate is half a character; write the character itself"));
+                }
                 None => {
                     self.foreign |= next.next().is_some_and(|c| c == '{' || c.is_ascii_hexdigit());
                     self.invalid = true;

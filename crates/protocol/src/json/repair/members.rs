@@ -2,9 +2,8 @@
 
 use super::look_ahead::is_word;
 use super::{Frame, Next, Problem, RepairReader};
-use crate::Repair;
 use crate::json::strict::duplicate;
-use crate::messages;
+use crate::{Repair, text};
 use serde_json::Value;
 
 impl RepairReader<'_> {
@@ -23,16 +22,22 @@ impl RepairReader<'_> {
             return Ok(Ok(Next::Key));
         }
         self.refuse_odd_mark()?;
-        self.problem(messages::comma_or_closer_wanted())
+        self.problem(text!(
+            "a comma or a closing bracket is wanted; inside a string write quotes as \\\" and backslashes as \\\\, or \
+             give a long text as a verbatim body"
+        ))
     }
 
     fn closer(&mut self, byte: u8) -> Result<Result<Next, Value>, Problem> {
         while !self.closes(byte) {
             if !self.closes_any(byte) {
-                return self.problem(messages::closes_nothing(format!("{:?}", byte as char)));
+                return self.problem(text!(
+                    "{bracket} closes nothing that is open here",
+                    bracket = format!("{:?}", byte as char)
+                ));
             }
             if self.has(Repair::InnerQuotes) {
-                return self.problem(messages::closer_missing_before());
+                return self.problem(text!("a closing bracket is missing before this one"));
             }
             self.note(Repair::MiddleClosers);
             self.close();
@@ -72,7 +77,7 @@ impl RepairReader<'_> {
                 *pending = Some(key);
                 Ok(Next::Value)
             }
-            _ => self.problem(messages::key_outside_of_object()),
+            _ => self.problem(text!("a key is outside of an object")),
         }
     }
 
@@ -83,17 +88,19 @@ impl RepairReader<'_> {
         }
         self.refuse_odd_mark()?;
         if rest.starts_with('{') {
-            return self.problem(messages::doubled_braces());
+            return self.problem(text!("the brace is doubled, as templates have it; write each brace once"));
         }
         if rest.starts_with('\\') {
-            return self.problem(messages::escaped_quotes());
+            return self.problem(text!(
+                "the quotes of the object are escaped; write the object as plain JSON, not as the text of a string"
+            ));
         }
         let length = rest.bytes().take_while(|byte| is_word(*byte)).count();
         if length == 0 || rest.as_bytes()[0].is_ascii_digit() || rest.starts_with('-') {
-            return self.problem(messages::quoted_key_wanted());
+            return self.problem(text!("a key in double quotes is wanted"));
         }
         if rest.as_bytes().get(length) == Some(&b'"') {
-            return self.problem(messages::key_with_one_quote());
+            return self.problem(text!("the key has a quote at its end only; write it in double quotes"));
         }
         self.go_on(length);
         self.note(Repair::UnquotedKey);
@@ -103,7 +110,7 @@ impl RepairReader<'_> {
     fn colon(&mut self) -> Result<(), Problem> {
         if self.peek() != Some(b':') {
             self.refuse_odd_mark()?;
-            return self.problem(messages::colon_wanted());
+            return self.problem(text!("a colon is wanted after the key; inside a string write quotes as \\\""));
         }
         self.go_on(1);
         Ok(())
@@ -117,18 +124,20 @@ impl RepairReader<'_> {
             || rest.starts_with("&#39;")
             || rest.starts_with("&apos;")
         {
-            return self.problem(messages::html_escapes());
+            return self.problem(text!("the quotes are written as HTML has them; write \" and not &quot;"));
         }
         match rest.chars().next() {
-            Some(odd) if matches!(odd, '\u{ff01}'..='\u{ff5e}') || !odd.is_ascii() && odd.is_whitespace() => {
-                self.problem(messages::odd_mark(format!("{odd:?}")))
-            }
+            Some(odd) if matches!(odd, '\u{ff01}'..='\u{ff5e}') || !odd.is_ascii() && odd.is_whitespace() => self
+                .problem(text!(
+                    "{mark} only looks like a character of JSON; write the plain one of ASCII",
+                    mark = format!("{odd:?}")
+                )),
             _ => Ok(()),
         }
     }
 
     pub(super) fn ellipsis<T>(&self) -> Result<T, Problem> {
-        self.problem(messages::ellipsis())
+        self.problem(text!("an ellipsis replaces something; write everything"))
     }
 
     pub(super) fn element(&mut self) -> Result<Next, Problem> {

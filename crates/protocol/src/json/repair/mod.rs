@@ -17,8 +17,7 @@ mod strings;
 mod whitespace;
 
 use super::{MOST_NESTING, Problem, Reading};
-use crate::messages;
-use crate::{Repair, Text};
+use crate::{Repair, Text, text};
 use serde_json::{Map, Value};
 
 /// Reads the text.
@@ -161,7 +160,7 @@ impl<'a> RepairReader<'a> {
         let in_number = self.text.trim_end().ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.');
         let doubtful = self.swallowed || in_number || self.has(Repair::InnerQuotes);
         if !self.closed || !matches!(next, Next::After) || doubtful {
-            return self.problem(messages::object_not_finished());
+            return self.problem(text!("the object is not finished; write it to its last closing bracket"));
         }
         self.note(Repair::FinalClosers);
         if self.inner_members {
@@ -184,7 +183,7 @@ impl<'a> RepairReader<'a> {
 
     fn push(&mut self, frame: Frame) -> Result<Next, Problem> {
         if self.stack.len() == MOST_NESTING {
-            return self.problem(messages::nested_deeper_than(MOST_NESTING));
+            return self.problem(text!("nested deeper than {most}; flatten it", most = MOST_NESTING));
         }
         let object = frame.is_object();
         self.objects += usize::from(object);

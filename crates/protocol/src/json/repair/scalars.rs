@@ -2,9 +2,8 @@
 
 use super::whitespace::is_space;
 use super::{Problem, RepairReader};
-use crate::Repair;
 use crate::json::strict;
-use crate::messages;
+use crate::{Repair, text};
 use serde_json::Value;
 
 impl RepairReader<'_> {
@@ -64,10 +63,16 @@ impl RepairReader<'_> {
         }
         self.refuse_odd_mark()?;
         match rest.as_bytes().get(length) {
-            Some(b'`') if length == 0 => self.problem(messages::string_in_backticks()),
-            Some(b'"') if length > 0 => self.problem(messages::value_with_one_quote()),
-            _ if word.parse::<f64>().is_ok_and(f64::is_infinite) => self.problem(messages::number_out_of_range()),
-            _ => self.problem(messages::value_wanted()),
+            Some(b'`') if length == 0 => {
+                self.problem(text!("a string needs double quotes, not backticks; write newlines in it as \\n"))
+            }
+            Some(b'"') if length > 0 => {
+                self.problem(text!("this value has a quote at its end only; write it in double quotes"))
+            }
+            _ if word.parse::<f64>().is_ok_and(f64::is_infinite) => self.problem(text!("number out of range")),
+            _ => self.problem(text!(
+                "a value is wanted here: a string in double quotes, a number, true, false, null, {{ or ["
+            )),
         }
     }
 }

@@ -7,8 +7,7 @@
 use super::delimiter::Delimiter;
 use super::look_ahead::{Follow, Look};
 use super::{Problem, RepairReader};
-use crate::Repair;
-use crate::messages;
+use crate::{Repair, Text, text};
 
 /// The quotes met inside a string that is being read.
 #[derive(Default)]
@@ -45,7 +44,7 @@ impl RepairReader<'_> {
             // A key of several lines began in a string that has lost its quote.
             let raw = &self.text[start..self.at];
             if memchr::memchr2(b'\n', b'\r', raw.as_bytes()).is_some() {
-                return Err(Problem::new(start, messages::key_quotes_differ()));
+                return Err(Problem::new(start, text!("the quotes around this key do not match; write both as \"")));
             }
             let key = self.text(mark, start, length)?;
             if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
@@ -98,7 +97,7 @@ impl RepairReader<'_> {
         };
         // A program that makes quotes typographic does so to all of them: an escaped one may have ended a string of its own.
         if matches!(mark, Delimiter::Double | Delimiter::Single) && holds_escaped(raw, mark) {
-            return Err(Problem::new(start, messages::ambiguous_quote()));
+            return Err(Problem::new(start, ambiguous_quote()));
         }
         let text = self.unescape(raw, from, quote)?;
         if let Some(repair) = mark.repair() {
@@ -159,7 +158,9 @@ impl RepairReader<'_> {
         match follow {
             Follow::Text => return Ok(false),
             Follow::Plus if inner.count > 0 => return Ok(false),
-            Follow::Plus => return self.problem(messages::joined_strings()),
+            Follow::Plus => {
+                return self.problem(text!("JSON does not join strings with a plus sign; write one string"));
+            }
             Follow::Colon => {}
             _ if inner.count == 0 => return Ok(true),
             _ => {}
@@ -173,7 +174,10 @@ impl RepairReader<'_> {
             }
             Follow::Next if odd && inner.balance > 0 => Ok(false),
             Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(true),
-            _ => self.problem(messages::string_end_uncertain()),
+            _ => self.problem(text!(
+                "it is not certain where the string around this quote ends; inside a string write quotes as \\\", or \
+                 give the text as a verbatim body"
+            )),
         }
     }
 
@@ -192,7 +196,7 @@ impl RepairReader<'_> {
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let doubled = pair && (word(behind) || word(self.text[..self.at - length].chars().next_back()));
         if doubled || before.ends_with(b"\\\\") {
-            return self.problem(messages::ambiguous_quote());
+            return self.problem(ambiguous_quote());
         }
         Ok(())
     }
@@ -218,7 +222,10 @@ impl RepairReader<'_> {
                     let mut look = Look::new(self.text, behind, self.text.as_bytes()[from + at]);
                     let ends = look.comma_and_key();
                     if ends {
-                        return Err(Problem::new(start, messages::string_quotes_differ()));
+                        return Err(Problem::new(
+                            start,
+                            text!("the quotes around this string do not match; write both as \""),
+                        ));
                     }
                 }
                 _ => {}
@@ -234,7 +241,7 @@ impl RepairReader<'_> {
         let run = self.text.as_bytes()[start..].iter().take_while(|byte| **byte == mark.first_byte()).count();
         let follow = Look::new(self.text, start + run, mark.first_byte()).follow(&self.stack);
         if run != 6 && !matches!(follow, Follow::Text | Follow::Plus | Follow::Colon) {
-            return Err(Problem::new(start, messages::ambiguous_quote()));
+            return Err(Problem::new(start, ambiguous_quote()));
         }
         Ok(())
     }
@@ -250,7 +257,7 @@ impl RepairReader<'_> {
             let mut look = Look::new(self.text, self.at, mark.first_byte());
             let follow = look.follow(&self.stack);
             if matches!(follow, Follow::Text | Follow::Plus | Follow::Colon) {
-                return self.problem(messages::triple_quotes_misplaced());
+                return self.problem(text!("three quotes end the string here, but what follows does not fit"));
             }
             self.at -= 3;
             return Ok(());
@@ -268,11 +275,18 @@ fn holds_escaped(raw: &str, mark: Delimiter) -> bool {
 fn refuse_quotes_in_key(key: &str, start: usize) -> Result<(), Problem> {
     let quoted = key.contains(['"', '\'', '\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}']);
     if quoted && key.contains([':', ',']) {
-        return Err(Problem::new(start, messages::key_quotes_differ()));
+        return Err(Problem::new(start, text!("the quotes around this key do not match; write both as \"")));
     }
     Ok(())
 }
 
 fn unclosed<T>(start: usize) -> Result<T, Problem> {
-    Err(Problem::new(start, messages::string_not_closed()))
+    Err(Problem::new(start, text!("the string that begins here is not closed")))
+}
+
+fn ambiguous_quote() -> Text {
+    text!(
+        "the quote here can be meant in two ways; inside a string write quotes as \\\", or give the text as a verbatim \
+         body"
+    )
 }

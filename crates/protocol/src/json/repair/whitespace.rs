@@ -1,8 +1,7 @@
 //! What is between tokens: whitespace and comments.
 
 use super::{Problem, RepairReader};
-use crate::Repair;
-use crate::messages;
+use crate::{Repair, text};
 
 /// The white space of JSON. Other blanks may be part of a string that has lost its quotes.
 pub(super) fn is_space(byte: u8) -> bool {
@@ -35,7 +34,7 @@ impl RepairReader<'_> {
         } else if rest.starts_with("/*") {
             match memchr::memmem::find(&rest.as_bytes()[2..], b"*/") {
                 Some(end) => end + 4,
-                None => return self.problem(messages::comment_not_closed()),
+                None => return self.problem(text!("the comment that begins here is not closed")),
             }
         } else {
             return Ok(false);
@@ -44,7 +43,7 @@ impl RepairReader<'_> {
         if line_comment && !self.stack.is_empty() {
             let comment = &rest[..length];
             if !self.begins_line() && holds_members(comment) {
-                return self.problem(messages::comment_may_hold_members());
+                return self.problem(text!("this comment may hold members of the object; leave comments out"));
             }
             self.swallowed |= comment.contains(['{', '}', '[', ']', '"']);
         }

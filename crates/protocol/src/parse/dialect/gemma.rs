@@ -2,7 +2,7 @@
 //! `<start_function_call>call:read_file{path:<escape>a.txt<escape>}<end_function_call>`.
 
 use super::scan::{Read, Scan};
-use crate::{Args, Repair, messages};
+use crate::{Args, Repair, Text, text};
 use serde_json::Value;
 
 /// Reads a call of FunctionGemma.
@@ -40,7 +40,7 @@ fn call(scan: &mut Scan<'_>, mark: &str, close: &str) -> Read {
 fn object(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Args> {
     scan.at += 1;
     let mut members = Args::new();
-    scan.items("}", messages::gemma_call_unreadable, |scan| {
+    scan.items("}", gemma_call_unreadable, |scan| {
         let key = if scan.take(mark)? {
             let key = scan.until(mark)?;
             scan.skip_whitespace();
@@ -52,7 +52,7 @@ fn object(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Args> {
             rest[..end].trim()
         };
         if !scan.take(":")? {
-            return scan.bad(messages::gemma_call_unreadable());
+            return scan.bad(gemma_call_unreadable());
         }
         scan.skip_whitespace();
         let value = value(scan, mark, depth)?;
@@ -72,7 +72,7 @@ fn value(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Value> {
         Some(b'[') => {
             scan.at += 1;
             let mut items = Vec::new();
-            scan.items("]", messages::gemma_call_unreadable, |scan| {
+            scan.items("]", gemma_call_unreadable, |scan| {
                 items.push(value(scan, mark, depth + 1)?);
                 Ok(())
             })?;
@@ -89,4 +89,8 @@ fn value(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Value> {
             Ok(value.unwrap_or_else(|| word.replace(mark, "").into()))
         }
     }
+}
+
+fn gemma_call_unreadable() -> Text {
+    text!("a comma or a closing bracket is wanted between arguments; write key:value")
 }

@@ -8,7 +8,7 @@
 
 use super::scan::{Read, Scan};
 use super::tags;
-use crate::{Args, Repair, messages};
+use crate::{Args, Repair, text};
 use serde_json::Value;
 
 const MARK: &str = "]<]minimax[>[";
@@ -37,7 +37,7 @@ pub(super) fn invoke(scan: &mut Scan<'_>) -> Read {
             return Ok(());
         }
         if !scan.take("]<]minimax[>[<")? || scan.peek() == Some(b'/') {
-            return scan.bad(messages::parameter_wanted("]<]minimax[>[<"));
+            return scan.bad(text!("{tag} or the closing tag of the call is wanted here", tag = "]<]minimax[>[<"));
         }
         let key = scan.until(">")?;
         let value = element(scan, key, 0)?;
@@ -54,12 +54,14 @@ fn element(scan: &mut Scan<'_>, name: &str, depth: usize) -> Read<Value> {
     loop {
         if scan.take("</")? {
             if scan.until(">")? != name {
-                return scan.bad(messages::parameter_wanted(format!("</{name}>")));
+                return scan
+                    .bad(text!("{tag} or the closing tag of the call is wanted here", tag = format!("</{name}>")));
             }
             break;
         }
         if !text.trim().is_empty() || !scan.take("<")? {
-            return scan.bad(messages::parameter_wanted(format!("{MARK}</{name}>")));
+            return scan
+                .bad(text!("{tag} or the closing tag of the call is wanted here", tag = format!("{MARK}</{name}>")));
         }
         let member = scan.until(">")?;
         members.push((member, element(scan, member, depth + 1)?));

@@ -23,7 +23,7 @@ pub(super) mod whole;
 
 use super::call::Draft;
 use crate::json::Problem;
-use crate::{Catalog, Dialect, Dialects, FinishReason, Repair, messages};
+use crate::{Catalog, Dialect, Dialects, FinishReason, Repair, text};
 use scan::{Read, Scan, Stop};
 use std::slice;
 use table::{FORGERIES, ROWS};
@@ -215,7 +215,10 @@ pub(super) fn read(
             }
             // Only before a call has begun, what does not fit is prose, or a call in another form.
             Err(Stop::Not) if !sketch.begun => continue,
-            Err(Stop::Not) => Problem::new(at, messages::dialect_unreadable(row.opener)),
+            Err(Stop::Not) => Problem::new(
+                at,
+                text!("this text does not fit a call after {token}; write the whole call again", token = row.opener),
+            ),
             Err(Stop::More) => return (CallReading::Undecided, sketch),
             Err(Stop::Incomplete) => return (CallReading::Incomplete(row.dialect), sketch),
             Err(Stop::Bad(problem)) => problem,

@@ -3,7 +3,7 @@
 use super::Sketch;
 use super::scan::{Read, Scan, Stop};
 use crate::json::Problem;
-use crate::messages;
+use crate::text;
 use serde_json::Value;
 
 /// Reads calls in a tag that texts also begin with. They count only if they are valid, closed, and of offered tools: anything else
@@ -63,11 +63,11 @@ pub(super) fn apertus(scan: &mut Scan<'_>) -> Read {
         let mut members = value.as_object().into_iter().flatten();
         match (members.next(), members.next()) {
             (Some((name, Value::Object(args))), None) => scan.call(name, args.clone(), repairs.clone()),
-            _ => return Err(Stop::Bad(Problem::new(start, messages::call_not_an_object()))),
+            _ => return Err(Stop::Bad(Problem::new(start, text!("a call is an object with name and args")))),
         }
     }
     if scan.drafts.is_empty() {
-        return Err(Stop::Bad(Problem::new(start, messages::call_not_an_object())));
+        return Err(Stop::Bad(Problem::new(start, text!("a call is an object with name and args"))));
     }
     scan.want_end(END)
 }

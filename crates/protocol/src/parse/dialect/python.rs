@@ -4,7 +4,7 @@
 
 use super::scan::{Read, Scan, Stop};
 use crate::parse::call;
-use crate::{Args, Repair, messages};
+use crate::{Args, Repair, Text, text};
 use serde_json::{Number, Value};
 
 /// Calls in brackets, `[f(a=1), g()]`.
@@ -21,7 +21,7 @@ pub(super) fn list(scan: &mut Scan<'_>) -> Read {
             Some(b',') => scan.at += 1,
             Some(b']') => {}
             Some(_) if scan.drafts.len() == 1 => return Err(Stop::Not),
-            Some(_) => return scan.bad(messages::python_call_unreadable()),
+            Some(_) => return scan.bad(python_call_unreadable()),
             None => return scan.wait(),
         }
     }
@@ -105,7 +105,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
     scan.want("(")?;
     let (mut args, mut repairs) = (Args::new(), Vec::new());
     let mut positions = 0;
-    scan.items(")", messages::python_call_unreadable, |scan| {
+    scan.items(")", python_call_unreadable, |scan| {
         let (key, value) = argument(scan, name)?;
         let spec = call::spec(scan.catalog(), name);
         let key = match (key, spec.and_then(|spec| spec.params.get(positions))) {
@@ -115,7 +115,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
                 repairs.push(Repair::PositionalArgument);
                 &param.name
             }
-            (None, None) => return scan.bad(messages::python_argument_without_name()),
+            (None, None) => return scan.bad(text!("an argument has no name; write name=value")),
         };
         scan.insert(&mut args, key, value)
     })?;
@@ -169,7 +169,7 @@ fn is_string(scan: &Scan<'_>) -> bool {
 fn list_of(scan: &mut Scan<'_>, close: &str, depth: usize) -> Read<Value> {
     scan.at += 1;
     let mut items = Vec::new();
-    scan.items(close, messages::python_call_unreadable, |scan| {
+    scan.items(close, python_call_unreadable, |scan| {
         items.push(value(scan, depth + 1)?);
         Ok(())
     })?;
@@ -179,13 +179,13 @@ fn list_of(scan: &mut Scan<'_>, close: &str, depth: usize) -> Read<Value> {
 fn dictionary(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
     scan.at += 1;
     let mut members = Args::new();
-    scan.items("}", messages::python_call_unreadable, |scan| {
+    scan.items("}", python_call_unreadable, |scan| {
         let Value::String(key) = value(scan, depth + 1)? else {
-            return scan.bad(messages::python_call_unreadable());
+            return scan.bad(python_call_unreadable());
         };
         scan.skip_whitespace();
         if !scan.take(":")? {
-            return scan.bad(messages::python_call_unreadable());
+            return scan.bad(python_call_unreadable());
         }
         scan.skip_whitespace();
         let value = value(scan, depth + 1)?;
@@ -205,7 +205,7 @@ fn word(scan: &mut Scan<'_>) -> Read<Value> {
         "None" | "null" => Value::Null,
         digits => match number(&digits.replace('_', "")) {
             Some(number) => Value::Number(number),
-            None => return scan.bad(messages::python_call_unreadable()),
+            None => return scan.bad(python_call_unreadable()),
         },
     };
     scan.at += end;
@@ -236,7 +236,7 @@ fn strings(scan: &mut Scan<'_>) -> Read<Value> {
 fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
     let raw = match scan.peek() {
         Some(b'r' | b'R') => true,
-        Some(b'f' | b'F') => return scan.bad(messages::python_f_string()),
+        Some(b'f' | b'F') => return scan.bad(text!("an f-string is not computed; write the text itself")),
         _ => false,
     };
     if !matches!(scan.peek(), Some(b'"' | b'\'')) {
@@ -256,7 +256,7 @@ fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
     if raw {
         out.push_str(text);
     } else if let Err(at) = unescape(text, out) {
-        return Err(Stop::Bad(crate::json::Problem::new(start + at, messages::python_call_unreadable())));
+        return Err(Stop::Bad(crate::json::Problem::new(start + at, python_call_unreadable())));
     }
     scan.at = end + close.len();
     Ok(())
@@ -314,4 +314,8 @@ fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
     }
     out.push_str(rest);
     Ok(())
+}
+
+fn python_call_unreadable() -> Text {
+    text!("this is no call with literal arguments, such as name(key=\"text\", count=3)")
 }

@@ -6,7 +6,7 @@
 use super::Sketch;
 use crate::json::{self, Lexer, MOST_NESTING, Problem, Status, Watch};
 use crate::parse::call::{self, Draft};
-use crate::{Args, Catalog, Dialect, Dialects, FinishReason, Repair, Text, messages};
+use crate::{Args, Catalog, Dialect, Dialects, FinishReason, Repair, Text, text};
 use serde_json::Value;
 
 /// Why a reader stopped before the end of a call.
@@ -159,7 +159,7 @@ impl<'a> Scan<'a> {
     pub(super) fn insert(&self, members: &mut Args, key: impl Into<String>, value: Value) -> Read {
         let key = key.into();
         if members.contains_key(&key) {
-            return self.bad(messages::parameter_given_twice(key));
+            return self.bad(text!("the argument {key} is given twice; give it once", key));
         }
         members.insert(key, value);
         Ok(())
@@ -167,7 +167,7 @@ impl<'a> Scan<'a> {
 
     /// Refuses values that are nested too deeply.
     pub(super) fn limit_depth(&self, depth: usize) -> Read {
-        if depth > MOST_DEPTH { self.bad(messages::nested_too_deep()) } else { Ok(()) }
+        if depth > MOST_DEPTH { self.bad(text!("the JSON is nested too deep; flatten it")) } else { Ok(()) }
     }
 
     /// Takes the token. Without it, this is no call of the dialect.
@@ -254,7 +254,11 @@ impl<'a> Scan<'a> {
                 // Another tag follows, and the reply is not cut: the closing tag was left out.
                 let forgotten = self.ended == Some(FinishReason::Stop)
                     && behind.iter().any(|token| self.text[from..].contains(token));
-                return if forgotten { self.bad(messages::parameter_wanted(close)) } else { Err(stop) };
+                return if forgotten {
+                    self.bad(text!("{tag} or the closing tag of the call is wanted here", tag = close))
+                } else {
+                    Err(stop)
+                };
             }
             let end = self.at;
             self.skip_whitespace();
@@ -312,7 +316,7 @@ impl<'a> Scan<'a> {
             },
             Status::InString if self.ended == Some(FinishReason::Stop) && self.find_any(start, closers).is_some() => {
                 self.at = start;
-                self.bad(messages::string_open_at_end())
+                self.bad(text!("a string is not closed; write newlines in strings as \\n, or use a verbatim body"))
             }
             _ => self.wait(),
         }
@@ -364,7 +368,10 @@ impl<'a> Scan<'a> {
         let mut values = values.into_iter();
         match (values.next(), values.next()) {
             (Some(Value::Object(args)), None) => Ok((args, repairs)),
-            _ => Err(Stop::Bad(Problem::new(start, messages::args_not_an_object("arguments")))),
+            _ => Err(Stop::Bad(Problem::new(
+                start,
+                text!("{key} must be an object: the arguments by name", key = "arguments"),
+            ))),
         }
     }
 
@@ -374,10 +381,12 @@ impl<'a> Scan<'a> {
         let text = match strings.next() {
             Some(Ok(text)) => text,
             Some(Err(error)) if error.is_eof() => return self.wait(),
-            Some(Err(_)) | None => return self.bad(messages::args_not_an_object("arguments")),
+            Some(Err(_)) | None => {
+                return self.bad(text!("{key} must be an object: the arguments by name", key = "arguments"));
+            }
         };
         let Ok(Value::Object(args)) = json::strict(&text) else {
-            return self.bad(messages::args_not_an_object("arguments"));
+            return self.bad(text!("{key} must be an object: the arguments by name", key = "arguments"));
         };
         self.at += strings.byte_offset();
         Ok((args, vec![Repair::ArgsString]))

@@ -4,7 +4,7 @@
 use super::scan::{Read, Scan, Stop, without_own_lines};
 use crate::json;
 use crate::parse::call;
-use crate::{Args, Repair, messages};
+use crate::{Args, Repair, text};
 
 /// How the tags of a dialect are written.
 #[derive(Clone, Copy)]
@@ -132,7 +132,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, tags: &Tags<'_>) -> Rea
                     scan.skip_whitespace();
                 }
                 if !scan.take(tags.value)? {
-                    return scan.bad(messages::parameter_wanted(tags.value));
+                    return scan.bad(text!("{tag} or the closing tag of the call is wanted here", tag = tags.value));
                 }
             }
             let (text, guess) = scan.content(tags.parameter_end, &behind)?;
@@ -173,7 +173,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, tags: &Tags<'_>) -> Rea
         if unknown && args.is_empty() && !scan.rest().trim().is_empty() {
             return Err(Stop::Not);
         }
-        return scan.bad(messages::parameter_wanted(tags.parameter.trim_end()));
+        return scan.bad(text!("{tag} or the closing tag of the call is wanted here", tag = tags.parameter.trim_end()));
     }
     scan.call(name, args, repairs);
     Ok(())

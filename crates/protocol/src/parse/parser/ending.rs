@@ -7,7 +7,7 @@ use crate::parse::call::Draft;
 use crate::parse::dialect;
 use crate::parse::event::{Event, ReadError};
 use crate::parse::read::{bodies_of_dialect, read_block};
-use crate::{Dialect, FinishReason, Repair, ToolCall, messages, text};
+use crate::{Dialect, FinishReason, Repair, Text, ToolCall, text};
 
 impl Parser {
     /// The block ends at or before the line that ends at `line_end`.
@@ -77,7 +77,7 @@ impl Parser {
         let mut dialect = None;
         let read = if ending == Ending::Container {
             let inside = !matches!(stage, Stage::Complete | Stage::After);
-            Err(Problem { inside, ..Problem::new(self.block.body.len(), messages::list_item_ended()) })
+            Err(Problem { inside, ..Problem::new(self.block.body.len(), list_item_ended()) })
         } else if let Some(read) = self.python() {
             dialect = Some(Dialect::Pythonic);
             read
@@ -121,7 +121,7 @@ impl Parser {
             (Phase::Spoiled { problem, .. }, _) => Err(problem.clone()),
             (_, Ending::Reply(_)) => return self.incomplete(),
             (_, Ending::Fence | Ending::LooseFence { .. }) => call.call(body),
-            (_, Ending::Container) => Err(Problem::new(body.len(), messages::list_item_ended())),
+            (_, Ending::Container) => Err(Problem::new(body.len(), list_item_ended())),
             (_, Ending::NextFence | Ending::ClosingTag) => Err(Problem {
                 inside: true,
                 ..Problem::new(body.len(), text!("the closing fence of the block is missing"))
@@ -188,10 +188,13 @@ impl Parser {
         }
         let most = self.options.limits.calls;
         if self.calls + drafts.len() > most {
-            return Err(Problem::new(0, messages::too_many_calls(most)));
+            return Err(Problem::new(0, text!("more than {most} calls in one reply; make fewer at once", most)));
         }
         match drafts.iter().flat_map(|draft| &draft.repairs).next() {
-            Some(repair) if self.options.strict => Err(Problem::new(0, messages::not_as_taught(repair.name()))),
+            Some(repair) if self.options.strict => Err(Problem::new(
+                0,
+                text!("not written as taught ({repair}); write it exactly so", repair = repair.name()),
+            )),
             _ => Ok(drafts),
         }
     }
@@ -220,9 +223,16 @@ impl Parser {
         self.block.body.truncate(candidate.body);
         self.block.span.end = candidate.end;
         let message = match (self.block.open_tag(), &self.block.text_call) {
-            (Some(tag), _) => messages::body_end_missing(tag),
+            (Some(tag), _) => text!(
+                "the line {tag} that ends the verbatim body is missing; write {tag} alone on a line, then the closing \
+                 fence",
+                tag
+            ),
             (None, Some(call)) => call.fence_inside(),
-            (None, None) => messages::fence_inside_open_text(),
+            (None, None) => text!(
+                "the closing fence came inside a string or a verbatim body that was still open; write newlines in \
+                 strings as \\n, or end the verbatim body with its TAG"
+            ),
         };
         self.malformed(&Problem::new(candidate.body, message));
         self.containers.close_leaf();
@@ -231,4 +241,8 @@ impl Parser {
         self.input.use_up(candidate.end);
         self.input.go_back(candidate.next, candidate.next_line);
     }
+}
+
+fn list_item_ended() -> Text {
+    text!("the list item ended before the block; indent every line of it alike")
 }

@@ -20,7 +20,7 @@ use crate::parse::input::Input;
 use crate::parse::queue::{Queue, Queued};
 use crate::parse::read::bodies_of_dialect;
 use crate::parse::reasoning;
-use crate::{Dialect, Dialects, FinishReason, Repair, messages};
+use crate::{Dialect, Dialects, FinishReason, Repair, text};
 use serde_json::Value;
 
 /// A call whose opening token stands in the current line. The parser's place is the beginning of the line until it is certain
@@ -458,7 +458,8 @@ impl Parser {
             CallReading::Undecided if is_over => {
                 let length = text.len();
                 self.go_to(offset);
-                let problem = Problem::new(0, messages::dialect_too_large(limit));
+                let problem =
+                    Problem::new(0, text!("the call is longer than {most} bytes; split the work", most = limit));
                 self.end_section(length, None, Err(problem));
             }
             CallReading::Undecided => return false,

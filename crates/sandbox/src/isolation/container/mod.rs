@@ -9,7 +9,6 @@ use super::bubblewrap::Blank;
 use super::plan::{Masking, Name, Plan, Task, part};
 use super::{Container, Engine, Entry, helper};
 use crate::environment;
-use crate::messages;
 use crate::project::random_name;
 use argv::{Line, MaskedPath};
 use rustix::fs::MemfdFlags;
@@ -21,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 pub(super) use supervisor::main;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use wait_timeout::ChildExt;
 
 /// How long the engine may take to say whether it is there.
@@ -55,9 +54,9 @@ impl Found {
             .program
             .clone()
             .or_else(|| std::env::split_paths(search_path).map(|folder| folder.join(name)).find(|path| path.is_file()));
-        let program = found.ok_or_else(|| messages::no_engine(name))?;
+        let program = found.ok_or_else(|| text!("there is no {name} in the PATH", name))?;
         asked(&program, &["image", "inspect", "--format", "{{.Id}}", &wanted.image])
-            .map_err(|said| messages::engine_says(name, said))?;
+            .map_err(|said| text!("{name} says: {said}", name, said))?;
         let blank = Blank::new().map_err(|error| error.to_string())?;
         Ok(Found { program, image: wanted.image.clone(), engine: wanted.engine, blank })
     }
@@ -119,7 +118,7 @@ fn asked(program: &Path, words: &[&str]) -> Result<(), Text> {
     let Ok(Some(status)) = child.wait_timeout(PATIENCE) else {
         let _ = child.kill();
         let _ = child.wait();
-        return Err(messages::engine_says_nothing_in_time(PATIENCE.as_secs()));
+        return Err(text!("nothing within {seconds} s", seconds = PATIENCE.as_secs()));
     };
     if status.success() {
         return Ok(());
@@ -130,7 +129,8 @@ fn asked(program: &Path, words: &[&str]) -> Result<(), Text> {
     let bytes = said.read_at(&mut end, from).unwrap_or(0);
     let said = String::from_utf8_lossy(&end[..bytes]);
     let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
-    Err(last.map_or_else(messages::engine_failed, |last| {
-        last.chars().filter(|c| !c.is_control()).collect::<String>().into()
-    }))
+    Err(last.map_or_else(
+        || text!("it failed without a word"),
+        |last| last.chars().filter(|c| !c.is_control()).collect::<String>().into(),
+    ))
 }

@@ -6,7 +6,6 @@ use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
 use super::{Entry, Kind, Mode, Report, Request, Settings, Shared, container, enter, helper, session, supervise};
-use crate::messages;
 use crate::process::Message;
 use crate::project::{Identity, MaskKind, Project};
 use std::ffi::{OsStr, OsString};
@@ -14,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
 /// started by a person; where it was started as the helper, it becomes the command and ends with it.
@@ -251,7 +250,7 @@ impl Enclosure {
     pub(super) fn container(&self) -> Result<&container::Found, &Text> {
         let found = self.container.get_or_init(|| match &self.settings.container {
             Some(wanted) => container::Found::of(wanted, &self.search_path),
-            None => Err(messages::no_container_wanted()),
+            None => Err(text!("none was asked for")),
         });
         found.as_ref()
     }

@@ -2,7 +2,7 @@
 
 use super::super::{Entry, Kind, Mode, Report, Request, host_line, session};
 use super::{Enclosure, Session};
-use crate::{messages, trouble};
+use crate::trouble;
 use rustix::net::RecvFlags;
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use wait_timeout::ChildExt;
 
 /// How long a trial may take.
@@ -41,13 +41,16 @@ fn best(enclosure: &Enclosure) -> Report {
     let helper = enclosure.helper().map(Path::to_owned);
     let nothing = |why: Vec<Text>| Report { kind: Kind::Nothing, why, helper: helper.clone(), holds: false };
     if enclosure.settings().mode == Mode::Off {
-        return nothing(vec![messages::switched_off()]);
+        return nothing(vec![text!("The sandbox is switched off.")]);
     }
     if let Some(why) = enclosure.hindrance() {
-        return nothing(vec![messages::cannot_be_set_up(why.clone())]);
+        return nothing(vec![text!("No sandbox can be set up here: {why}.", why = why.clone())]);
     }
     if helper.is_none() {
-        return nothing(vec![messages::no_helper()]);
+        return nothing(vec![text!(
+            "There is no helper: let main begin with toolfence::enter_if_asked(), or install toolfence-sandbox or \
+             coder in the PATH."
+        )]);
     }
     let mut why = Vec::new();
     let of_ours: &[Kind] = &[Kind::Namespaces, Kind::Bubblewrap, Kind::Landlock];
@@ -58,7 +61,7 @@ fn best(enclosure: &Enclosure) -> Report {
                 let holds = kind > Kind::Landlock && !enclosure.settings().network;
                 return Report { kind, why, helper, holds };
             }
-            Err(error) => why.push(messages::cannot_be_raised(name(kind), error)),
+            Err(error) => why.push(text!("{kind} cannot be raised: {why}.", kind = name(kind), why = error)),
         }
     }
     nothing(why)
@@ -67,11 +70,11 @@ fn best(enclosure: &Enclosure) -> Report {
 /// What is set up, for the beginning of a sentence.
 fn name(kind: Kind) -> Text {
     match kind {
-        Kind::Namespaces => messages::sandbox_of_namespaces(),
-        Kind::Bubblewrap => messages::sandbox_of_bubblewrap(),
-        Kind::Landlock => messages::sandbox_of_landlock(),
-        Kind::Container => messages::a_container(),
-        Kind::Nothing => messages::a_sandbox(),
+        Kind::Namespaces => text!("A sandbox of namespaces"),
+        Kind::Bubblewrap => text!("A sandbox of bubblewrap"),
+        Kind::Landlock => text!("A sandbox of Landlock"),
+        Kind::Container => text!("A container"),
+        Kind::Nothing => text!("A sandbox"),
     }
 }
 
@@ -84,7 +87,7 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> Result<(), Text> {
     if let Some(why) = missing {
         return Err(why.clone());
     }
-    let entry = nothing(|request| enclosure.entry_of(kind, request)).ok_or_else(messages::no_plan)?;
+    let entry = nothing(|request| enclosure.entry_of(kind, request)).ok_or_else(|| text!("there is no plan for it"))?;
     succeeds(&entry)
 }
 
@@ -116,7 +119,7 @@ fn succeeds(entry: &Entry) -> Result<(), Text> {
 /// Why there was no success, if this is the first line of the answer.
 fn said(line: &str) -> Text {
     match line {
-        "" => messages::no_answer(),
+        "" => text!("the helper gave no answer"),
         other => trouble::heard(other).map_or_else(|| other.into(), |error| Text::from(&error)),
     }
 }
@@ -134,7 +137,7 @@ pub(super) fn begin_session(
         return Err(said(&answer));
     }
     let session: Session = namespaces.into();
-    let entry = nothing(|request| entry(request, &session)).ok_or_else(messages::no_plan)?;
+    let entry = nothing(|request| entry(request, &session)).ok_or_else(|| text!("there is no plan for it"))?;
     succeeds(&entry).map(|()| session)
 }
 

@@ -1,11 +1,11 @@
 //! Syntax by a tree-sitter grammar. The parser never fails: what does not fit is an error node, what would have to be there
 //! a missing one.
 
+use crate::validate::Diagnostic;
 use crate::validate::diagnostic::one_line;
-use crate::validate::{Diagnostic, messages};
 use std::cell::Cell;
 use std::ops::ControlFlow;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 /// Which grammar.
@@ -61,7 +61,7 @@ fn all_errors(tree: &Tree, text: &str) -> Vec<Diagnostic> {
         }
         let parts = children(&node);
         if node.is_missing() {
-            found.push(told(&node, text, messages::is_missing(node.kind())));
+            found.push(told(&node, text, text!("`{token}` is missing here", token = node.kind())));
         } else if node.is_error() && !parts.iter().any(Node::has_error) {
             found.push(brackets(parts, text).unwrap_or_else(|| unexpected(&node, text)));
         } else if node.has_error() {
@@ -87,19 +87,21 @@ fn brackets<'t>(tokens: impl IntoIterator<Item = Node<'t>>, text: &str) -> Optio
         };
         match open.pop() {
             Some(other) if other.kind() == closed => {}
-            Some(other) => return Some(told(&other, text, messages::never_closed(other.kind()))),
-            None => return Some(told(&token, text, messages::closes_nothing(token.kind()))),
+            Some(other) => {
+                return Some(told(&other, text, text!("`{bracket}` is never closed", bracket = other.kind())));
+            }
+            None => return Some(told(&token, text, text!("`{bracket}` closes nothing", bracket = token.kind()))),
         }
     }
-    open.last().map(|first| told(first, text, messages::never_closed(first.kind())))
+    open.last().map(|first| told(first, text, text!("`{bracket}` is never closed", bracket = first.kind())))
 }
 
 fn unexpected(node: &Node<'_>, text: &str) -> Diagnostic {
     let snippet = node.utf8_text(text.as_bytes()).unwrap_or_default();
     let snippet: String = snippet.lines().next().unwrap_or_default().chars().take(LONGEST).collect();
     let message = match snippet.is_empty() {
-        true => messages::something_missing(),
-        false => messages::unexpected(one_line(&snippet)),
+        true => text!("something is missing here"),
+        false => text!("unexpected `{snippet}`", snippet = one_line(&snippet)),
     };
     told(node, text, message)
 }

@@ -1,12 +1,11 @@
 //! Lines out of a file through one buffer: skipped by counting, taken one at a time, never held whole.
 
-use crate::messages;
 use crate::stop::Stop;
 use crate::version::{Hashing, PIECE, Version};
 use memchr::{memchr, memchr_iter};
 use std::fs::File;
 use std::io::{self, Read};
-use toolfence_protocol::Language;
+use toolfence_protocol::{Language, text};
 
 /// As long as the pieces that are hashed, so that one passes through both.
 const BUFFER: usize = PIECE;
@@ -211,7 +210,13 @@ impl Raw {
         match decoded.char_indices().nth(most) {
             None => TextLine { shown_chars: decoded.chars().count(), text: decoded, crlf, lossy, cut: false },
             Some((end, _)) => TextLine {
-                text: messages::line_cut(&decoded[..end], most, self.chars.max(most as u64 + 1)).into_string(language),
+                text: text!(
+                    "{line} [line cut: {shown} of {chars} characters shown]",
+                    line = &decoded[..end],
+                    shown = most,
+                    chars = self.chars.max(most as u64 + 1)
+                )
+                .into_string(language),
                 shown_chars: most,
                 crlf,
                 lossy,

@@ -2,16 +2,16 @@
 
 mod lines;
 
+use crate::names;
 use crate::root::opened::Opened;
 use crate::root::path_arg::{invalid, shown};
 use crate::root::{Root, of_io};
 use crate::stop::Stop;
 use crate::text::refuse_no_text;
 use crate::version::Version;
-use crate::{messages, names};
 use lines::{Lines, TextLine};
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{Language, Limits, ToolFailure};
+use toolfence_protocol::{Language, Limits, ToolFailure, text};
 
 /// Which lines of which file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,10 +164,14 @@ impl Range {
         let by_count = wanted.lines.map_or(u64::MAX, |lines| first.saturating_add(lines).saturating_sub(1));
         let last = wanted.end_line.unwrap_or(u64::MAX).min(by_count);
         if first == 0 {
-            return Err(invalid(messages::start_line_zero()));
+            return Err(invalid(text!("start_line is 0; lines are counted from 1.")));
         }
         if last < first {
-            return Err(invalid(messages::end_before_start(last, first)));
+            return Err(invalid(text!(
+                "end_line {last} is before start_line {first}. Give a later end_line.",
+                last,
+                first
+            )));
         }
         Ok(Range { first, last })
     }
@@ -192,7 +196,12 @@ fn refuse_beyond(range: &Range, skipped: u64, lines: &Lines<'_>, path: &str) -> 
     if !wants_something_missing {
         return Ok(());
     }
-    Err(invalid(messages::start_beyond_end(shown(path), skipped, range.first)))
+    Err(invalid(text!(
+        "{path} has {lines} {lines|line|lines}; start_line {start} is beyond the end. Give a start_line in the file.",
+        path = shown(path),
+        lines = skipped,
+        start = range.first
+    )))
 }
 
 /// The answer as it grows.

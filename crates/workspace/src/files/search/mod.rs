@@ -5,6 +5,7 @@ mod snippet;
 
 use crate::files::globs::Glob;
 use crate::files::list::start_of;
+use crate::names;
 use crate::root::opened::Opened;
 use crate::root::path_arg::{invalid, shown};
 use crate::root::resolve::open_entry;
@@ -12,7 +13,6 @@ use crate::root::twins::Twins;
 use crate::root::walk::{EntryRun, Node, Order, Visitor, Walk};
 use crate::root::{Root, not_a_file};
 use crate::stop::Stop;
-use crate::{messages, names};
 use collect::{Collector, FileLines, Stoppable};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -24,7 +24,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{ErrorCode, Limits, ToolFailure};
+use toolfence_protocol::{ErrorCode, Limits, ToolFailure, text};
 
 /// The longest line that is searched, in bytes: memory is bounded by it.
 const LONGEST_LINE: usize = 8 << 20;
@@ -153,7 +153,7 @@ pub(super) fn search(
         kind => return Err(not_a_file(&wanted.path, kind)),
     }
     if stop.is_stopped() {
-        return Err(ToolFailure::new(ErrorCode::Cancelled, messages::search_stopped()));
+        return Err(ToolFailure::new(ErrorCode::Cancelled, text!("The search was stopped.")));
     }
     Ok(found)
 }
@@ -354,7 +354,11 @@ fn searcher_of(wanted: &SearchFiles) -> Searcher {
 fn matcher_of(wanted: &SearchFiles) -> Result<RegexMatcher, ToolFailure> {
     let pattern = &wanted.pattern;
     if pattern.is_empty() || pattern.len() > LONGEST_PATTERN {
-        return Err(invalid(messages::pattern_of_size(pattern.len(), LONGEST_PATTERN)));
+        return Err(invalid(text!(
+            "The pattern has {bytes} bytes; 1 to {most} are wanted.",
+            bytes = pattern.len(),
+            most = LONGEST_PATTERN
+        )));
     }
     RegexMatcherBuilder::new()
         .fixed_strings(wanted.literal)
@@ -372,9 +376,19 @@ fn not_a_pattern(wanted: &SearchFiles, error: &grep_regex::Error) -> ToolFailure
     let why = all.lines().next_back().unwrap_or_default().trim_start_matches("error: ").trim_end_matches('.');
     let pattern = shown(&wanted.pattern);
     if wanted.literal {
-        return invalid(messages::text_not_searchable(pattern, why));
+        return invalid(text!(
+            "The text {pattern} cannot be searched: {problem}. A search is within lines.",
+            pattern,
+            problem = why
+        ));
     }
-    invalid(messages::no_regular_expression(pattern, why)).suggest(["type=literal".into()])
+    invalid(text!(
+        "The pattern {pattern} is not a regular expression that can be used: {problem}. Correct it, or set type to \
+         literal.",
+        pattern,
+        problem = why
+    ))
+    .suggest(["type=literal".into()])
 }
 
 #[cfg(test)]
