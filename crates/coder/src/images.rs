@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::messages;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use std::path::{Path, PathBuf};
 use toolfence_agent::agent::Agent;
 use toolfence_protocol::{Image, Text};

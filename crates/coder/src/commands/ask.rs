@@ -8,7 +8,7 @@ use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::images;
 use crate::mentions::Mentions;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::terminal::tell;
 use crate::told::Told;
 use crate::view::View;

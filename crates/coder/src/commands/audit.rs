@@ -5,7 +5,7 @@ use crate::args::{AuditArguments, Options};
 use crate::failure::Failure;
 use crate::messages;
 use crate::preview::one_line;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};

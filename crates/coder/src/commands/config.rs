@@ -9,8 +9,8 @@ use crate::config::{Config, Layers, Project, documented, profile, redactor, trus
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
 use crate::proposals;
+use crate::rules;
 use crate::server::{self, Server};
-use crate::setup;
 use crate::shown::{Words, language};
 use crate::slash;
 use crate::terminal::{Style, Terminal};
@@ -49,7 +49,7 @@ fn settled(options: &Options) -> Result<Places, Failure> {
 }
 
 fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
-    let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
+    let (layers, persona) = rules::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     config.settle_looks();
     let mut out = Terminal::stdout();
@@ -215,7 +215,7 @@ fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&
 }
 
 fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, Failure> {
-    let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
+    let (layers, persona) = rules::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     config.settle_looks();
     let mut out = Terminal::stdout();

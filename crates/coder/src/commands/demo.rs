@@ -3,7 +3,7 @@
 use crate::args::Options;
 use crate::failure::{Failure, UNSUCCESSFUL, status_of};
 use crate::messages;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal};
 use crate::view::{Person, View};

@@ -7,9 +7,10 @@ use crate::config::places::Places;
 use crate::config::{Config, Layers, profile};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
+use crate::project;
+use crate::rules::{self, Setup};
 use crate::runtime::cannot_start;
 use crate::server::Server;
-use crate::setup::{self, Setup};
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal, tell};
 use serde_json::{Value, json};
@@ -30,10 +31,10 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     if options.backend.is_some() {
         return backend(options, arguments.json);
     }
-    let (layers, _) = setup::with_persona(Layers::read(options)?)?;
+    let (layers, _) = rules::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     config.settle_looks();
-    let settings = setup::sandbox(&config)?;
+    let settings = project::sandbox(&config)?;
     let trial = tried(&settings)?;
     let standing = checks::standing(&config, &options.root)?;
     let proposed = checks::proposed(&config, &options.root);
@@ -62,8 +63,8 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
 fn no_private_copies(config: &Config, places: &Places, root: &Path) -> Result<Option<(Text, Text)>, Failure> {
     let policy = Policy::new(config.policy()).map_err(Failure::wrong_use)?;
     let workspace = Workspace::open(root, policy.paths().clone()).map_err(Failure::broken)?;
-    let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
-    let commands = setup::with_copies(commands, places.state.as_deref());
+    let commands = CommandRunner::new(Arc::new(workspace), project::sandbox(config)?);
+    let commands = project::with_copies(commands, places.state.as_deref());
     let why = commands.no_private_copies().cloned();
     Ok(why.map(|why| (why.clone(), commands.describe_fallback(why))))
 }

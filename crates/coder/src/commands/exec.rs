@@ -9,7 +9,7 @@ use crate::debug;
 use crate::explain::explained;
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::terminal::{Terminal, tell};
 use crate::view::Person;
 use serde_json::json;

@@ -6,7 +6,7 @@ use crate::choices::{ExportFormat, ResultsShown, Switch};
 use crate::config::redactor;
 use crate::failure::Failure;
 use crate::messages;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::shown::language;
 use crate::terminal::Terminal;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use crate::args::{KeepArguments, Options};
 use crate::failure::Failure;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::shown::escaped;
 use crate::terminal::Terminal;
 use std::path::{Component, Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::args::{Options, PipeArguments};
 use crate::failure::{Failure, INTERRUPTED};
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::terminal::Terminal;
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use crate::args::{ExplainArguments, Options};
 use crate::failure::Failure;
 use crate::marks;
 use crate::messages;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::terminal::{Style, Terminal};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use crate::args::{Options, PromptArguments, dialects_in_instructions};
 use crate::choices::PromptFormat;
 use crate::failure::Failure;
 use crate::messages;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::terminal::Terminal;
 use serde_json::json;
 use std::process::ExitCode;

@@ -4,7 +4,7 @@ use super::sessions::{named, store};
 use crate::args::{Options, StatsArguments};
 use crate::failure::Failure;
 use crate::messages;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal, tell};
 use serde::{Serialize, Serializer};

@@ -3,8 +3,8 @@
 use crate::args::{Options, ToolsArguments};
 use crate::failure::Failure;
 use crate::messages::{self, tool_words};
+use crate::rules::Setup;
 use crate::servers;
-use crate::setup::Setup;
 use crate::shown::language;
 use crate::terminal::{Style, Terminal, tell};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use crate::args::{BackArguments, DiffArguments, Options, UndoArguments};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
 use crate::outcome::styled_diff;
-use crate::setup::Setup;
+use crate::rules::Setup;
 use crate::shown::{Words, language};
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};

@@ -2,19 +2,20 @@
 
 use crate::agents_files;
 use crate::args::Options;
-use crate::choices::{BackendKind, Engine, Instructions, Recording, Sandbox, Switch};
+use crate::choices::{BackendKind, Instructions, Recording, Switch};
 use crate::config::name_of;
 use crate::config::places::Places;
 use crate::config::profile::{self, Known, Profile, Profiles, counting};
 use crate::config::rules::Check;
-use crate::config::value::Layer;
 use crate::config::{Config, Layers, redactor};
 use crate::debug;
 use crate::failure::Failure;
 use crate::messages;
+use crate::model::{Talk, grammar_of};
 use crate::not_kept::NotKept;
 use crate::personas::{self, Folders, Place};
 use crate::program;
+use crate::project::{history, sandbox, with_copies, workspace};
 use crate::server::{Server, model_of};
 use crate::servers::{self, Found};
 use crate::shown;
@@ -31,20 +32,16 @@ use toolfence_agent::transcript::Transcript;
 use toolfence_agent::transcript::{Store, rfc3339};
 use toolfence_mcp::ServedTool;
 use toolfence_policy::Policy;
-use toolfence_policy::rules::PathRules;
 use toolfence_policy::toolbox::{Tool, Toolbox};
 use toolfence_protocol::format::Format;
-use toolfence_protocol::grammar::{self, GrammarOptions};
-use toolfence_protocol::text;
 use toolfence_protocol::{Catalog, Dialect, Dialects, Language, Learned, Text, prompt};
-use toolfence_sandbox::isolation::Container;
 use toolfence_session::persona::Persona;
 use toolfence_session::{Session, SessionOptions};
 use toolfence_tools::complete;
 use toolfence_tools::validate::Checker;
 use toolfence_tools::{self as tools, CommandRunner, ProjectChecks};
 use toolfence_workspace::Workspace;
-use toolfence_workspace::undo::{History, Limits};
+use toolfence_workspace::undo::History;
 
 /// Everything a command needs but the backend.
 pub(crate) struct Setup {
@@ -79,9 +76,6 @@ pub(crate) struct Setup {
     /// The servers of the settings, where they were started. Those that are trusted have tools on offer too.
     servers: Arc<Vec<Found>>,
 }
-
-/// If this variable is set, commands run on the project itself instead of on private copies.
-const NO_OVERLAY: &str = "TOOLFENCE_NO_OVERLAY";
 
 impl Setup {
     /// What files of settings and options ask for.
@@ -534,38 +528,6 @@ fn system() -> String {
     format!("{} {version} ({})", name.sysname().to_string_lossy(), std::env::consts::ARCH)
 }
 
-/// Whoever answers, and what is known of them.
-pub(crate) struct Talk {
-    pub(crate) backend: Arc<dyn Backend>,
-    /// The backend without what is known of it.
-    bare: Arc<dyn Backend>,
-    pub(crate) profile: Option<Profile>,
-}
-
-impl Talk {
-    /// The backend without a grammar of calls, for a question that has no tools.
-    pub(crate) fn bare(&self) -> &dyn Backend {
-        &*self.bare
-    }
-
-    /// What earlier replies have shown.
-    pub(crate) fn learned(&self) -> Learned {
-        self.profile.as_ref().map(Profile::learned).unwrap_or_default()
-    }
-
-    /// Keeps what the replies of this agent have shown.
-    pub(crate) fn keep(&mut self, agent: &Agent) {
-        self.profile.iter_mut().for_each(|profile| profile.keep(agent.session().learned()));
-    }
-}
-
-/// The grammar of replies with these tools. No bound ends a file; the server has one for a reply.
-fn grammar_of(tools: &Catalog) -> String {
-    let mut options = GrammarOptions::default();
-    (options.endless, options.most_calls, options.most_items) = (true, 32, 64);
-    grammar::gbnf(tools, &options)
-}
-
 /// The tools that the persona wants, with the person's own checkers around changes.
 fn toolbox(commands: &Arc<CommandRunner>, config: &Config, persona: &Persona) -> Result<Toolbox, Failure> {
     let checks = tools::Checks::new(commands.clone()).checkers(checkers(config)?);
@@ -589,21 +551,6 @@ fn with_tools_of(toolbox: Toolbox, servers: &[Found], persona: &Persona) -> Tool
     tools.fold(toolbox, Toolbox::with)
 }
 
-/// The files of the project at this root.
-pub(crate) fn workspace(root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
-    Workspace::open(root, paths).map_err(|error| Failure::wrong_use(messages::give_folder(error.text())))
-}
-
-/// What turns changed, unless the person does not want it kept.
-fn history(config: &Config, state: Option<&Path>, root: &Path) -> Result<Option<Arc<History>>, Failure> {
-    let Some(state) = state.filter(|_| config.undo.journal.value() == Recording::On) else { return Ok(None) };
-    let mut limits = Limits::default();
-    limits.turns = usize::try_from(config.undo.turns.value()).unwrap_or(usize::MAX);
-    limits.bytes = config.undo.megabytes.value() << 20;
-    let history = History::open(&History::folder(state, root), limits).map_err(Failure::broken)?;
-    Ok(Some(Arc::new(history)))
-}
-
 /// The person's own checkers.
 pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
     let items = config.checks.checkers.items();
@@ -620,48 +567,6 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
             })
         })
         .collect()
-}
-
-/// The runner with private copies of the project in this folder of the state, unless the user has switched them off.
-pub(crate) fn with_copies(commands: CommandRunner, state: Option<&Path>) -> CommandRunner {
-    let Some(state) = state else { return commands };
-    let commands = commands.private_copies(state);
-    match std::env::var_os(NO_OVERLAY) {
-        Some(_) => commands.without_private_copies(text!("The variable {name} is set.", name = NO_OVERLAY)),
-        None => commands,
-    }
-}
-
-/// What the layers want around every command.
-pub(crate) fn sandbox(config: &Config) -> Result<toolfence_sandbox::isolation::Settings, Failure> {
-    let mode = config.sandbox.mode.value();
-    let network = config.sandbox.network.value() == Switch::On;
-    let settings = toolfence_sandbox::isolation::Settings::new().mode(mode.into()).network(network);
-    let wanted = config.sandbox.memory.value() << 20;
-    let memory = match config.sandbox.memory.origin().layer {
-        Layer::Default => settings.memory,
-        // A project or a persona does not know the machine, so its number may be above this machine's default.
-        layer if layer.only_tightens() => settings.memory.min(wanted),
-        _ => wanted,
-    };
-    let settings = settings.memory(memory);
-    Ok(match container(config)? {
-        Some(container) => settings.container(container),
-        None if mode == Sandbox::Container => {
-            return Err(Failure::wrong_use(messages::container_not_named()));
-        }
-        None => settings,
-    })
-}
-
-fn container(config: &Config) -> Result<Option<Container>, Failure> {
-    let image = config.sandbox.image.text().filter(|image| !image.is_empty() && !image.starts_with('-'));
-    match (config.sandbox.container.value(), image) {
-        (Engine::Off, _) => Ok(None),
-        (Engine::Podman, Some(image)) => Ok(Some(Container::podman(image))),
-        (Engine::Docker, Some(image)) => Ok(Some(Container::docker(image))),
-        (_, None) => Err(Failure::wrong_use(messages::container_needs_image())),
-    }
 }
 
 /// The persona that the layers name, and the layers with what it asks for.
