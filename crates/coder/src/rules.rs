@@ -1,317 +1,175 @@
-//! What the options ask for, built: persona, workspace, tools, policy, backend, agent.
+//! The rules of a conversation: the persona, the settings, the policy, and the tools that the model has.
 
 use crate::agents_files;
 use crate::args::Options;
-use crate::choices::{BackendKind, Instructions, Recording, Switch};
-use crate::config::name_of;
+use crate::choices::{Instructions, Recording, Switch};
 use crate::config::places::Places;
-use crate::config::profile::{self, Known, Profile, Profiles, counting};
 use crate::config::rules::Check;
 use crate::config::{Config, Layers, redactor};
-use crate::debug;
 use crate::failure::Failure;
 use crate::messages;
-use crate::model::{Talk, grammar_of};
-use crate::not_kept::NotKept;
+use crate::model::{Model, name_without_server};
 use crate::personas::{self, Folders, Place};
-use crate::program;
-use crate::project::{history, sandbox, with_copies, workspace};
+use crate::project::Project;
 use crate::server::{Server, model_of};
 use crate::servers::{self, Found};
 use crate::shown;
 use crate::terminal::{self, tell};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use toolfence_agent::agent::Agent;
-use toolfence_agent::backend::Adapted;
-use toolfence_agent::backend::http::Http;
-use toolfence_agent::backend::{Backend, Replay, Usage};
+use toolfence_agent::backend::{Backend, Usage};
 use toolfence_agent::redact::Redactor;
-use toolfence_agent::transcript::Transcript;
-use toolfence_agent::transcript::{Store, rfc3339};
+use toolfence_agent::transcript::{Store, Transcript, rfc3339};
 use toolfence_mcp::ServedTool;
 use toolfence_policy::Policy;
 use toolfence_policy::toolbox::{Tool, Toolbox};
 use toolfence_protocol::format::Format;
-use toolfence_protocol::{Catalog, Dialect, Dialects, Language, Learned, Text, prompt};
+use toolfence_protocol::{Catalog, Dialect, Dialects, Language, Learned, Text, parse, prompt};
 use toolfence_session::persona::Persona;
 use toolfence_session::{Session, SessionOptions};
-use toolfence_tools::complete;
 use toolfence_tools::validate::Checker;
-use toolfence_tools::{self as tools, CommandRunner, ProjectChecks};
-use toolfence_workspace::Workspace;
-use toolfence_workspace::undo::History;
+use toolfence_tools::{self as tools, Checks, ProjectChecks};
 
-/// Everything a command needs but the backend.
-pub(crate) struct Setup {
+/// The rules that apply to the model. Another persona has other rules; another model does not.
+pub(crate) struct Rules {
     pub(crate) config: Config,
     pub(crate) persona: Persona,
-    pub(crate) language: Language,
-    pub(crate) workspace: Arc<Workspace>,
-    /// What runs commands in the workspace, and what the policy asks about the project.
-    pub(crate) commands: Arc<CommandRunner>,
-    pub(crate) toolbox: Toolbox,
     pub(crate) policy: Policy,
-    /// How results are written for the model.
-    pub(crate) format: Format,
-    /// The conversations that were written down, if there is a place for them.
-    pub(crate) sessions: Option<Store>,
-    /// Whether this one is.
-    transcripts: bool,
-    /// What turns changed, if it is kept.
-    pub(crate) history: Option<Arc<History>>,
-    /// A reply is the inside of one tool block.
-    pub(crate) bare: bool,
-    /// Where it is kept what replies have shown of backends.
-    pub(crate) profiles: Option<Profiles>,
-    /// Whether it is told below each turn what the replies cost.
-    stats: bool,
-    /// The server that answers, once it is known.
-    server: OnceLock<Option<Server>>,
-    /// What the project says to agents, as the model is told it.
+    /// The tools of the model; empty until [`Rules::equip`].
+    pub(crate) toolbox: Toolbox,
+    /// The instructions for agents of the user and of the project, as the prompt has them.
     agents_files: Option<String>,
-    /// Where files of settings are; none for the demo.
-    pub(crate) places: Option<Places>,
-    /// The servers of the settings, where they were started. Those that are trusted have tools on offer too.
-    servers: Arc<Vec<Found>>,
+    /// The format of results for the model.
+    pub(crate) format: Format,
+    pub(crate) language: Language,
+    /// Whether conversations are recorded.
+    pub(crate) records: bool,
+    /// Whether a reply is the inside of one tool block.
+    pub(crate) bare: bool,
 }
 
-impl Setup {
-    /// What files of settings and options ask for.
-    pub(crate) fn new(options: &Options) -> Result<Setup, Failure> {
-        let setup = Setup::of(Layers::read(options)?, options)?;
-        setup.config.notes.iter().for_each(tell);
-        Ok(setup)
-    }
+/// Opens the project that the options name, with the rules for it. No MCP server runs yet.
+pub(crate) fn open(options: &Options) -> Result<(Project, Rules), Failure> {
+    let (mut rules, places) = Rules::read(options)?;
+    let project = Project::open(&options.root, Some(places), &rules)?;
+    rules.equip(&project)?;
+    Ok((project, rules))
+}
 
-    /// What other options ask for: another persona with its tools, its model and what it tightens, or another model. What turns
-    /// changed stays one history.
-    pub(crate) fn changed(&self, options: &Options) -> Result<Setup, Failure> {
-        let mut setup = Setup::with_history(Layers::read(options)?, options, Some(self.history.clone()))?;
-        setup.config.notes.iter().for_each(tell);
-        // Those that run go on.
-        setup.servers = Arc::clone(&self.servers);
-        setup.offer_servers();
-        Ok(setup)
-    }
+/// Opens the project that the options name like [`open`], and starts its MCP servers. If `asks`, the user at the terminal is asked
+/// about each server that is not trusted yet.
+pub(crate) fn open_with_servers(options: &Options, asks: bool) -> Result<(Project, Rules), Failure> {
+    let (mut project, mut rules) = open(options)?;
+    project.start_servers(&rules.config, asks)?;
+    rules.add_tools_of(&project.servers);
+    Ok((project, rules))
+}
 
-    /// This setup with the tools of the servers that the settings name, which run from here on. With `asks`, `coder` asks the person at
-    /// the terminal about each server that the person has not trusted yet; without it such a server is left out.
-    pub(crate) fn with_servers(mut self, asks: bool) -> Result<Setup, Failure> {
-        let Some(places) = &self.places else { return Ok(self) };
-        let mut found = servers::start(&self.config, places, &self.commands, None);
-        servers::settle(&mut found, places, asks)?;
-        self.servers = Arc::new(found);
-        self.offer_servers();
-        Ok(self)
-    }
-
-    fn offer_servers(&mut self) {
-        self.toolbox = with_tools_of(std::mem::take(&mut self.toolbox), &self.servers, &self.persona);
-        self.policy = self.policy.clone().allow_served(self.servers.iter().flat_map(Found::allowed));
-    }
-
-    /// The servers of the settings, where they were started.
-    pub(crate) fn servers(&self) -> &[Found] {
-        &self.servers
-    }
-
-    /// Puts a server that was started again in the place of the one that had its name, with its tools and with what the settings
-    /// allow of it now. Gives the tools that have to ask again, unless the settings allow them now: those that they allowed before,
-    /// and all where the server is another one than the person had trusted. Another policy has to forget them too.
-    pub(crate) fn put_server(&mut self, server: Found) -> Vec<String> {
-        let old = self.servers.iter().find(|old| old.key == server.key);
-        let were = match old {
-            None => Vec::new(),
-            Some(old) if old.told() == server.told() => old.allowed(),
-            // What a person has allowed always was a call of the server as it was.
-            Some(old) => old.tools().collect(),
-        };
-        self.policy = self.policy.clone().forget_served(&were);
-        let mut all: Vec<Found> = self.servers.iter().filter(|old| old.key != server.key).cloned().collect();
-        let before = format!("{}.", server.rule.name);
-        let others = |name: &String| !name.starts_with(&before);
-        let kept: Vec<String> =
-            self.toolbox.catalog().specs().iter().map(|spec| spec.name.to_string()).filter(others).collect();
-        self.toolbox = std::mem::take(&mut self.toolbox).only(&kept);
-        let at = self.servers.iter().position(|old| old.key == server.key).unwrap_or(all.len());
-        all.insert(at, server);
-        self.servers = Arc::new(all);
-        self.offer_servers();
-        were
-    }
-
-    /// The servers whose tools are on offer, and how many each has; `None` where there is no server.
-    pub(crate) fn serving(&self) -> Option<Text> {
-        let told =
-            |server: &Arc<toolfence_mcp::Server>| messages::server_with_tools(server.name(), server.tools().count());
-        let all: Vec<Text> = self.servers.iter().filter_map(Found::on_offer).map(told).collect();
-        (!all.is_empty()).then(|| messages::servers_offer(Text::join(all, ", ")))
-    }
-
-    /// What these layers ask for.
-    pub(crate) fn of(layers: Layers, options: &Options) -> Result<Setup, Failure> {
-        Setup::with_history(layers, options, None)
-    }
-
-    /// What these layers ask for, with the history of turns where there is one already.
-    fn with_history(layers: Layers, options: &Options, known: Option<Option<Arc<History>>>) -> Result<Setup, Failure> {
-        let root = &options.root;
-        let (layers, persona) = with_persona(layers)?;
+impl Rules {
+    /// Reads the settings and the persona that the options name, and prints the notes about the settings.
+    pub(crate) fn read(options: &Options) -> Result<(Rules, Places), Failure> {
+        let (layers, persona) = with_persona(Layers::read(options)?)?;
         let config = layers.merged();
-        config.settle_looks();
         terminal::set_notice(config.notify.value(), config.notify_after.value());
         let policy = Policy::new(config.policy()).map_err(Failure::wrong_use)?;
-        let history = match known {
-            Some(known) => known,
-            None => history(&config, layers.places.state.as_deref(), root)?,
-        };
-        let policy = policy.protect(layers.places.inside_the_root());
-        let profiles = Profiles::of(&layers.places);
-        let setup = Setup::build(config, persona, root, policy, history, layers.places.state.as_deref())?;
-        let sessions = layers.places.state.as_deref().map(Store::new);
-        let transcripts = setup.config.sessions.transcripts.value() == Recording::On && !options.no_transcript;
-        let agents_files = (setup.config.agents_files.value() == Switch::On)
-            .then(|| agents_files::told(&layers.places, setup.language, setup.most_of_agents_files()))
-            .flatten();
-        let places = Some(layers.places);
-        Ok(Setup { profiles, sessions, transcripts, stats: options.stats, agents_files, places, ..setup })
+        let mut rules = Rules::new(config, persona, policy.protect(layers.places.inside_the_root()));
+        rules.records = rules.config.sessions.transcripts.value() == Recording::On && !options.no_transcript;
+        if rules.config.agents_files.value() == Switch::On {
+            let limit = rules.config.limits().agents_bytes;
+            // At most a quarter of the window, at 3.5 bytes a token.
+            let most = rules.window().map_or(limit, |window| limit.min(window.saturating_mul(7) / 8));
+            rules.agents_files = agents_files::told(&layers.places, rules.language, most);
+        }
+        rules.config.notes.iter().for_each(tell);
+        Ok((rules, layers.places))
     }
 
-    /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
-    pub(crate) fn for_demo(options: &Options, root: &Path) -> Result<Setup, Failure> {
-        let config = Config::typed(options)?;
+    /// The rules of the demo: its own persona, and a question about every call, whatever options and settings say.
+    pub(crate) fn for_demo(options: &Options) -> Result<Rules, Failure> {
+        Ok(Rules::new(Config::typed(options)?, personas::default(shown::language())?, Policy::default()))
+    }
+
+    fn new(config: Config, persona: Persona, policy: Policy) -> Rules {
         config.settle_looks();
-        let persona = personas::default(shown::language())?;
-        Setup::build(config, persona, root, Policy::default(), None, None)
-    }
-
-    fn build(
-        config: Config,
-        persona: Persona,
-        root: &Path,
-        policy: Policy,
-        history: Option<Arc<History>>,
-        state: Option<&Path>,
-    ) -> Result<Setup, Failure> {
-        let workspace = workspace(root, policy.paths().clone())?;
-        let workspace = Arc::new(match history.clone() {
-            Some(history) => workspace.recorder(history),
-            None => workspace,
-        });
-        debug::root(workspace.root_path());
-        let commands = CommandRunner::new(workspace.clone(), sandbox(&config)?);
-        let commands = Arc::new(with_copies(commands, state));
-        let toolbox = toolbox(&commands, &config, &persona)?;
         let language = shown::language();
         let format = config.format(language);
-        Ok(Setup {
-            config,
-            persona,
-            language,
-            workspace,
-            commands,
-            toolbox,
-            policy,
-            format,
-            sessions: None,
-            transcripts: false,
-            history,
-            bare: false,
-            profiles: None,
-            stats: false,
-            server: OnceLock::new(),
-            agents_files: None,
-            places: None,
-            servers: Arc::default(),
-        })
+        let toolbox = Toolbox::default();
+        Rules { config, persona, policy, toolbox, agents_files: None, format, language, records: false, bare: false }
     }
 
-    /// The backend of the settings, and the profile in which it is kept what its replies show of it.
-    pub(crate) fn talking(&self) -> Result<Talk, Failure> {
-        self.talking_to(self.backend()?)
+    /// Gives the model new tools, and allows those of MCP servers that the settings allow.
+    pub(crate) fn equip(&mut self, project: &Project) -> Result<(), Failure> {
+        self.toolbox = self.new_tools(project)?;
+        self.add_tools_of(&project.servers);
+        Ok(())
     }
 
-    /// The backend of `talk`, with what these settings make of it, where they name the same server and model; another one otherwise.
-    pub(crate) fn talking_as(&self, before: &Setup, talk: &Talk) -> Result<Talk, Failure> {
-        let place = |setup: &Setup| setup.server().map(|server| server.map(Server::place));
-        let same = self.model() == before.model() && place(self)? == place(before)?;
-        // A recording goes on where it was, and a program that keeps the conversation is not started for nothing.
-        self.talking_to(if same { talk.bare.clone() } else { self.backend()? })
-    }
-
-    /// The backend of `talk`, told of the tools that there are now.
-    pub(crate) fn talking_again(&self, talk: &Talk) -> Result<Talk, Failure> {
-        self.talking_to(talk.bare.clone())
-    }
-
-    fn talking_to(&self, bare: Arc<dyn Backend>) -> Result<Talk, Failure> {
-        let server = self.server()?.map(Server::place);
-        let profile = match (&self.profiles, server) {
-            (Some(profiles), Some((base_url, model))) => {
-                Some(Profile::open(profiles.clone(), base_url, model, &self.config))
-            }
-            _ => None,
+    /// The tools that the persona wants, with the checkers of the settings around changes. They have no jobs yet, and have read no
+    /// file: each of several conversations needs its own.
+    pub(crate) fn new_tools(&self, project: &Project) -> Result<Toolbox, Failure> {
+        let checks = Checks::new(Arc::clone(&project.commands)).checkers(checkers(&self.config)?);
+        let limits = self.config.limits();
+        let toolbox = match &self.persona.tools {
+            // Some tools are offered only if the persona names them, because every request contains the instructions for all.
+            Some(names) => tools::complete(&checks).with_limits(limits).only(names),
+            None => tools::checked(&checks).with_limits(limits),
         };
-        let backend = self.adapted(bare.clone(), profile.as_ref(), &self.toolbox.catalog());
-        Ok(Talk { backend, bare, profile })
+        Ok(self.with_tools_of(toolbox, &project.servers))
     }
 
-    /// The backend for a turn in which the model can call only these tools. Its grammar has them alone: one of all tools would make the
-    /// model call what it does not have.
-    pub(crate) fn backend_with(&self, talk: &Talk, tools: &Catalog) -> Arc<dyn Backend> {
-        self.adapted(talk.bare.clone(), talk.profile.as_ref(), tools)
+    /// Replaces the tools of the server of this name after a restart. The calls of the tools in `revoked` need approval again unless
+    /// the settings allow them now.
+    pub(crate) fn replace_tools_of(&mut self, name: &str, project: &Project, revoked: &[String]) {
+        let prefix = format!("{name}.");
+        let names = self.toolbox.catalog().specs().iter().map(|spec| spec.name.to_string()).collect::<Vec<_>>();
+        let kept: Vec<String> = names.into_iter().filter(|name| !name.starts_with(&prefix)).collect();
+        self.toolbox = std::mem::take(&mut self.toolbox).only(&kept);
+        self.policy = self.policy.clone().forget_served(revoked);
+        self.add_tools_of(&project.servers);
     }
 
-    /// A backend, talked to as its profile and the settings say about calls of these tools.
-    fn adapted(&self, backend: Arc<dyn Backend>, profile: Option<&Profile>, tools: &Catalog) -> Arc<dyn Backend> {
-        let learned = profile.map_or_else(|| counting(Learned::default(), &self.config), Profile::learned);
-        let mut adapted = Adapted::new(backend);
-        if let Some(form) = learned.grammar {
-            let (member, value) = form.member(&grammar_of(tools));
-            adapted = adapted.member(member, value);
+    fn add_tools_of(&mut self, servers: &[Found]) {
+        let toolbox = std::mem::take(&mut self.toolbox);
+        self.toolbox = self.with_tools_of(toolbox, servers);
+        self.policy = self.policy.clone().allow_served(servers.iter().flat_map(Found::allowed));
+    }
+
+    /// Adds the tools of trusted servers, as far as the persona wants them.
+    fn with_tools_of(&self, mut toolbox: Toolbox, servers: &[Found]) -> Toolbox {
+        let is_wanted = |server: &str, tool: &ServedTool| match &self.persona.tools {
+            Some(names) => names.iter().any(|name| *name == tool.spec().name || *name == format!("{server}.*")),
+            None => true,
+        };
+        for server in servers.iter().filter_map(Found::on_offer) {
+            for tool in server.tools().filter(|tool| is_wanted(server.name(), tool)) {
+                toolbox = toolbox.with(tool);
+            }
         }
-        if profile.and_then(Profile::known).is_some_and(Known::loses_system) {
-            adapted = adapted.without_system();
-        }
-        Arc::new(adapted)
+        toolbox
     }
 
-    /// The tools for one conversation beside others: what its model has read, and the jobs that it began, are its own.
-    pub(crate) fn tools_of_one(&self) -> Result<Toolbox, Failure> {
-        let toolbox = toolbox(&self.commands, &self.config, &self.persona)?;
-        Ok(with_tools_of(toolbox, &self.servers, &self.persona))
-    }
-
-    /// The grammar of replies with all tools.
-    pub(crate) fn grammar(&self) -> String {
-        grammar_of(&self.toolbox.catalog())
-    }
-
-    /// An agent in the person's service, with a backend of which nothing is known.
-    pub(crate) fn agent(&self, backend: Arc<dyn Backend>) -> Result<Agent, Failure> {
-        self.agent_of(Learned::default(), backend, None)
-    }
-
-    /// An agent that goes on with the conversation of a transcript, and knows this of the backend.
-    pub(crate) fn agent_of(
+    /// Returns an agent with the tools of these rules, whose turns can be undone. With a transcript it continues that conversation.
+    pub(crate) fn agent(
         &self,
+        project: &Project,
         learned: Learned,
         backend: Arc<dyn Backend>,
         transcript: Option<Transcript>,
     ) -> Result<Agent, Failure> {
-        let agent = self.agent_with(self.toolbox.clone(), learned, backend, transcript)?;
-        Ok(match &self.history {
-            Some(history) => agent.history(history.clone(), self.workspace.clone()),
+        let agent = self.agent_with(self.toolbox.clone(), project, learned, backend, transcript)?;
+        Ok(match &project.history {
+            Some(history) => agent.history(history.clone(), project.workspace.clone()),
             None => agent,
         })
     }
 
-    /// An agent with these tools, whose turns somebody else makes undoable.
+    /// Returns an agent with these tools, whose turns the caller has to record in the history.
     pub(crate) fn agent_with(
         &self,
         toolbox: Toolbox,
+        project: &Project,
         learned: Learned,
         backend: Arc<dyn Backend>,
         transcript: Option<Transcript>,
@@ -328,136 +186,26 @@ impl Setup {
         session.parser = self.parser()?;
         session.window = self.window();
         if self.config.instructions.value() == Instructions::Inline {
-            session.system = self.told(&catalog);
+            session.system = self.system_prompt(project, &catalog);
         }
-        let session = Session::new(session, catalog, self.policy.clone(), self.commands.clone());
-        let agent = Agent::new(session, toolbox, backend);
-        let agent = match self.project_checks() {
-            Some(checks) => agent.checks(checks),
-            None => agent,
-        };
-        Ok(match transcript {
-            Some(transcript) => agent.transcript(transcript),
-            None => agent,
-        })
-    }
-
-    /// Where a new conversation is written down, if it is. Those that nothing was said in for long go.
-    pub(crate) fn transcript(&self) -> Result<Option<Transcript>, Failure> {
-        self.transcript_in(Store::folder)
-    }
-
-    /// The record of a run that is not continued, for the audit.
-    pub(crate) fn run_transcript(&self) -> Result<Option<Transcript>, Failure> {
-        self.transcript_in(Store::runs)
-    }
-
-    fn transcript_in(&self, folder: impl Fn(&Store, &Path) -> PathBuf) -> Result<Option<Transcript>, Failure> {
-        let Some(store) = self.sessions.as_ref().filter(|_| self.transcripts) else { return Ok(None) };
-        let root = self.workspace.root_path();
-        store.drop_older(root, Duration::from_secs(self.config.sessions.keep.value() * 86_400));
-        let transcript = Transcript::create(&folder(store, root), root).map_err(Failure::broken)?;
-        Ok(Some(self.written(transcript)))
-    }
-
-    /// A transcript as this person wants it written from here on.
-    pub(crate) fn written(&self, transcript: Transcript) -> Transcript {
-        let redact = self.config.sessions.redact.value() == Recording::On;
-        transcript.redactor(redact.then(|| self.redactor())).model(self.model())
-    }
-
-    /// Whether what is said is written down.
-    pub(crate) fn writes_down(&self) -> bool {
-        self.transcripts
-    }
-
-    /// What takes secrets out of what is written down: those of the environment, and those that go to the server.
-    pub(crate) fn redactor(&self) -> Redactor {
-        let server = self.server.get().and_then(Option::as_ref);
-        let redactor = redactor().environment(server.into_iter().flat_map(Server::secrets));
-        redactor.environment(servers::secrets(&self.config))
-    }
-
-    /// Whoever answers, by name.
-    pub(crate) fn model(&self) -> Option<String> {
-        let answers = self.server.get().and_then(Option::as_ref).map(|server| server.model().to_owned());
-        answers.or_else(|| model_of(&self.config, &self.persona)).or_else(|| {
-            Some(self.config.backend.value()).filter(|kind| *kind != BackendKind::Http).map(|kind| name_of(&kind))
-        })
-    }
-
-    /// The most bytes of the files that instruct agents: the limit, but no more than a quarter of the window, of 3.5 bytes a token.
-    fn most_of_agents_files(&self) -> u64 {
-        let most = self.config.limits().agents_bytes;
-        self.window().map_or(most, |window| most.min(window.saturating_mul(7) / 8))
-    }
-
-    /// Tokens that the model can read, if that is set.
-    pub(crate) fn window(&self) -> Option<u64> {
-        self.config.window.get().copied()
-    }
-
-    /// How replies of the model are read.
-    pub(crate) fn parser(&self) -> Result<toolfence_protocol::parse::Options, Failure> {
-        let mut options = toolfence_protocol::parse::Options::default();
-        options.reasoning = self.config.reasoning.value().into();
-        options.bare = self.bare;
-        options.limits = (&self.config.limits()).into();
-        read_dialects(&self.config.dialects.value(), &mut options).map_err(Failure::wrong_use)?;
-        Ok(options)
-    }
-
-    /// What looks at the project after changes, if anything is to.
-    pub(crate) fn project_checks(&self) -> Option<ProjectChecks> {
-        let rules: Vec<&Check> = self.config.checks.commands.values().collect();
-        let lines = rules.iter().map(|rule| rule.command.clone());
-        let rolling_back = rules.iter().filter(|rule| rule.rolls_back).map(|rule| rule.command.clone());
-        let checks = || ProjectChecks::new(self.commands.clone(), lines).rolling_back(rolling_back);
-        (!rules.is_empty()).then(checks)
-    }
-
-    /// Says what could not be recorded.
-    pub(crate) fn tell_notes(&self) {
-        let notes = self.history.iter().flat_map(|history| history.take_notes());
-        notes.for_each(|note| tell(&note));
-    }
-
-    /// Names what was not kept because no user could be asked, and the option that would keep it.
-    pub(crate) fn tell_not_kept(&self, not_kept: &NotKept) {
-        not_kept.line(self.policy.settings().ask).iter().for_each(tell);
-    }
-
-    /// What replies cost; also in money, where the settings have the price of the model.
-    pub(crate) fn cost(&self, usage: &Usage) -> Text {
-        let price = self.model().and_then(|model| self.price(&model, usage));
-        messages::usage(usage, price)
-    }
-
-    /// What replies of this model cost, where the settings have its price.
-    pub(crate) fn price(&self, model: &str, usage: &Usage) -> Option<f64> {
-        let price = self.config.prices.values().find(|price| price.model == model)?;
-        Some(usage.cost(price.input, price.cached.unwrap_or(price.input), price.output))
-    }
-
-    /// Says what a turn has cost, where that is wanted.
-    pub(crate) fn tell_cost(&self, usage: &Usage) {
-        if self.stats {
-            tell(&self.cost(usage));
+        let session = Session::new(session, catalog, self.policy.clone(), project.commands.clone());
+        let mut agent = Agent::new(session, toolbox, backend);
+        if let Some(checks) = self.project_checks(project) {
+            agent = agent.checks(checks);
         }
+        if let Some(transcript) = transcript {
+            agent = agent.transcript(transcript);
+        }
+        Ok(agent)
     }
 
-    /// The tools on offer, as the model is told of them.
-    pub(crate) fn marked_catalog(&self) -> Catalog {
-        self.policy.marked(&self.toolbox.catalog(), &*self.commands)
-    }
-
-    /// Persona and instructions, as the model is told them.
-    fn told(&self, tools: &Catalog) -> String {
-        let instructions = prompt::instructions(&self.policy.marked(tools, &*self.commands), self.language);
+    /// The persona, the environment, the instructions for agents and those for calls.
+    fn system_prompt(&self, project: &Project, tools: &Catalog) -> String {
+        let instructions = prompt::instructions(&self.policy.marked(tools, &*project.commands), self.language);
         let place = messages::where_the_model_works(
             &rfc3339(SystemTime::now())[..10],
             system(),
-            self.workspace.root_path().display().to_string(),
+            project.workspace.root_path().display().to_string(),
         );
         let parts = [
             Some(self.persona.text.trim().to_owned()),
@@ -468,54 +216,65 @@ impl Setup {
         parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
     }
 
-    /// Whoever shall answer.
-    pub(crate) fn backend(&self) -> Result<Arc<dyn Backend>, Failure> {
-        match self.config.backend.value() {
-            BackendKind::Replay => self.replay(),
-            BackendKind::Command => {
-                let model = model_of(&self.config, &self.persona);
-                program::backend(&self.config, model, self.workspace.root_path())
-            }
-            BackendKind::Http | BackendKind::Provider => self.http(),
+    /// Begins a transcript in a folder of the store, if conversations are recorded: [`Store::folder`] for a conversation,
+    /// [`Store::runs`] for a run that is not continued and only recorded for the audit. Old transcripts are deleted.
+    pub(crate) fn new_transcript(
+        &self,
+        project: &Project,
+        model: Option<&Model>,
+        folder: impl Fn(&Store, &Path) -> PathBuf,
+    ) -> Result<Option<Transcript>, Failure> {
+        let Some(store) = project.store.as_ref().filter(|_| self.records) else { return Ok(None) };
+        let root = project.workspace.root_path();
+        store.drop_older(root, Duration::from_secs(self.config.sessions.keep.value() * 86_400));
+        let transcript = Transcript::create(&folder(store, root), root).map_err(Failure::broken)?;
+        Ok(Some(self.continue_transcript(transcript, model)))
+    }
+
+    /// The transcript for what follows: with the name of the model, and without secrets unless the settings want them.
+    pub(crate) fn continue_transcript(&self, transcript: Transcript, model: Option<&Model>) -> Transcript {
+        let redact = self.config.sessions.redact.value() == Recording::On;
+        let unopened = || name_without_server(self.config.backend.value(), model_of(&self.config, &self.persona));
+        transcript.redactor(redact.then(|| self.redactor(model))).model(model.map_or_else(unopened, Model::name))
+    }
+
+    /// Removes secrets from what is recorded: those of the environment, of the model's server and of MCP servers.
+    pub(crate) fn redactor(&self, model: Option<&Model>) -> Redactor {
+        let server = model.and_then(|model| model.server.as_ref());
+        let redactor = redactor().environment(server.into_iter().flat_map(Server::secrets));
+        redactor.environment(servers::secrets(&self.config))
+    }
+
+    /// The size of the model's window in tokens, if it is set.
+    pub(crate) fn window(&self) -> Option<u64> {
+        self.config.window.get().copied()
+    }
+
+    /// The options with which replies of the model are parsed.
+    pub(crate) fn parser(&self) -> Result<parse::Options, Failure> {
+        let mut options = parse::Options::default();
+        options.reasoning = self.config.reasoning.value().into();
+        options.bare = self.bare;
+        options.limits = (&self.config.limits()).into();
+        read_dialects(&self.config.dialects.value(), &mut options).map_err(Failure::wrong_use)?;
+        Ok(options)
+    }
+
+    /// The commands that check the project after changes, if the settings name any.
+    pub(crate) fn project_checks(&self, project: &Project) -> Option<ProjectChecks> {
+        let rules: Vec<&Check> = self.config.checks.commands.values().collect();
+        if rules.is_empty() {
+            return None;
         }
+        let lines = rules.iter().map(|rule| rule.command.clone());
+        let rolling_back = rules.iter().filter(|rule| rule.rolls_back).map(|rule| rule.command.clone());
+        Some(ProjectChecks::new(project.commands.clone(), lines).rolling_back(rolling_back))
     }
 
-    /// The server that answers; `None` where none does. What was looked for is looked for once.
-    pub(crate) fn server(&self) -> Result<Option<&Server>, Failure> {
-        if self.server.get().is_none() {
-            let server = Server::of(&self.config, &self.persona)?;
-            server.iter().filter_map(|server| server.chosen.as_ref()).for_each(tell);
-            let _ = self.server.set(server); // nobody else sets it meanwhile
-        }
-        Ok(self.server.get().and_then(Option::as_ref))
-    }
-
-    /// Who answers, for the beginning of a conversation, where that was not said already.
-    pub(crate) fn answering(&self) -> Result<Option<Text>, Failure> {
-        let server = self.server()?.filter(|server| server.chosen.is_none());
-        Ok(server.map(|server| {
-            let (url, model) = server.place();
-            match url.strip_prefix(program::PLACE) {
-                Some(program) if *program == model => messages::answered_by_program(program),
-                Some(program) => messages::answered_through(model, program),
-                None => messages::answered_by(model, profile::address(&url)),
-            }
-        }))
-    }
-
-    fn http(&self) -> Result<Arc<dyn Backend>, Failure> {
-        let Some(server) = self.server()? else { return Err(Failure::wrong_use(messages::provider_needs_model())) };
-        let http = Http::new(server.options()).map_err(Failure::wrong_use)?;
-        Ok(Arc::new(http))
-    }
-
-    fn replay(&self) -> Result<Arc<dyn Backend>, Failure> {
-        let Some(path) = self.config.replies.file() else {
-            return Err(Failure::wrong_use(messages::replay_needs_replies()));
-        };
-        let wrong = |error: Text| Failure::wrong_use(messages::cannot_read(path.display().to_string(), error));
-        let text = std::fs::read_to_string(&path).map_err(|error| wrong(Text::from(&error)))?;
-        Ok(Arc::new(Replay::parse(&text).map_err(|error| wrong(error.text()))?))
+    /// The cost of replies of this model, if the settings have its price.
+    pub(crate) fn price(&self, model: &str, usage: &Usage) -> Option<f64> {
+        let price = self.config.prices.values().find(|price| price.model == model)?;
+        Some(usage.cost(price.input, price.cached.unwrap_or(price.input), price.output))
     }
 }
 
@@ -523,35 +282,12 @@ impl Setup {
 fn system() -> String {
     let name = rustix::system::uname();
     let release = name.release().to_string_lossy();
-    // Two numbers say which system it is; the rest is the packager's.
+    // The first two numbers identify the system; the packager adds the rest.
     let version = release.split(['.', '-']).take(2).collect::<Vec<_>>().join(".");
     format!("{} {version} ({})", name.sysname().to_string_lossy(), std::env::consts::ARCH)
 }
 
-/// The tools that the persona wants, with the person's own checkers around changes.
-fn toolbox(commands: &Arc<CommandRunner>, config: &Config, persona: &Persona) -> Result<Toolbox, Failure> {
-    let checks = tools::Checks::new(commands.clone()).checkers(checkers(config)?);
-    Ok(match &persona.tools {
-        // Some tools are offered only if the persona asks for them: the instructions of all are read with every request.
-        Some(names) => complete(&checks).with_limits(config.limits()).only(names),
-        None => tools::checked(&checks).with_limits(config.limits()),
-    })
-}
-
-/// The tools with those of servers behind them; of these too only what the persona wants.
-fn with_tools_of(toolbox: Toolbox, servers: &[Found], persona: &Persona) -> Toolbox {
-    let wanted = |server: &str, tool: &ServedTool| match &persona.tools {
-        Some(names) => names.iter().any(|name| *name == tool.spec().name || *name == format!("{server}.*")),
-        None => true,
-    };
-    let tools = servers
-        .iter()
-        .filter_map(Found::on_offer)
-        .flat_map(|server| server.tools().filter(|tool| wanted(server.name(), tool)).collect::<Vec<_>>());
-    tools.fold(toolbox, Toolbox::with)
-}
-
-/// The person's own checkers.
+/// The checkers of the settings.
 pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
     let items = config.checks.checkers.items();
     items
@@ -569,43 +305,33 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
         .collect()
 }
 
-/// The persona that the layers name, and the layers with what it asks for.
+/// The persona that the layers name, and the layers with the settings of that persona.
 pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure> {
     let config = layers.merged();
-    let persona = persona(&layers, &config)?;
-    Ok((layers.with_persona(&persona)?, persona))
-}
-
-/// The persona that is wanted: one by its name, or else one in a file.
-fn persona(layers: &Layers, config: &Config) -> Result<Persona, Failure> {
     let wanted = &config.persona.value();
     let folders = Folders::of(&layers.places);
-    if let Some(found) = folders.find(wanted, shown::language())? {
-        return Ok(found.persona);
-    }
-    let file = config.persona.file().unwrap_or_default();
-    match personas::read(&file, Place::File)? {
-        Some(found) => Ok(found.persona),
-        None => {
-            let names = folders.names().into_iter().collect::<Vec<_>>().join(", ");
-            Err(Failure::wrong_use(messages::no_persona_of_name(wanted, names)))
-        }
-    }
+    let found = match folders.find(wanted, shown::language())? {
+        Some(found) => Some(found),
+        // A file is read only if no persona has this name.
+        None => personas::read(&config.persona.file().unwrap_or_default(), Place::File)?,
+    };
+    let Some(found) = found else {
+        let names = folders.names().into_iter().collect::<Vec<_>>().join(", ");
+        return Err(Failure::wrong_use(messages::no_persona_of_name(wanted, names)));
+    };
+    Ok((layers.with_persona(&found.persona)?, found.persona))
 }
 
-/// Sets the dialects that `names` says. A single one is the one that the model is known to write.
+/// Sets the dialects that `names` lists. If it is a single one, the model is assumed to write it.
 ///
 /// # Errors
-/// A name that is none, with those there are.
-pub(crate) fn read_dialects(names: &str, options: &mut toolfence_protocol::parse::Options) -> Result<(), Text> {
+/// A name is not that of a dialect. The message lists the dialects.
+pub(crate) fn read_dialects(names: &str, options: &mut parse::Options) -> Result<(), Text> {
+    let known = || Dialect::ALL.iter().map(|dialect| dialect.name()).collect::<Vec<_>>().join(", ");
     let dialects: Dialects =
         names.parse().map_err(|name: String| messages::no_such_dialect(format!("{name:?}"), known()))?;
     options.dialects = dialects;
     let mut named = dialects.iter();
     options.dialect = named.next().filter(|_| named.next().is_none());
     Ok(())
-}
-
-fn known() -> String {
-    Dialect::ALL.iter().map(|dialect| dialect.name()).collect::<Vec<_>>().join(", ")
 }

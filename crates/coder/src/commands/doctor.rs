@@ -4,11 +4,13 @@
 use crate::args::{DoctorArguments, Options};
 use crate::checks;
 use crate::config::places::Places;
-use crate::config::{Config, Layers, profile};
+use crate::config::profile::{self, Profiles};
+use crate::config::{Config, Layers};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
+use crate::model::{Model, grammar};
 use crate::project;
-use crate::rules::{self, Setup};
+use crate::rules;
 use crate::runtime::cannot_start;
 use crate::server::Server;
 use crate::shown::Words;
@@ -79,11 +81,11 @@ fn show_private_copies(no_copies: Option<(Text, Text)>, out: &mut Terminal) -> R
 
 /// Asks the backend of the settings the five questions, prints the answers, and stores them in its profile.
 fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
-    let place = setup.server()?.map(Server::place);
-    let backend = setup.backend()?;
+    let (project, rules) = rules::open(options)?;
+    let model = Model::open(&rules.config, &rules.persona, &project)?;
+    let place = model.server.as_ref().map(Server::place);
     let mut wanted = probe::Options::default();
-    (wanted.language, wanted.grammar) = (setup.language, Some(setup.grammar()));
+    (wanted.language, wanted.grammar) = (rules.language, Some(grammar(&rules.toolbox.catalog())));
     if let Some((base_url, model)) = &place {
         tell(&text!("asking {model} at {server}", model, server = profile::address(base_url)));
     }
@@ -94,9 +96,9 @@ fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
         requests = step.number;
         tell(&text!("{number}: {question}", number = step.number, question = step.question.clone()));
     };
-    let answers = runtime.block_on(probe::ask_backend(&*backend, &wanted, &mut watch));
+    let answers = runtime.block_on(probe::ask_backend(&*model.bare, &wanted, &mut watch));
     let is_reached = !matches!(answers.stream, StreamAnswer::NoAnswer { .. });
-    let kept = match (&setup.profiles, &place) {
+    let kept = match (project.places.as_ref().and_then(Profiles::of), &place) {
         (Some(profiles), Some((base_url, model))) if is_reached => {
             let stored = profiles.store_answers(base_url, model, &answers);
             stored.inspect_err(|why| tell(&messages::profile_not_kept(why.clone()))).is_ok()
