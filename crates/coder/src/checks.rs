@@ -14,16 +14,16 @@ use std::path::Path;
 use std::sync::Arc;
 use toolfence_policy::rules::PathRules;
 use toolfence_protocol::text;
+use toolfence_tools::Checks;
 use toolfence_tools::Standing;
 use toolfence_tools::validate::Reads;
 use toolfence_tools::validate::syntax::{self, LANGUAGES, Language};
-use toolfence_tools::{Checks, CommandRunner};
 
 /// What is asked around a change below this root, in that order.
 pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {
     let workspace = project::workspace(root, PathRules::default())?;
-    let commands = CommandRunner::new(Arc::new(workspace), project::sandbox(config)?);
-    Ok(Checks::new(Arc::new(commands)).checkers(rules::checkers(config)?).standing())
+    let commands = project::runner(&Arc::new(workspace), config, None)?;
+    Ok(Checks::new(commands).checkers(rules::checkers(config)?).standing())
 }
 
 /// The commands for `checks.commands` that the project suggests and the settings do not have.

@@ -44,7 +44,12 @@ impl Project {
     /// Opens the project at this root under these rules.
     pub(crate) fn open(root: &Path, places: Option<Places>, rules: &Rules) -> Result<Project, Failure> {
         let state = places.as_ref().and_then(|places| places.state.as_deref());
-        let history = state.map(|state| history(&rules.config, state, root)).transpose()?.flatten();
+        let history = match state {
+            Some(state) if rules.config.undo.journal.value() == Recording::On => {
+                Some(open_history(&rules.config, state, root)?)
+            }
+            _ => None,
+        };
         let workspace = open_workspace(root, rules, history.as_ref())?;
         let commands = runner(&workspace, &rules.config, state)?;
         let store = state.map(Store::new);
@@ -57,7 +62,7 @@ impl Project {
         let (mut rules, _) = Rules::read(options)?;
         let workspace = match rules.policy.paths() == before.policy.paths() {
             true => Arc::clone(&self.workspace),
-            false => open_workspace(self.workspace.root_path(), &rules, self.history.as_ref())?,
+            false => open_workspace(&options.root, &rules, self.history.as_ref())?,
         };
         let state = self.places.as_ref().and_then(|places| places.state.as_deref());
         // A runner keeps what was written to each job by the name of the job, and names start again with new tools.
@@ -126,31 +131,28 @@ pub(crate) fn workspace(root: &Path, paths: PathRules) -> Result<Workspace, Fail
     Workspace::open(root, paths).map_err(|error| Failure::wrong_use(messages::give_folder(error.text())))
 }
 
-/// Opens the history of changes; `None` if the settings switch it off.
-fn history(config: &Config, state: &Path, root: &Path) -> Result<Option<Arc<History>>, Failure> {
-    if config.undo.journal.value() == Recording::Off {
-        return Ok(None);
-    }
+fn open_history(config: &Config, state: &Path, root: &Path) -> Result<Arc<History>, Failure> {
     let mut limits = Limits::default();
     limits.turns = usize::try_from(config.undo.turns.value()).unwrap_or(usize::MAX);
     limits.bytes = config.undo.megabytes.value() << 20;
-    let history = History::open(&History::folder(state, root), limits).map_err(Failure::broken)?;
-    Ok(Some(Arc::new(history)))
+    History::open(&History::folder(state, root), limits).map(Arc::new).map_err(Failure::broken)
 }
 
-fn runner(workspace: &Arc<Workspace>, config: &Config, state: Option<&Path>) -> Result<Arc<CommandRunner>, Failure> {
-    let commands = CommandRunner::new(Arc::clone(workspace), sandbox(config)?);
-    Ok(Arc::new(with_copies(commands, state)))
-}
-
-/// The runner with private copies of the project in this folder of the state, unless the user has switched them off.
-pub(crate) fn with_copies(commands: CommandRunner, state: Option<&Path>) -> CommandRunner {
-    let Some(state) = state else { return commands };
-    let commands = commands.private_copies(state);
-    match std::env::var_os(NO_OVERLAY) {
-        Some(_) => commands.without_private_copies(text!("The variable {name} is set.", name = NO_OVERLAY)),
-        None => commands,
+/// The runner for commands in this workspace. With a state folder they run on private copies of the project, unless the user has
+/// switched these off.
+pub(crate) fn runner(
+    workspace: &Arc<Workspace>,
+    config: &Config,
+    state: Option<&Path>,
+) -> Result<Arc<CommandRunner>, Failure> {
+    let mut commands = CommandRunner::new(Arc::clone(workspace), sandbox(config)?);
+    if let Some(state) = state {
+        commands = commands.private_copies(state);
+        if std::env::var_os(NO_OVERLAY).is_some() {
+            commands = commands.without_private_copies(text!("The variable {name} is set.", name = NO_OVERLAY));
+        }
     }
+    Ok(Arc::new(commands))
 }
 
 /// The sandbox around every command, as the settings configure it.

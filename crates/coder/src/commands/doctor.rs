@@ -25,7 +25,6 @@ use toolfence_policy::Policy;
 use toolfence_protocol::Text;
 use toolfence_protocol::text;
 use toolfence_sandbox::isolation::{Kind, Mode, Settings};
-use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 
 /// Tries the sandbox of the settings, or asks their backend, and tells.
@@ -65,8 +64,7 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
 fn no_private_copies(config: &Config, places: &Places, root: &Path) -> Result<Option<(Text, Text)>, Failure> {
     let policy = Policy::new(config.policy()).map_err(Failure::wrong_use)?;
     let workspace = Workspace::open(root, policy.paths().clone()).map_err(Failure::broken)?;
-    let commands = CommandRunner::new(Arc::new(workspace), project::sandbox(config)?);
-    let commands = project::with_copies(commands, places.state.as_deref());
+    let commands = project::runner(&Arc::new(workspace), config, places.state.as_deref())?;
     let why = commands.no_private_copies().cloned();
     Ok(why.map(|why| (why.clone(), commands.describe_fallback(why))))
 }

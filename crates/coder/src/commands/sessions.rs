@@ -322,7 +322,7 @@ pub(crate) fn change_model(
     Ok(())
 }
 
-/// Separates what the agent learns and records from now on from that of the model before.
+/// Sets what is known of the model and its name in the transcript. What the agent has learned so far is about the model before.
 fn begin_with_model(model: &Model, agent: &mut Agent) {
     agent.set_learned(model.learned());
     if let Some(transcript) = agent.recorded() {
