@@ -770,6 +770,49 @@ fn model_in_a_conversation() {
     );
 }
 
+/// The workspaces that the program opens emit the debug event `root`.
+#[test]
+fn a_model_opens_no_workspace_and_a_persona_only_for_other_rules_about_paths() {
+    let call = "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"private/a.txt\"}}\n```";
+    let place = Place::new(&[call, "First.", call, "Second."]);
+    place.file("private/a.txt", "x\n");
+    let personas = [
+        ("plain", ""),
+        ("strict", "[policy]\nask = \"always\"\n"),
+        ("blind", "[policy.paths]\ndeny = [\"private/*\"]\n"),
+    ];
+    for (name, policy) in personas {
+        let text = format!("+++\nname = \"{name}\"\n{policy}+++\nYou are {name}.\n");
+        place.file_at_home(&format!("config/toolfence/personas/{name}.md"), text);
+    }
+    let replies = place.home.join("replies");
+    let args = ["--backend", "replay", "--replies", replies.to_str().unwrap(), "--debug"];
+    let events = |input: &str, event: &str| -> Vec<Value> {
+        let ran = place.run(CODER, &args, input);
+        assert_eq!(ran.status, 0, "{input}: {}", ran.err);
+        let lines = ran.err.lines().filter(|line| line.starts_with('{'));
+        let lines = lines.map(|line| serde_json::from_str(line).unwrap());
+        lines.filter(|line: &Value| line["event"] == event).collect()
+    };
+    for (input, opened) in [
+        ("", 1),
+        ("/model one\n/model two\n", 1),
+        ("/persona reviewer\n/persona plain\n/persona strict\n", 1),
+        ("/persona blind\n", 2),
+        ("/persona blind\n/model one\n/persona blind\n", 2),
+        ("/persona blind\n/persona plain\n", 3),
+    ] {
+        assert_eq!(events(input, "root").len(), opened, "{input}");
+    }
+    // The opened workspace is the one that the tools use.
+    let results = events("go\n/persona blind\ngo\n", "result");
+    let succeeded: Vec<&Value> = results.iter().map(|event| &event["result"]["success"]).collect();
+    assert_eq!(succeeded, [true, false], "{results:?}");
+    let results = events("/persona blind\ngo\n/persona plain\ngo\n", "result");
+    let succeeded: Vec<&Value> = results.iter().map(|event| &event["result"]["success"]).collect();
+    assert_eq!(succeeded, [false, true], "{results:?}");
+}
+
 /// A signal in a turn that a command began ends the program, and nothing that was typed meanwhile runs.
 #[test]
 fn a_signal_in_the_turn_of_a_command_ends_the_program() {

@@ -159,13 +159,13 @@ pub(crate) struct Options {
     #[arg(long, global = true, value_enum)]
     pub(crate) color: Option<Color>,
     #[command(flatten)]
-    pub(crate) rules: Rules,
+    pub(crate) rules: RuleOptions,
 }
 
 /// What may run. Each counts over the files of settings, and rules are added to those that stand there.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = RULES)]
-pub(crate) struct Rules {
+pub(crate) struct RuleOptions {
     /// When you are asked [default: risky]
     #[arg(long, global = true, value_enum)]
     pub(crate) ask: Option<AskMode>,

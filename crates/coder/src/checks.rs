@@ -4,8 +4,9 @@ use crate::config::Config;
 use crate::config::places::Places;
 use crate::failure::Failure;
 use crate::messages;
+use crate::project;
 use crate::proposals;
-use crate::setup;
+use crate::rules;
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
@@ -13,16 +14,16 @@ use std::path::Path;
 use std::sync::Arc;
 use toolfence_policy::rules::PathRules;
 use toolfence_protocol::text;
+use toolfence_tools::Checks;
 use toolfence_tools::Standing;
 use toolfence_tools::validate::Reads;
 use toolfence_tools::validate::syntax::{self, LANGUAGES, Language};
-use toolfence_tools::{Checks, CommandRunner};
 
 /// What is asked around a change below this root, in that order.
 pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {
-    let workspace = setup::workspace(root, PathRules::default())?;
-    let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
-    Ok(Checks::new(Arc::new(commands)).checkers(setup::checkers(config)?).standing())
+    let workspace = project::workspace(root, PathRules::default())?;
+    let commands = project::runner(&Arc::new(workspace), config, None)?;
+    Ok(Checks::new(commands).checkers(rules::checkers(config)?).standing())
 }
 
 /// The commands for `checks.commands` that the project suggests and the settings do not have.

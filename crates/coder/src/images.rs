@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::messages;
-use crate::setup::Setup;
+use crate::project::Project;
+use crate::rules::Rules;
 use std::path::{Path, PathBuf};
 use toolfence_agent::agent::Agent;
 use toolfence_protocol::{Image, Text};
@@ -12,28 +13,28 @@ use toolfence_workspace::Root;
 ///
 /// # Errors
 /// A file cannot be opened, its name is blocked, it is no image that can be sent, there are too many, or the backend takes none.
-pub(crate) fn attach(setup: &Setup, agent: &mut Agent, paths: &[PathBuf]) -> Result<(), Failure> {
+pub(crate) fn attach(project: &Project, rules: &Rules, agent: &mut Agent, paths: &[PathBuf]) -> Result<(), Failure> {
     // All are read before one counts.
-    let images: Vec<Image> = paths.iter().map(|path| read(setup, path)).collect::<Result<_, _>>()?;
+    let images: Vec<Image> = paths.iter().map(|path| read(project, rules, path)).collect::<Result<_, _>>()?;
     agent.attach_images(images).map_err(Failure::wrong_use)
 }
 
 /// The image of a file. One in the project is opened as every file of it is. Beside it, where screenshots are, the person may name
 /// any; names that are blocked in a project are blocked there too.
-fn read(setup: &Setup, path: &Path) -> Result<Image, Failure> {
+fn read(project: &Project, rules: &Rules, path: &Path) -> Result<Image, Failure> {
     let wrong = |why: Text| Failure::wrong_use(messages::cannot_read(path.display().to_string(), why));
     let absolute = std::path::absolute(path).map_err(|error| wrong(Text::from(&error)))?;
     let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else {
         return Err(wrong(messages::file_is_missing()));
     };
     let name = name.to_string_lossy();
-    let project = setup.workspace.root();
+    let root = project.workspace.root();
     let real = folder.canonicalize().map_err(|error| wrong(Text::from(&error)))?;
-    let bytes = match real.strip_prefix(project.path()) {
-        Ok(inside) => project.bytes(&inside.join(&*name).to_string_lossy(), Image::MOST_BYTES),
+    let bytes = match real.strip_prefix(root.path()) {
+        Ok(inside) => root.bytes(&inside.join(&*name).to_string_lossy(), Image::MOST_BYTES),
         Err(_) => {
             // Its root is its own folder, for a walk of more has no end; so the names above it are judged here.
-            let rules = setup.policy.paths().outside_root();
+            let rules = rules.policy.paths().outside_root();
             if let Some(rule) = rules.blocks(&real.join(&*name).to_string_lossy()) {
                 return Err(wrong(messages::name_is_blocked(rule)));
             }

@@ -8,7 +8,8 @@ use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::images;
 use crate::mentions::Mentions;
-use crate::setup::Setup;
+use crate::model::Model;
+use crate::rules;
 use crate::terminal::tell;
 use crate::told::Told;
 use crate::view::View;
@@ -24,17 +25,17 @@ pub(crate) fn run(
     start: &Start,
     format: OutputFormat,
 ) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?.with_servers(false)?;
+    let (project, rules) = rules::open_with_servers(options, false)?;
     let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
     // Only the person's own words name files; what is piped in may be anybody's.
-    let mut talk = setup.talking()?;
-    let mut agent = begin(&setup, start, &talk)?.agent;
-    let found = Mentions::of(prompt, &setup.workspace, agent.session().room());
+    let model = Model::open(&rules.config, &rules.persona, &project)?;
+    let mut agent = begin(&project, &rules, &model, start)?.agent;
+    let found = Mentions::of(prompt, &project.workspace, agent.session().room());
     found.notes.iter().for_each(tell);
     found.told().iter().for_each(tell);
     let asked = found.below(prompt);
     let question = if piped.is_empty() { asked } else { format!("{asked}\n\n{piped}") };
-    images::attach(&setup, &mut agent, &[shown, &found.images].concat())?;
+    images::attach(&project, &rules, &mut agent, &[shown, &found.images].concat())?;
     let person = AtTheTerminal::new();
     let not_kept = person.not_kept();
     let stopped = match format {
@@ -51,10 +52,12 @@ pub(crate) fn run(
             stopped
         }
     };
-    talk.keep(&agent);
-    setup.tell_notes();
+    model.store_learned(&agent);
+    project.print_notes();
     tell_trouble(&mut agent);
-    setup.tell_cost(&agent.turn_usage());
-    setup.tell_not_kept(&not_kept);
+    if options.stats {
+        tell(&model.cost(&rules, &agent.turn_usage()));
+    }
+    not_kept.line(rules.policy.settings().ask).iter().for_each(tell);
     status_of(&stopped.map_err(Failure::broken)?)
 }

@@ -5,7 +5,7 @@ use crate::args::{AuditArguments, Options};
 use crate::failure::Failure;
 use crate::messages;
 use crate::preview::one_line;
-use crate::setup::Setup;
+use crate::rules;
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
@@ -31,9 +31,9 @@ const GLANCE: Duration = Duration::from_millis(250);
 
 /// Prints what is asked for.
 pub(crate) fn run(options: &Options, arguments: &AuditArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
-    let store = super::sessions::store(&setup)?;
-    let redactor = setup.redactor();
+    let (project, rules) = rules::open(options)?;
+    let store = super::sessions::store(&project)?;
+    let redactor = rules.redactor(None);
     let since = arguments.since.and_then(|age| SystemTime::now().checked_sub(age)).map(rfc3339);
     let mut followed: HashMap<PathBuf, Followed> = HashMap::new();
     let mut out = Terminal::stdout();

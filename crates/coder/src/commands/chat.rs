@@ -15,13 +15,15 @@ use crate::input::modes::Quiet;
 use crate::input::{Completions, LineEditor, Typed, Typing};
 use crate::mentions::Mentions;
 use crate::messages;
+use crate::model::Model;
 use crate::outcome;
 use crate::personas::Folders;
 use crate::preview::one_line;
+use crate::project::Project;
 use crate::prose::{Prose, Voice};
+use crate::rules::{self, Rules, with_persona};
 use crate::runtime::{TWICE, Turns};
 use crate::servers;
-use crate::setup::{Setup, Talk, with_persona};
 use crate::shown::{Words, language};
 use crate::slash::{self, Act, Argument, Own, RESTART, Slash};
 use crate::terminal::{Style, Terminal, tell};
@@ -49,34 +51,36 @@ const MESSAGE: &str = "message.md";
 
 /// Talks until the input ends; a message that was given with the command is the first.
 pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?.with_servers(stdin().is_terminal() && stdout().is_terminal())?;
-    let talk = setup.talking()?;
-    let Begun { agent, resumed } = sessions::begin(&setup, start, &talk)?;
+    let asks = stdin().is_terminal() && stdout().is_terminal();
+    let (project, rules) = rules::open_with_servers(options, asks)?;
+    let model = Model::open(&rules.config, &rules.persona, &project)?;
+    let Begun { agent, resumed } = sessions::begin(&project, &rules, &model, start)?;
     let turns = Turns::new()?;
     let mut out = Terminal::stdout();
-    let root = setup.workspace.root_path().display().to_string();
-    out.styled_line(Style::Dim, &messages::conversation_begins(&setup.persona.name, root))?;
-    if let Some(answering) = setup.answering()? {
-        out.styled_line(Style::Dim, &answering)?;
+    let root = project.workspace.root_path().display().to_string();
+    out.styled_line(Style::Dim, &messages::conversation_begins(&rules.persona.name, root))?;
+    if let Some(introduction) = model.introduction() {
+        out.styled_line(Style::Dim, &introduction)?;
     }
-    if let Some(serving) = setup.serving() {
-        out.styled_line(Style::Dim, &serving)?;
+    if let Some(servers) = project.list_servers() {
+        out.styled_line(Style::Dim, &servers)?;
     }
-    out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask, &setup.commands))?;
-    if let Some(why) = setup.commands.no_private_copies() {
-        out.styled_line(Style::Dim, &setup.commands.describe_fallback(why.clone()))?;
+    out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask, &project.commands))?;
+    if let Some(why) = project.commands.no_private_copies() {
+        out.styled_line(Style::Dim, &project.commands.describe_fallback(why.clone()))?;
     }
     show(&resumed, &agent, &mut out)?;
-    let (own, notes) = setup.places.as_ref().map(slash::find).unwrap_or_default();
+    let (own, notes) = project.places.as_ref().map(slash::find).unwrap_or_default();
     notes.iter().for_each(tell);
-    let model = setup.server()?.map(|server| server.model().to_owned());
-    let models = Arc::new(Mutex::new(model.into_iter().collect()));
-    let input = Input::open(&setup, &own, Arc::clone(&models))?;
+    let known = model.server.iter().map(|server| server.model().to_owned()).collect();
+    let models = Arc::new(Mutex::new(known));
+    let input = Input::open(&project, &rules, &model, &own, Arc::clone(&models))?;
     let options = options.clone();
     let mut conversation = Conversation {
         options,
-        setup,
-        talk,
+        project,
+        rules,
+        model,
         agent,
         turns,
         out,
@@ -117,8 +121,14 @@ enum Input {
 }
 
 impl Input {
-    fn open(setup: &Setup, own: &[Own], models: Arc<Mutex<Vec<String>>>) -> Result<Input, Failure> {
-        let (personas, state) = match &setup.places {
+    fn open(
+        project: &Project,
+        rules: &Rules,
+        model: &Model,
+        own: &[Own],
+        models: Arc<Mutex<Vec<String>>>,
+    ) -> Result<Input, Failure> {
+        let (personas, state) = match &project.places {
             Some(places) => (Some(Folders::of(places)), places.state.as_deref()),
             None => (None, None),
         };
@@ -126,12 +136,12 @@ impl Input {
             commands: slash::all(own),
             personas,
             models,
-            servers: servers::rules(&setup.config).into_iter().map(|(rule, _)| rule.name).collect(),
-            workspace: setup.workspace.clone(),
+            servers: servers::rules(&rules.config).into_iter().map(|(rule, _)| rule.name).collect(),
+            workspace: project.workspace.clone(),
         };
-        let vi = setup.config.terminal.keys.value() == EditKeys::Vi;
+        let vi = rules.config.terminal.keys.value() == EditKeys::Vi;
         let looks = Typing { marks: &[MARK, PLAN_MARK], vi };
-        let editor = LineEditor::open(completions, looks, state, setup.writes_down(), setup.redactor());
+        let editor = LineEditor::open(completions, looks, state, rules.records, rules.redactor(Some(model)));
         Ok(editor.map_or_else(|| Input::Lines(Box::new(stdin_lines())), |editor| Input::Edited(Box::new(editor))))
     }
 
@@ -178,8 +188,9 @@ enum Next {
 struct Conversation {
     /// What was typed to begin it.
     options: Options,
-    setup: Setup,
-    talk: Talk,
+    project: Project,
+    rules: Rules,
+    model: Model,
     agent: Agent,
     turns: Turns,
     out: Terminal,
@@ -285,7 +296,7 @@ impl Conversation {
         if command.argument == Argument::None && !words.is_empty() {
             return self.out.line(&messages::takes_nothing(format!("/{}", command.name)));
         }
-        let Conversation { options, setup, talk, agent, out, .. } = self;
+        let Conversation { options, project, rules, model, agent, out, .. } = self;
         match command.act {
             Act::Help => self.help(),
             Act::Tools => {
@@ -301,14 +312,14 @@ impl Conversation {
             Act::Mode => self.mode(words),
             Act::Plan => self.plan(),
             Act::Policy if words.is_empty() => out.line(&messages::wants_words(command.usage())),
-            Act::Policy => policy::typed(agent.session().policy(), &setup.commands, words, out),
+            Act::Policy => policy::typed(agent.session().policy(), &project.commands, words, out),
             Act::Diff | Act::Undo | Act::Redo => {
-                let note = undo::typed(setup, &command.name, words, out)?;
+                let note = undo::typed(project, &command.name, words, out)?;
                 // What went back is not what the model has in mind.
                 note.into_iter().for_each(|note| agent.note(&note));
                 Ok(())
             }
-            Act::Keep => keep::typed(setup, words, out),
+            Act::Keep => keep::typed(project, words, out),
             Act::Last => self.show_last(),
             Act::Thoughts => self.show_thoughts(),
             Act::Copy => self.copy(),
@@ -333,7 +344,7 @@ impl Conversation {
                 out.styled_line(Style::Dim, &told)
             }
             Act::Stats => {
-                stats::show(setup, agent, out)?;
+                stats::show(rules, model, agent, out)?;
                 let used = agent.session().window_use();
                 out.line(&match used.window {
                     Some(window) => text!("Context: about {tokens} of {window} tokens.", tokens = used.tokens, window),
@@ -347,12 +358,15 @@ impl Conversation {
                 export::typed(&path, words)?;
                 out.styled_line(Style::Dim, &messages::exported_to(words))
             }
-            Act::Sessions => sessions::typed_list(setup, out),
+            Act::Sessions => sessions::typed_list(project, out),
             Act::Resume | Act::Fork => {
                 let begun = match (command.act, words) {
-                    (Act::Fork, message) => sessions::fork(setup, talk, agent, message),
-                    (_, "") => sessions::begin(setup, &Start::Chosen { fork: false }, talk),
-                    (_, name) => sessions::begin(setup, &Start::Named { name: name.to_owned(), fork: None }, talk),
+                    (Act::Fork, message) => sessions::fork(project, rules, model, agent, message),
+                    (_, "") => sessions::begin(project, rules, model, &Start::Chosen { fork: false }),
+                    (_, name) => {
+                        let start = Start::Named { name: name.to_owned(), fork: None };
+                        sessions::begin(project, rules, model, &start)
+                    }
                 }?;
                 *agent = begun.agent;
                 // What holds for this conversation holds for the other one too.
@@ -364,11 +378,11 @@ impl Conversation {
             Act::Model => self.model(words),
             Act::Persona if words.is_empty() => out.line(&messages::wants_words(command.usage())),
             Act::Persona => {
-                let told = sessions::change_persona(options, words, setup, talk, agent)?;
+                let told = sessions::change_persona(options, words, project, rules, model, agent)?;
                 out.styled_line(Style::Dim, &told)?;
                 options.persona = Some(words.to_owned());
                 if self.plans {
-                    // What holds for this conversation holds for whoever goes on with it.
+                    // Plan mode belongs to the conversation, not to the persona.
                     self.set_policy(|policy| policy.read_only(true));
                     self.agent.note(&messages::told_to_plan().into_string(language()));
                 }
@@ -399,7 +413,7 @@ impl Conversation {
     /// Whether the person trusts what this file of the project says. Where that was not said of exactly this text, it is shown, and
     /// the person is asked.
     fn trusts(&mut self, file: &Path, text: &str) -> Result<bool, Failure> {
-        let Some(places) = &self.setup.places else { return Ok(false) };
+        let Some(places) = &self.project.places else { return Ok(false) };
         if trust::holds(places, file, text) {
             return Ok(true);
         }
@@ -425,27 +439,27 @@ impl Conversation {
     /// Shows the servers of tools, or all of one, or starts one again.
     fn mcp(&mut self, words: &str) -> Result<(), Failure> {
         match words.split_whitespace().collect::<Vec<_>>()[..] {
-            [] => mcp::overview(&self.setup, &mut self.out),
+            [] => mcp::overview(&self.project, &mut self.out),
             [RESTART, name] => self.restart_server(name),
-            [name] if name != RESTART => mcp::all_of(&self.setup, name, &mut self.out),
+            [name] if name != RESTART => mcp::all_of(&self.project, name, &mut self.out),
             _ => self.out.line(&messages::mcp_takes()),
         }
     }
 
     /// Ends a server and starts it again, with what the settings say of it now. One that is not trusted is asked about.
     fn restart_server(&mut self, name: &str) -> Result<(), Failure> {
-        let Some(places) = self.setup.places.clone() else { return Ok(()) };
+        let Some(places) = self.project.places.clone() else { return Ok(()) };
         let (layers, _) = with_persona(Layers::read(&self.options)?)?;
         let config = layers.merged();
         let Some(wanted) = servers::wanted(&config, &places, Some(name)).pop() else {
             return Err(Failure::wrong_use(messages::no_such_server(format!("{name:?}"))));
         };
-        if !servers::has_secrets_of(wanted.rule(), &self.setup.config) {
+        if !servers::has_secrets_of(wanted.rule(), &self.rules.config) {
             return Err(Failure::wrong_use(messages::other_variables(name)));
         }
         self.out.styled_line(Style::Dim, &messages::server_starts(name))?;
-        let before = self.setup.servers().iter().find(|server| server.rule.name == name).cloned();
-        let (commands, canceller) = (self.setup.commands.clone(), Canceller::default());
+        let before = self.project.servers.iter().find(|server| server.rule.name == name).cloned();
+        let (commands, canceller) = (self.project.commands.clone(), Canceller::default());
         let starting = async {
             // Both block. What nobody waits for any longer goes on beside, and ends by itself.
             let started = tokio::task::spawn_blocking(move || {
@@ -475,16 +489,16 @@ impl Conversation {
                 trust::store(&places, &files)?;
             }
         }
-        let Conversation { setup, talk, agent, out, .. } = self;
-        sessions::change_server(server, setup, talk, agent)?;
-        mcp::state_of(setup, name, out)
+        let Conversation { project, rules, model, agent, out, .. } = self;
+        sessions::change_server(server, project, rules, model, agent)?;
+        mcp::state_of(project, name, out)
     }
 
     /// Says a message, with what it brings along.
     fn say(&mut self, message: &str) -> Result<(), Failure> {
-        let found = Mentions::of(message, &self.setup.workspace, self.agent.session().room());
+        let found = Mentions::of(message, &self.project.workspace, self.agent.session().room());
         found.notes.iter().try_for_each(|note| self.out.styled_line(Style::Bad, note))?;
-        if let Err(failure) = images::attach(&self.setup, &mut self.agent, &found.images) {
+        if let Err(failure) = images::attach(&self.project, &self.rules, &mut self.agent, &found.images) {
             return self.out.styled_line(Style::Bad, failure.message());
         }
         if let Some(told) = found.told() {
@@ -501,7 +515,7 @@ impl Conversation {
             Ok(ended) => ended?,
             Err(error) => return self.out.styled_line(Style::Bad, &messages::cannot_run_bash(Text::from(&error))),
         };
-        let redactor = self.setup.redactor();
+        let redactor = self.rules.redactor(Some(&self.model));
         let (line, printed) = (redactor.text(line), ended.printed(&redactor));
         // The words of a command are no words of the person.
         self.agent.note(&ended.note(&line, &printed));
@@ -510,9 +524,9 @@ impl Conversation {
 
     /// Lists the models of the server, or goes on with another one.
     fn model(&mut self, name: &str) -> Result<(), Failure> {
-        let Conversation { options, setup, talk, agent, turns, out, .. } = self;
+        let Conversation { options, project, rules, model, agent, turns, out, .. } = self;
         if name.is_empty() {
-            let listed = match setup.server()? {
+            let listed = match &model.server {
                 Some(server) => {
                     let canceller = Canceller::default();
                     let listed = async {
@@ -529,7 +543,7 @@ impl Conversation {
             if names.is_empty() {
                 return out.line(&messages::no_models_told());
             }
-            let now = setup.model();
+            let now = model.name();
             names.iter().try_for_each(|name| {
                 let mark = if Some(name) == now.as_ref() { "*" } else { " " };
                 out.line(&format!("{mark} {}", one_line(name)))
@@ -537,14 +551,9 @@ impl Conversation {
             *self.models.lock().unwrap_or_else(PoisonError::into_inner) = names;
             return Ok(());
         }
-        sessions::change_model(options, name, setup, talk, agent)?;
+        sessions::change_model(options, name, project, rules, model, agent)?;
         options.model = Some(name.to_owned());
-        out.styled_line(Style::Dim, &messages::model_answers(name))?;
-        if self.plans {
-            // What holds for this conversation holds for whoever goes on with it.
-            self.set_policy(|policy| policy.read_only(true));
-        }
-        Ok(())
+        out.styled_line(Style::Dim, &messages::model_answers(name))
     }
 
     /// Changes when the person is asked, as the option `--ask` does; without a word it is said.
@@ -579,7 +588,7 @@ impl Conversation {
 
     /// Changes what decides about calls, in this conversation and in those that it goes on with.
     fn set_policy(&mut self, change: impl Fn(Policy) -> Policy) {
-        self.setup.policy = change(self.setup.policy.clone());
+        self.rules.policy = change(self.rules.policy.clone());
         let policy = change(self.agent.session().policy().clone());
         self.agent.set_policy(policy);
     }
@@ -597,9 +606,9 @@ impl Conversation {
 
     /// All of the last output, also of one that was too long for a result. Ctrl-C ends it.
     fn show_last(&mut self) -> Result<(), Failure> {
-        let Conversation { setup, turns, last, out, .. } = self;
+        let Conversation { project, turns, last, out, .. } = self;
         let Some(result) = last else { return out.line(&messages::nothing_ran_yet()) };
-        let overflow = outcome::overflow_of(result).map(|id| overflow_file::open(setup.workspace.root(), id));
+        let overflow = outcome::overflow_of(result).map(|id| overflow_file::open(project.workspace.root(), id));
         let Some(Ok(file)) = overflow else {
             return outcome::whole(result).iter().try_for_each(|(style, line)| {
                 let line = if out.is_terminal() { outcome::printed_line(line) } else { line.clone() };
@@ -659,9 +668,9 @@ impl Conversation {
 
     /// One turn. What goes wrong is said, and the conversation goes on.
     fn turn(&mut self, text: &str) -> Result<(), Failure> {
-        let Conversation { setup, talk, agent, turns, out, .. } = self;
+        let Conversation { options, project, rules, model, agent, turns, out, .. } = self;
         let person = AtTheTerminal::new();
-        let mut view = View::new(person, agent.canceller(), false).speaker(&setup.persona.name);
+        let mut view = View::new(person, agent.canceller(), false).speaker(&rules.persona.name);
         let quiet = Quiet::begin();
         let stopped = turns.run(agent.canceller(), agent.run(text, &mut view));
         drop(quiet);
@@ -670,10 +679,12 @@ impl Conversation {
         let ended = view.end();
         self.thoughts = view.thoughts().or_else(|| self.thoughts.take());
         ended?;
-        setup.tell_notes();
+        project.print_notes();
         sessions::tell_trouble(agent);
-        setup.tell_cost(&agent.turn_usage());
-        talk.keep(agent);
+        if options.stats {
+            tell(&model.cost(rules, &agent.turn_usage()));
+        }
+        model.store_learned(agent);
         let failed = match stopped {
             Ok(reason) => status_of(&reason).err(),
             Err(error) => Some(Failure::broken(error)),

@@ -5,9 +5,11 @@ use crate::commit_message;
 use crate::confirm;
 use crate::failure::{Failure, INTERRUPTED, TERMINATED, UNSUCCESSFUL, status_of};
 use crate::marks;
+use crate::model::Model;
 use crate::preview::file_rows;
+use crate::project::Project;
+use crate::rules::{self, Rules};
 use crate::runtime::{self, cannot_start};
-use crate::setup::Setup;
 use crate::shown::{Words, language};
 use crate::status::{self, What};
 use crate::terminal::{Terminal, columns_of_the_terminal, tell};
@@ -46,10 +48,10 @@ const REPOSITORY: &[&str] = &[
 
 /// Proposes a message and commits with it, if the user agrees.
 pub(crate) fn run(options: &Options, arguments: &CommitArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
-    let next = setup.workspace.next_commit(arguments.all).map_err(|error| Failure::broken(error.text()))?;
+    let (project, rules) = rules::open(options)?;
+    let next = project.workspace.next_commit(arguments.all).map_err(|error| Failure::broken(error.text()))?;
     let Some(next) = next else {
-        let folder = setup.workspace.root_path().display().to_string();
+        let folder = project.workspace.root_path().display().to_string();
         return Err(Failure::wrong_use(text!("{folder} is in no working tree of a git repository", folder)));
     };
     if next.files.is_empty() {
@@ -60,7 +62,7 @@ pub(crate) fn run(options: &Options, arguments: &CommitArguments) -> Result<Exit
             }
         }));
     }
-    let message = propose(&setup, &next)?;
+    let message = propose(&project, &rules, &next, options.stats)?;
     let mut out = Terminal::stdout();
     if arguments.message_only {
         out.write(&message)?;
@@ -83,7 +85,7 @@ pub(crate) fn run(options: &Options, arguments: &CommitArguments) -> Result<Exit
             }
         },
     };
-    let ended = commit(&setup, arguments.all, &message, edit);
+    let ended = commit(&project, arguments.all, &message, edit);
     if options.yes && ended.is_err() {
         // It was not displayed yet, and may be of use.
         Terminal::stderr().write(&message)?;
@@ -92,24 +94,25 @@ pub(crate) fn run(options: &Options, arguments: &CommitArguments) -> Result<Exit
 }
 
 /// Asks the model for the message.
-fn propose(setup: &Setup, next: &NextCommit) -> Result<String, Failure> {
-    let talk = setup.talking()?;
-    let backend = talk.bare();
-    let mut options = setup.parser()?;
+fn propose(project: &Project, rules: &Rules, next: &NextCommit, stats: bool) -> Result<String, Failure> {
+    let model = Model::open(&rules.config, &rules.persona, project)?;
+    let mut options = rules.parser()?;
     options.settled_only = true;
     if options.reasoning == Reasoning::Unknown {
-        options.reasoning = talk.learned().reasoning;
+        options.reasoning = model.learned().reasoning;
     }
-    let window = setup.window().and_then(|tokens| usize::try_from(tokens).ok());
+    let window = rules.window().and_then(|tokens| usize::try_from(tokens).ok());
     let bytes = window.map_or(DIFF_BYTES, |tokens| DIFF_BYTES.min(tokens.saturating_mul(BYTES_A_TOKEN)));
-    let question = |bytes| commit_message::question(next, &setup.redactor(), setup.language, bytes);
-    let replied = match replied(backend, question(bytes))? {
+    let question = |bytes| commit_message::question(next, &rules.redactor(Some(&model)), rules.language, bytes);
+    let replied = match replied(&*model.bare, question(bytes))? {
         // A local server can have a smaller window than any setting says.
-        Err(error) if matches!(error.kind(), ErrorKind::TooLong { .. }) => replied(backend, question(bytes / 8))?,
+        Err(error) if matches!(error.kind(), ErrorKind::TooLong { .. }) => replied(&*model.bare, question(bytes / 8))?,
         replied => replied,
     };
     let reply = replied.map_err(|error| Failure::broken(error.text()))?;
-    setup.tell_cost(&reply.usage);
+    if stats {
+        tell(&model.cost(rules, &reply.usage));
+    }
     if reply.finish != FinishReason::Stop {
         return Err(reply.broke_off.map_or_else(|| unfinished(reply.finish), Failure::broken));
     }
@@ -199,10 +202,10 @@ fn asked(message: &str) -> Result<Option<Answer>, Failure> {
 }
 
 /// Runs the git of the user, with their hooks, their signature and their editor. It is a command of their own.
-fn commit(setup: &Setup, all: bool, message: &str, edit: bool) -> Result<ExitCode, Failure> {
+fn commit(project: &Project, all: bool, message: &str, edit: bool) -> Result<ExitCode, Failure> {
     let failed =
         |error: std::io::Error| Failure::broken(text!("git cannot be started: {error}", error = Text::from(&error)));
-    let program = setup.workspace.git_program().map_err(|error| Failure::broken(error.text()))?;
+    let program = project.workspace.git_program().map_err(|error| Failure::broken(error.text()))?;
     let mut file = tempfile::Builder::new().prefix("coder-commit-").tempfile().map_err(failed)?;
     file.write_all(message.as_bytes()).map_err(failed)?;
     let mut command = Command::new(program);
@@ -211,7 +214,7 @@ fn commit(setup: &Setup, all: bool, message: &str, edit: bool) -> Result<ExitCod
         command.args(["-c", "core.commentChar=auto"]);
     }
     command.arg("commit").args(all.then_some("--all")).args(edit.then_some("--edit"));
-    command.arg("--file").arg(file.path()).current_dir(setup.workspace.root_path());
+    command.arg("--file").arg(file.path()).current_dir(project.workspace.root_path());
     for name in REPOSITORY {
         command.env_remove(name);
     }

@@ -5,12 +5,12 @@ use crate::commands::undo::age;
 use crate::config::places::{self, Places};
 use crate::config::profile::{Known, Profiles, counting};
 use crate::config::value::{Layer, Origin, Row, Shape};
-use crate::config::{Config, Layers, Project, documented, profile, redactor, trust};
+use crate::config::{Config, Layers, ProjectFile, documented, profile, redactor, trust};
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
 use crate::proposals;
+use crate::rules;
 use crate::server::{self, Server};
-use crate::setup;
 use crate::shown::{Words, language};
 use crate::slash;
 use crate::terminal::{Style, Terminal};
@@ -49,7 +49,7 @@ fn settled(options: &Options) -> Result<Places, Failure> {
 }
 
 fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
-    let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
+    let (layers, persona) = rules::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     config.settle_looks();
     let mut out = Terminal::stdout();
@@ -63,9 +63,9 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
     config.rows().iter().try_for_each(|row| shown(&config, &persona, row, &mut out))?;
     let places = &layers.places;
     let project = match layers.project {
-        Project::Absent => messages::project_absent(),
-        Project::Untrusted => messages::project_untrusted(),
-        Project::Trusted => messages::project_trusted(),
+        ProjectFile::Absent => messages::project_absent(),
+        ProjectFile::Untrusted => messages::project_untrusted(),
+        ProjectFile::Trusted => messages::project_trusted(),
     };
     out.write("\n")?;
     out.styled_line(Style::Dim, &messages::project_file(places.project.display().to_string(), project))?;
@@ -121,9 +121,9 @@ fn effective_only(config: &Config) -> Vec<Text> {
 fn config_as_json(layers: &Layers, config: &Config) -> Value {
     let values: Vec<Value> = config.rows().iter().map(|row| row_as_json(config, row)).collect();
     let project = match layers.project {
-        Project::Absent => "absent",
-        Project::Untrusted => "untrusted",
-        Project::Trusted => "trusted",
+        ProjectFile::Absent => "absent",
+        ProjectFile::Untrusted => "untrusted",
+        ProjectFile::Trusted => "trusted",
     };
     json!({
         "v": super::SCHEMA, "values": values, "notes": config.notes, "user_file": layers.places.user,
@@ -215,7 +215,7 @@ fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&
 }
 
 fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, Failure> {
-    let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
+    let (layers, persona) = rules::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     config.settle_looks();
     let mut out = Terminal::stdout();

@@ -3,7 +3,8 @@
 use crate::args::Options;
 use crate::failure::{Failure, UNSUCCESSFUL, status_of};
 use crate::messages;
-use crate::setup::Setup;
+use crate::project::Project;
+use crate::rules::Rules;
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal};
 use crate::view::{Person, View};
@@ -14,7 +15,7 @@ use std::time::Duration;
 use toolfence_agent::backend::Replay;
 use toolfence_policy::Pending;
 use toolfence_policy::toolbox::BoxFuture;
-use toolfence_protocol::{Catalog, FinishReason, Text, ToolCall, parse};
+use toolfence_protocol::{Catalog, FinishReason, Learned, Text, ToolCall, parse};
 use toolfence_session::{Answer, StopReason};
 
 const FILES: &[(&str, &str)] = &[
@@ -59,12 +60,14 @@ fn lay_out(folder: &Path) -> Result<(), Failure> {
 
 /// Plays the recording against the project; says whether the turn ended with the last recorded reply.
 fn play(options: &Options, folder: &Path, watched: bool) -> Result<bool, Failure> {
-    let setup = Setup::for_demo(options, folder)?;
+    let mut rules = Rules::for_demo(options)?;
+    let project = Project::open(folder, None, &rules)?;
+    rules.equip(&project)?;
     let replay = Replay::parse(RECORDING).map_err(Failure::broken)?;
     let replay = if watched { replay.paced(6, Duration::from_millis(12)) } else { replay };
     let replay = Arc::new(replay);
-    let mut agent = setup.agent(replay.clone())?;
-    let person = Recording { left: recorded_calls(&setup.toolbox.catalog()) };
+    let mut agent = rules.agent(&project, Learned::default(), replay.clone(), None)?;
+    let person = Recording { left: recorded_calls(&rules.toolbox.catalog()) };
     let mut view = View::new(person, agent.canceller(), false);
     let stopped = crate::runtime::run(agent.canceller(), agent.run(&messages::demo_task().words(), &mut view))?;
     view.end()?;

@@ -4,12 +4,15 @@
 use crate::args::{DoctorArguments, Options};
 use crate::checks;
 use crate::config::places::Places;
-use crate::config::{Config, Layers, profile};
+use crate::config::profile::{self, Profiles};
+use crate::config::{Config, Layers};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
+use crate::model::{Model, grammar};
+use crate::project;
+use crate::rules;
 use crate::runtime::cannot_start;
 use crate::server::Server;
-use crate::setup::{self, Setup};
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal, tell};
 use serde_json::{Value, json};
@@ -22,7 +25,6 @@ use toolfence_policy::Policy;
 use toolfence_protocol::Text;
 use toolfence_protocol::text;
 use toolfence_sandbox::isolation::{Kind, Mode, Settings};
-use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 
 /// Tries the sandbox of the settings, or asks their backend, and tells.
@@ -30,10 +32,10 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     if options.backend.is_some() {
         return backend(options, arguments.json);
     }
-    let (layers, _) = setup::with_persona(Layers::read(options)?)?;
+    let (layers, _) = rules::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     config.settle_looks();
-    let settings = setup::sandbox(&config)?;
+    let settings = project::sandbox(&config)?;
     let trial = tried(&settings)?;
     let standing = checks::standing(&config, &options.root)?;
     let proposed = checks::proposed(&config, &options.root);
@@ -62,8 +64,7 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
 fn no_private_copies(config: &Config, places: &Places, root: &Path) -> Result<Option<(Text, Text)>, Failure> {
     let policy = Policy::new(config.policy()).map_err(Failure::wrong_use)?;
     let workspace = Workspace::open(root, policy.paths().clone()).map_err(Failure::broken)?;
-    let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
-    let commands = setup::with_copies(commands, places.state.as_deref());
+    let commands = project::runner(&Arc::new(workspace), config, places.state.as_deref())?;
     let why = commands.no_private_copies().cloned();
     Ok(why.map(|why| (why.clone(), commands.describe_fallback(why))))
 }
@@ -78,11 +79,11 @@ fn show_private_copies(no_copies: Option<(Text, Text)>, out: &mut Terminal) -> R
 
 /// Asks the backend of the settings the five questions, prints the answers, and stores them in its profile.
 fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
-    let place = setup.server()?.map(Server::place);
-    let backend = setup.backend()?;
+    let (project, rules) = rules::open(options)?;
+    let model = Model::open(&rules.config, &rules.persona, &project)?;
+    let place = model.server.as_ref().map(Server::place);
     let mut wanted = probe::Options::default();
-    (wanted.language, wanted.grammar) = (setup.language, Some(setup.grammar()));
+    (wanted.language, wanted.grammar) = (rules.language, Some(grammar(&rules.toolbox.catalog())));
     if let Some((base_url, model)) = &place {
         tell(&text!("asking {model} at {server}", model, server = profile::address(base_url)));
     }
@@ -93,9 +94,9 @@ fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
         requests = step.number;
         tell(&text!("{number}: {question}", number = step.number, question = step.question.clone()));
     };
-    let answers = runtime.block_on(probe::ask_backend(&*backend, &wanted, &mut watch));
+    let answers = runtime.block_on(probe::ask_backend(&*model.bare, &wanted, &mut watch));
     let is_reached = !matches!(answers.stream, StreamAnswer::NoAnswer { .. });
-    let kept = match (&setup.profiles, &place) {
+    let kept = match (project.places.as_ref().and_then(Profiles::of), &place) {
         (Some(profiles), Some((base_url, model))) if is_reached => {
             let stored = profiles.store_answers(base_url, model, &answers);
             stored.inspect_err(|why| tell(&messages::profile_not_kept(why.clone()))).is_ok()

@@ -9,7 +9,7 @@ use crate::debug;
 use crate::explain::explained;
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
-use crate::setup::Setup;
+use crate::rules;
 use crate::terminal::{Terminal, tell};
 use crate::view::Person;
 use serde_json::json;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolfence_agent::agent::Host;
 use toolfence_agent::backend::{Backend, Chunk, Sink};
+use toolfence_agent::transcript::Store;
 use toolfence_policy::Pending;
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::parse::{Event, Ignored};
@@ -26,19 +27,20 @@ use toolfence_session::{Answer, StopReason};
 
 /// Runs the calls of the text on stdin.
 pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCode, Failure> {
-    let mut setup = Setup::new(options)?.with_servers(false)?;
-    setup.bare = arguments.bare;
+    let (project, mut rules) = rules::open_with_servers(options, false)?;
+    rules.bare = arguments.bare;
     let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
-    let mut agent = setup.agent_of(Learned::default(), Arc::new(pasted), setup.run_transcript()?)?;
+    let transcript = rules.new_transcript(&project, None, Store::runs)?;
+    let mut agent = rules.agent(&project, Learned::default(), Arc::new(pasted), transcript)?;
     let person = AtTheTerminal::new();
     let not_kept = person.not_kept();
     let mut listener =
         Listener { person, results: Vec::new(), answer: None, rounds: 0, explain: arguments.explain, unfenced: false };
     let stopped = crate::runtime::run(agent.canceller(), agent.run("", &mut listener))?;
-    setup.tell_notes();
+    project.print_notes();
     let ended = stopped.map_err(Failure::broken)?;
-    listener.print(arguments.json, &setup.format)?;
-    setup.tell_not_kept(&not_kept);
+    listener.print(arguments.json, &rules.format)?;
+    not_kept.line(rules.policy.settings().ask).iter().for_each(tell);
     Ok(match ended {
         StopReason::Cancelled => INTERRUPTED.into(),
         _ if listener.succeeded() => ExitCode::SUCCESS,

@@ -6,7 +6,7 @@ use crate::choices::{ExportFormat, ResultsShown, Switch};
 use crate::config::redactor;
 use crate::failure::Failure;
 use crate::messages;
-use crate::setup::Setup;
+use crate::rules;
 use crate::shown::language;
 use crate::terminal::Terminal;
 use serde_json::Value;
@@ -27,9 +27,9 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
         out.line(SCHEMA.trim_end())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let setup = Setup::new(options)?;
+    let (project, _) = rules::open(options)?;
     let name = arguments.session.as_deref().unwrap_or_default();
-    let summary = named(&setup, name)?;
+    let summary = named(&project, name)?;
     let mut stored = Stored::read(&summary.path).map_err(Failure::wrong_use)?;
     let (from, to) =
         (place(&stored, arguments.from.as_deref(), 0)?, place(&stored, arguments.to.as_deref(), usize::MAX)?);

@@ -2,7 +2,8 @@
 
 use crate::args::{KeepArguments, Options};
 use crate::failure::Failure;
-use crate::setup::Setup;
+use crate::project::Project;
+use crate::rules;
 use crate::shown::escaped;
 use crate::terminal::Terminal;
 use std::path::{Component, Path, PathBuf};
@@ -12,22 +13,22 @@ use toolfence_protocol::text;
 
 /// Lists the output, or keeps that at the path.
 pub(crate) fn run(options: &Options, arguments: &KeepArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let (project, _) = rules::open(options)?;
     let mut out = Terminal::stdout();
     match &arguments.path {
-        Some(path) => keep(&setup, path, &mut out)?,
-        None => list(&setup, &mut out)?,
+        Some(path) => keep(&project, path, &mut out)?,
+        None => list(&project, &mut out)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Lists or keeps output, as a line of a conversation asks for.
-pub(crate) fn typed(setup: &Setup, path: &str, out: &mut Terminal) -> Result<(), Failure> {
-    if path.is_empty() { list(setup, out) } else { keep(setup, Path::new(path), out) }
+pub(crate) fn typed(project: &Project, path: &str, out: &mut Terminal) -> Result<(), Failure> {
+    if path.is_empty() { list(project, out) } else { keep(project, Path::new(path), out) }
 }
 
-fn list(setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
-    let output = setup.commands.output_of_session();
+fn list(project: &Project, out: &mut Terminal) -> Result<(), Failure> {
+    let output = project.commands.output_of_session();
     let output = output.map_err(|failure| Failure::unsuccessful(failure.message))?;
     if output.is_empty() {
         return print(&text!("There is no output of commands to keep. While a command runs, it has the output."), out);
@@ -38,9 +39,9 @@ fn list(setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
     })
 }
 
-fn keep(setup: &Setup, path: &Path, out: &mut Terminal) -> Result<(), Failure> {
+fn keep(project: &Project, path: &Path, out: &mut Terminal) -> Result<(), Failure> {
     let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
-    let kept = setup.commands.keep_output(&path);
+    let kept = project.commands.keep_output(&path);
     let (kept, notes) = kept.map_err(|failure| Failure::unsuccessful(failure.message))?;
     for (path, files) in &kept {
         let path = escaped(&path.to_string_lossy()).into_owned();

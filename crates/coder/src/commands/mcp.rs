@@ -4,8 +4,9 @@ use crate::args::{McpCommand, McpListArguments, McpTrustArguments, Options};
 use crate::config::trust;
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
+use crate::project::Project;
+use crate::rules::{self, Rules};
 use crate::servers::{self, Found};
-use crate::setup::Setup;
 use crate::shown::{Words, escaped};
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
@@ -17,17 +18,17 @@ use toolfence_protocol::ToolSpec;
 
 /// Does what was asked.
 pub(crate) fn run(options: &Options, command: &McpCommand) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let (project, rules) = rules::open(options)?;
     match command {
-        McpCommand::List(arguments) => list(&setup, arguments),
-        McpCommand::Trust(arguments) if arguments.forget => forget(&setup, arguments),
-        McpCommand::Trust(arguments) => trust(&setup, options.yes, arguments),
+        McpCommand::List(arguments) => list(&project, &rules, arguments),
+        McpCommand::Trust(arguments) if arguments.forget => forget(&project, &rules, arguments),
+        McpCommand::Trust(arguments) => trust(&project, &rules, options.yes, arguments),
     }
 }
 
-fn list(setup: &Setup, arguments: &McpListArguments) -> Result<ExitCode, Failure> {
-    let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
-    let all = servers::start(&setup.config, places, &setup.commands, None);
+fn list(project: &Project, rules: &Rules, arguments: &McpListArguments) -> Result<ExitCode, Failure> {
+    let Some(places) = &project.places else { return Ok(ExitCode::SUCCESS) };
+    let all = servers::start(&rules.config, places, &project.commands, None);
     let mut out = Terminal::stdout();
     let state = |found: &Found| match &found.started {
         Err(_) => "failed",
@@ -77,11 +78,11 @@ fn in_rows(out: &mut Terminal, style: Style, line: &str) -> Result<(), Failure> 
 }
 
 /// `/mcp`: the servers of a conversation, how they are, and the names of their tools.
-pub(crate) fn overview(setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
-    if setup.servers().is_empty() {
+pub(crate) fn overview(project: &Project, out: &mut Terminal) -> Result<(), Failure> {
+    if project.servers.is_empty() {
         return out.line(&messages::no_servers());
     }
-    for found in setup.servers() {
+    for found in project.servers.iter() {
         say_state(found, out)?;
         let Ok(server) = &found.started else { continue };
         let name = |tool: &str| tool.strip_prefix(&format!("{}.", found.rule.name)).unwrap_or(tool).to_owned();
@@ -92,8 +93,8 @@ pub(crate) fn overview(setup: &Setup, out: &mut Terminal) -> Result<(), Failure>
 }
 
 /// `/mcp NAME`: how a server is, all that it offers, and what it wrote to stderr last.
-pub(crate) fn all_of(setup: &Setup, name: &str, out: &mut Terminal) -> Result<(), Failure> {
-    let found = named(setup, name)?;
+pub(crate) fn all_of(project: &Project, name: &str, out: &mut Terminal) -> Result<(), Failure> {
+    let found = named(project, name)?;
     say_state(found, out)?;
     show(found, out)?;
     let errors = found.started.as_ref().map(|server| server.health().errors).unwrap_or_default();
@@ -104,12 +105,12 @@ pub(crate) fn all_of(setup: &Setup, name: &str, out: &mut Terminal) -> Result<()
 }
 
 /// How the server of this name is, in a line.
-pub(crate) fn state_of(setup: &Setup, name: &str, out: &mut Terminal) -> Result<(), Failure> {
-    say_state(named(setup, name)?, out)
+pub(crate) fn state_of(project: &Project, name: &str, out: &mut Terminal) -> Result<(), Failure> {
+    say_state(named(project, name)?, out)
 }
 
-fn named<'a>(setup: &'a Setup, name: &str) -> Result<&'a Found, Failure> {
-    let found = setup.servers().iter().find(|found| found.rule.name == name);
+fn named<'a>(project: &'a Project, name: &str) -> Result<&'a Found, Failure> {
+    let found = project.servers.iter().find(|found| found.rule.name == name);
     found.ok_or_else(|| Failure::wrong_use(messages::no_such_server(format!("{name:?}"))))
 }
 
@@ -147,11 +148,11 @@ fn told_of(found: &Found, state: &str) -> Value {
 }
 
 /// Starts nothing: the name of a server is enough, also of one that the settings name no more.
-fn forget(setup: &Setup, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
-    let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
+fn forget(project: &Project, rules: &Rules, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
+    let Some(places) = &project.places else { return Ok(ExitCode::SUCCESS) };
     let names = match &arguments.name {
         Some(name) => vec![name.clone()],
-        None => servers::rules(&setup.config).into_iter().map(|(rule, _)| rule.name).collect(),
+        None => servers::rules(&rules.config).into_iter().map(|(rule, _)| rule.name).collect(),
     };
     let mut out = Terminal::stdout();
     if names.is_empty() {
@@ -165,10 +166,10 @@ fn forget(setup: &Setup, arguments: &McpTrustArguments) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-fn trust(setup: &Setup, yes: bool, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
-    let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
+fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
+    let Some(places) = &project.places else { return Ok(ExitCode::SUCCESS) };
     let only = arguments.name.as_deref();
-    let all = servers::start(&setup.config, places, &setup.commands, only);
+    let all = servers::start(&rules.config, places, &project.commands, only);
     if let Some(name) = only.filter(|_| all.is_empty()) {
         return Err(Failure::wrong_use(messages::no_such_server(format!("{name:?}"))));
     }

@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::explain::explained;
 use crate::failure::Failure;
 use crate::messages;
-use crate::setup::read_dialects;
+use crate::rules::read_dialects;
 use crate::terminal::Terminal;
 use serde::Deserialize;
 use serde_json::{Value, json};

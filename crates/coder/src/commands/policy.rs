@@ -4,7 +4,8 @@ use crate::args::{ExplainArguments, Options};
 use crate::failure::Failure;
 use crate::marks;
 use crate::messages;
-use crate::setup::Setup;
+use crate::project::Project;
+use crate::rules::{self, Rules};
 use crate::terminal::{Style, Terminal};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,17 +17,17 @@ use toolfence_tools::CommandRunner;
 
 /// Explains the decision about one call, or about each of a batch.
 pub(crate) fn explain(options: &Options, arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let (project, rules) = rules::open(options)?;
     let mut out = Terminal::stdout();
     if arguments.batch {
-        return batch(&setup, &mut out);
+        return batch(&project, &rules, &mut out);
     }
     let call = asked_call(arguments)?;
     let command = command_of(&call);
-    let decision = decide(&setup, call).map_err(|failure| Failure::wrong_use(failure.message))?;
+    let decision = decide(&project, &rules, call).map_err(|failure| Failure::wrong_use(failure.message))?;
     match arguments.json {
-        true => out.line(&told(&setup, &decision).to_string())?,
-        false => shown(&setup.policy, &setup.commands, command.as_deref(), &decision, &mut out)?,
+        true => out.line(&told(&rules, &decision).to_string())?,
+        false => shown(&rules.policy, &project.commands, command.as_deref(), &decision, &mut out)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -51,15 +52,15 @@ struct BatchLine {
     args: Args,
 }
 
-fn batch(setup: &Setup, out: &mut Terminal) -> Result<ExitCode, Failure> {
+fn batch(project: &Project, rules: &Rules, out: &mut Terminal) -> Result<ExitCode, Failure> {
     super::batch(out, messages::a_call_to_judge(), |asked: BatchLine| {
         let call = match (asked.command, asked.tool) {
             (Some(command), None) if asked.args.is_empty() => call_of_command(&command),
             (None, Some(tool)) => ToolCall::new("1", tool, asked.args),
             _ => return Err(messages::command_or_tool()),
         };
-        let decision = decide(setup, call).map_err(|failure| failure.message)?;
-        let mut value = told(setup, &decision);
+        let decision = decide(project, rules, call).map_err(|failure| failure.message)?;
+        let mut value = told(rules, &decision);
         value["id"] = asked.id;
         Ok(value)
     })
@@ -94,17 +95,17 @@ fn asked_call(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
 }
 
 /// Judges a call as it was read. All ten tools are known, those that are not on offer yet too: the question is about the rules.
-pub(crate) fn decide(setup: &Setup, mut call: ToolCall) -> Result<Decision, ToolFailure> {
+pub(crate) fn decide(project: &Project, rules: &Rules, mut call: ToolCall) -> Result<Decision, ToolFailure> {
     let catalog = toolfence_policy::toolset::catalog();
     let spec = catalog.resolve(&mut call)?;
-    setup.policy.judge_read(&call, spec, &*setup.commands)
+    rules.policy.judge_read(&call, spec, &*project.commands)
 }
 
-fn told(setup: &Setup, decision: &Decision) -> Value {
-    let effective = setup.policy.effective(decision);
+fn told(rules: &Rules, decision: &Decision) -> Value {
+    let effective = rules.policy.effective(decision);
     let modes: serde_json::Map<String, Value> = MODES
         .iter()
-        .map(|mode| (mode.name().to_owned(), json!(setup.policy.clone().ask(*mode).effective(decision))))
+        .map(|mode| (mode.name().to_owned(), json!(rules.policy.clone().ask(*mode).effective(decision))))
         .collect();
     let marks: Vec<[usize; 2]> = decision.marks.iter().map(|mark| [mark.start, mark.end]).collect();
     let mut value = json!({

@@ -4,7 +4,7 @@ use crate::args::{Options, PromptArguments, dialects_in_instructions};
 use crate::choices::PromptFormat;
 use crate::failure::Failure;
 use crate::messages;
-use crate::setup::Setup;
+use crate::rules;
 use crate::terminal::Terminal;
 use serde_json::json;
 use std::process::ExitCode;
@@ -12,19 +12,19 @@ use toolfence_protocol::{Catalog, Dialect, Language, prompt};
 
 /// Prints the text.
 pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?.with_servers(false)?;
-    let persona = setup.persona.text.trim();
-    let catalog = setup.marked_catalog();
+    let (project, rules) = rules::open_with_servers(options, false)?;
+    let persona = rules.persona.text.trim();
+    let catalog = rules.policy.marked(&rules.toolbox.catalog(), &*project.commands);
     let instructions = match arguments.dialect.as_deref() {
-        None => prompt::instructions(&catalog, setup.language),
-        Some(name) => in_dialect(name, &catalog, setup.language)?,
+        None => prompt::instructions(&catalog, rules.language),
+        Some(name) => in_dialect(name, &catalog, rules.language)?,
     };
     let text = format!("{persona}\n\n{}", instructions.trim_end());
     let mut out = Terminal::stdout();
     match arguments.format {
         PromptFormat::Text => out.line(&text)?,
         PromptFormat::Json => {
-            let name = &setup.persona.name;
+            let name = &rules.persona.name;
             let mut value = json!({"v": super::SCHEMA, "name": name, "persona": persona, "instructions": instructions, "text": text});
             if let Some(dialect) = &arguments.dialect {
                 value["dialect"] = dialect.as_str().into();

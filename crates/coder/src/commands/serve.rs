@@ -6,9 +6,11 @@ use crate::commands::undo;
 use crate::config::redactor;
 use crate::failure::Failure;
 use crate::messages;
+use crate::model::Model;
 use crate::personas::Folders;
+use crate::project::Project;
+use crate::rules::{self, Rules};
 use crate::runtime;
-use crate::setup::{Setup, Talk};
 use crate::shown::language;
 use crate::terminal::{Terminal, tell};
 use serde_json::Value;
@@ -20,7 +22,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Backend;
-use toolfence_agent::transcript::Transcript;
+use toolfence_agent::transcript::{Store, Transcript};
 use toolfence_policy::toolbox::Toolbox;
 use toolfence_protocol::{Catalog, Error, ErrorKind, Learned, Text};
 use toolfence_server::http::{Agents, Api, ApiOptions, random_token};
@@ -42,26 +44,26 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
         Some(token) => token,
         None => random_token().map_err(Failure::broken)?,
     };
-    let setup = Setup::new(options)?.with_servers(false)?;
+    let (project, rules) = rules::open_with_servers(options, false)?;
     let mut wanted = ApiOptions::new(&token);
     wanted.language = language();
     wanted.hosts.clone_from(&arguments.host);
-    wanted.sessions = setup.sessions.clone().map(|store| (store, setup.workspace.root_path().to_owned()));
-    wanted.recording = setup.writes_down() && setup.sessions.is_some();
+    wanted.sessions = project.store.clone().map(|store| (store, project.workspace.root_path().to_owned()));
+    wanted.recording = rules.records && project.store.is_some();
     wanted.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
     wanted.turns = usize::try_from(arguments.turns).unwrap_or(usize::MAX);
     wanted.turn = Duration::from_secs(arguments.turn_timeout);
     wanted.approval = Duration::from_secs(arguments.approval_timeout);
-    let talk = setup.talking().map(Mutex::new).map_err(|failure| failure.message().clone());
-    if let Err(why) = &talk {
+    let model = Model::open(&rules.config, &rules.persona, &project).map(Arc::new).map_err(words);
+    if let Err(why) = &model {
         tell(&messages::only_direct_calls(why.clone()));
     }
     if !arguments.listen.ip().is_loopback() {
         tell(&messages::server_is_open());
     }
-    let first = Arc::new(Seat { setup, talk });
-    let project = Project { options: options.clone(), first, others: Mutex::default(), left: Mutex::default() };
-    let api = Api::new(wanted, Arc::new(project));
+    let first = Arc::new(Seat { project, rules, model });
+    let seats = Seats { options: options.clone(), first, others: Mutex::default(), left: Mutex::default() };
+    let api = Api::new(wanted, Arc::new(seats));
     runtime::serve(|end| async move {
         let listener = TcpListener::bind(arguments.listen).await;
         let listener = listener.map_err(|error| {
@@ -84,31 +86,28 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
 /// The most conversations of which it is known where they were left.
 const MOST_LEFT: usize = 1000;
 
-/// A persona with all that it asks for, and whoever answers as it, or why nobody does.
+/// A persona that answers: the project under its rules, and its model, or the reason why there is none.
 struct Seat {
-    setup: Setup,
-    talk: Result<Mutex<Talk>, Text>,
+    project: Project,
+    rules: Rules,
+    model: Result<Arc<Model>, Text>,
 }
 
 impl Seat {
-    /// The tools of one turn, and who answers with them and what is known of it, where somebody does.
+    /// The tools of one turn, what is known of the model, and its backend for these tools.
     ///
     /// # Errors
-    /// Why nobody answers.
+    /// There is no model.
     fn turn(&self, tool: Option<&str>) -> Result<(Toolbox, Learned, Arc<dyn Backend>), Text> {
         let toolbox = self.tools_of(tool)?;
-        let talk = self.talk.as_ref().map_err(Text::clone)?;
-        let talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
-        let backend = match tool {
-            Some(_) => self.setup.backend_with(&talk, &toolbox.catalog()),
-            None => talk.backend.clone(),
-        };
-        Ok((toolbox, talk.learned(), backend))
+        let model = self.model.as_ref().map_err(Text::clone)?;
+        let backend = model.backend(&toolbox.catalog());
+        Ok((toolbox, model.learned(), backend))
     }
 
     /// All tools for a turn, or this one.
     fn tools_of(&self, tool: Option<&str>) -> Result<Toolbox, Text> {
-        let all = self.setup.tools_of_one().map_err(words)?;
+        let all = self.rules.new_tools(&self.project).map_err(words)?;
         Ok(match tool {
             Some(tool) => all.only(&[tool.to_owned()]),
             None => all,
@@ -116,8 +115,8 @@ impl Seat {
     }
 }
 
-/// The project that is served.
-struct Project {
+/// The personas of the project that is served.
+struct Seats {
     options: Options,
     /// Who answers where nobody else is named.
     first: Arc<Seat>,
@@ -128,30 +127,27 @@ struct Project {
     left: Mutex<HashMap<PathBuf, u64>>,
 }
 
-impl Project {
+impl Seats {
     /// The settings and the backend with which a persona answers, made at its first use and again when its file has changed. All
     /// personas share the undo history of the project, and those that name one model share its backend.
     fn seat(&self, persona: Option<&str>) -> Result<Arc<Seat>, Text> {
         let first = &self.first;
-        let Some(name) = persona.filter(|name| *name != first.setup.persona.name) else { return Ok(first.clone()) };
+        let Some(name) = persona.filter(|name| *name != first.rules.persona.name) else { return Ok(first.clone()) };
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let folders = first.setup.places.as_ref().map(Folders::of);
-        let now = folders.and_then(|folders| folders.find(name, first.setup.language).ok()?);
+        let folders = first.project.places.as_ref().map(Folders::of);
+        let now = folders.and_then(|folders| folders.find(name, first.rules.language).ok()?);
         if let Some(seat) = others.get(name)
-            && now.is_none_or(|found| found.persona == seat.setup.persona)
+            && now.is_none_or(|found| found.persona == seat.rules.persona)
         {
             return Ok(seat.clone());
         }
         let options = Options { persona: Some(name.to_owned()), ..self.options.clone() };
-        let setup = first.setup.changed(&options).map_err(words)?;
-        let talk = match &first.talk {
-            Ok(talk) => {
-                let talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
-                setup.talking_as(&first.setup, &talk).map(Mutex::new).map_err(words)
-            }
-            Err(why) => Err(why.clone()),
-        };
-        let seat = Arc::new(Seat { setup, talk });
+        let (project, rules) = first.project.with_persona(&options, &first.rules).map_err(words)?;
+        let model = first.model.clone().and_then(|model| {
+            let other = model.replacement(&rules, &project).map_err(words)?;
+            Ok(other.map_or(model, Arc::new))
+        });
+        let seat = Arc::new(Seat { project, rules, model });
         others.insert(name.to_owned(), seat.clone());
         Ok(seat)
     }
@@ -171,19 +167,19 @@ fn length(file: &Path) -> Option<u64> {
     std::fs::metadata(file).ok().map(|file| file.len())
 }
 
-impl Agents for Project {
+impl Agents for Seats {
     fn tools(&self) -> Catalog {
-        self.first.setup.toolbox.catalog()
+        self.first.rules.toolbox.catalog()
     }
 
     fn personas(&self) -> Vec<Persona> {
-        let setup = &self.first.setup;
-        let mut personas = vec![setup.persona.clone()];
-        if let Some(places) = &setup.places {
+        let Seat { project, rules, .. } = &*self.first;
+        let mut personas = vec![rules.persona.clone()];
+        if let Some(places) = &project.places {
             let folders = Folders::of(places);
             // One that cannot be read cannot answer.
-            let found = folders.names().into_iter().filter_map(|name| folders.find(&name, setup.language).ok()?);
-            personas.extend(found.map(|found| found.persona).filter(|persona| persona.name != setup.persona.name));
+            let found = folders.names().into_iter().filter_map(|name| folders.find(&name, rules.language).ok()?);
+            personas.extend(found.map(|found| found.persona).filter(|persona| persona.name != rules.persona.name));
         }
         personas
     }
@@ -199,53 +195,55 @@ impl Agents for Project {
             Some(backend) => (seat.tools_of(tool)?, Learned::default(), backend),
             None => seat.turn(tool)?,
         };
-        let transcript = seat.setup.run_transcript().map_err(words)?;
-        seat.setup.agent_with(toolbox, learned, backend, transcript).map_err(words)
+        let Seat { project, rules, model } = &*seat;
+        let transcript = rules.new_transcript(project, model.as_deref().ok(), Store::runs).map_err(words)?;
+        rules.agent_with(toolbox, project, learned, backend, transcript).map_err(words)
     }
 
     fn conversation(&self, persona: Option<&str>, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error> {
         let wrong = |failure: Failure| Error::new(words(failure));
         let seat = self.seat(persona).map_err(Error::new)?;
-        let setup = &seat.setup;
-        if !setup.writes_down() {
+        let Seat { project, rules, model } = &*seat;
+        if !rules.records {
             return Err(Error::with_kind(ErrorKind::NotFound, messages::conversations_are_off()));
         }
         let (toolbox, learned, backend) = seat.turn(tool).map_err(Error::new)?;
+        let model = model.as_deref().ok();
         let Some(file) = file else {
-            let transcript = setup.transcript().map_err(wrong)?;
+            let transcript = rules.new_transcript(project, model, Store::folder).map_err(wrong)?;
             let transcript = transcript.ok_or_else(|| Error::new(messages::no_place_for_conversations()))?;
-            return setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(wrong);
+            return rules.agent_with(toolbox, project, learned, backend, Some(transcript)).map_err(wrong);
         };
         let transcript = Transcript::resume(file)?;
         // Nobody else writes from here on.
         let goes_on = self.left().remove(file).is_some_and(|then| length(file) == Some(then));
         let note = (!goes_on).then(|| resumed_note(&transcript).into_string(language()));
-        let transcript = setup.written(transcript);
-        let mut agent = setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(wrong)?;
+        let transcript = rules.continue_transcript(transcript, model);
+        let mut agent = rules.agent_with(toolbox, project, learned, backend, Some(transcript)).map_err(wrong)?;
         note.iter().for_each(|note| agent.note(note));
         Ok(agent)
     }
 
     fn workspace(&self) -> Arc<Workspace> {
-        self.first.setup.workspace.clone()
+        self.first.project.workspace.clone()
     }
 
     fn begin(&self, title: &str) -> Option<OpenTurn> {
-        let history = self.first.setup.history.as_ref()?;
-        Some(history.begin(&self.first.setup.workspace, &redactor().text(title)))
+        let history = self.first.project.history.as_ref()?;
+        Some(history.begin(&self.first.project.workspace, &redactor().text(title)))
     }
 
     fn undo(&self, redo: bool) -> Result<Option<Value>, Text> {
         // No model has seen what the files become, so each is told that they may have changed.
         self.left().clear();
-        undo::one(&self.first.setup, redo).map_err(words)
+        undo::one(&self.first.project, redo).map_err(words)
     }
 
     fn ended(&self, persona: Option<&str>, agent: Option<&mut Agent>) {
         if let (Ok(seat), Some(agent)) = (self.seat(persona), agent)
-            && let Ok(talk) = &seat.talk
+            && let Ok(model) = &seat.model
         {
-            talk.lock().unwrap_or_else(PoisonError::into_inner).keep(agent);
+            model.store_learned(agent);
             if let Some(file) = agent.recorded().map(|transcript| transcript.path().to_owned())
                 && let Some(length) = length(&file)
             {
@@ -256,6 +254,6 @@ impl Agents for Project {
                 left.insert(file, length);
             }
         }
-        self.first.setup.tell_notes();
+        self.first.project.print_notes();
     }
 }

@@ -4,11 +4,14 @@
 use super::SCHEMA;
 use super::undo::age;
 use crate::args::{Options, ResumeArguments, SessionsArguments};
+use crate::config::Layers;
 use crate::confirm;
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
+use crate::model::Model;
+use crate::project::Project;
+use crate::rules::{self, Rules, with_persona};
 use crate::servers::Found;
-use crate::setup::{Setup, Talk};
 use crate::shown::{Words, language};
 use crate::terminal::{Style, Terminal, tell};
 use serde_json::json;
@@ -75,26 +78,27 @@ pub(crate) struct Begun {
 }
 
 /// Begins a conversation or goes on with one.
-pub(crate) fn begin(setup: &Setup, start: &Start, talk: &Talk) -> Result<Begun, Failure> {
+pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Start) -> Result<Begun, Failure> {
     let (summary, fork) = match start {
         Start::New => {
-            let agent = setup.agent_of(talk.learned(), talk.backend.clone(), setup.transcript()?)?;
+            let transcript = rules.new_transcript(project, Some(model), Store::folder)?;
+            let agent = model.agent(project, rules, transcript)?;
             return Ok(Begun { agent, resumed: Vec::new() });
         }
         Start::Last => {
-            let newest = store(setup)?.list(Some(setup.workspace.root_path())).into_iter().next();
+            let newest = store(project)?.list(Some(project.workspace.root_path())).into_iter().next();
             let newest = newest.ok_or_else(|| Failure::wrong_use(messages::no_conversation_yet()))?;
             if newest.cleared {
                 // Whoever puts a conversation aside does not want it back by surprise, nor one from before it.
                 tell(&messages::last_conversation_was_cleared(short(&newest.id)));
-                return begin(setup, &Start::New, talk);
+                return begin(project, rules, model, &Start::New);
             }
             (newest, None)
         }
-        Start::Chosen { fork } => (chosen(setup)?, fork.then_some(None)),
-        Start::Named { name, fork } => (named(setup, name)?, fork.clone()),
+        Start::Chosen { fork } => (chosen(project)?, fork.then_some(None)),
+        Start::Named { name, fork } => (named(project, name)?, fork.clone()),
     };
-    let root = setup.workspace.root_path();
+    let root = project.workspace.root_path();
     if std::path::Path::new(&summary.root) != root {
         return Err(Failure::wrong_use(messages::conversation_of_other_project(&summary.id, &summary.root)));
     }
@@ -102,18 +106,19 @@ pub(crate) fn begin(setup: &Setup, start: &Start, talk: &Talk) -> Result<Begun, 
         None => Transcript::resume(&summary.path),
         Some(message) => Transcript::fork(&summary.path, message.as_deref()),
     };
-    with(setup, talk, transcript.map_err(Failure::wrong_use)?)
+    with(project, rules, model, transcript.map_err(Failure::wrong_use)?)
 }
 
 /// An agent that goes on with this transcript.
-fn with(setup: &Setup, talk: &Talk, transcript: Transcript) -> Result<Begun, Failure> {
+fn with(project: &Project, rules: &Rules, model: &Model, transcript: Transcript) -> Result<Begun, Failure> {
     match transcript.unreadable() {
         0 => {}
         count => tell(&messages::lines_left_out(count)),
     }
     let resumed = shown(&transcript);
     let note = resumed_note(&transcript);
-    let mut agent = setup.agent_of(talk.learned(), talk.backend.clone(), Some(setup.written(transcript)))?;
+    let transcript = rules.continue_transcript(transcript, Some(model));
+    let mut agent = model.agent(project, rules, Some(transcript))?;
     agent.note(&note.into_string(language()));
     Ok(Begun { agent, resumed })
 }
@@ -175,17 +180,17 @@ pub(crate) fn tell_trouble(agent: &mut Agent) {
 }
 
 /// The conversations there are.
-pub(crate) fn store(setup: &Setup) -> Result<&Store, Failure> {
-    setup.sessions.as_ref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_conversations()))
+pub(crate) fn store(project: &Project) -> Result<&Store, Failure> {
+    project.store.as_ref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_conversations()))
 }
 
 /// The one whose name begins so.
-pub(crate) fn named(setup: &Setup, name: &str) -> Result<Summary, Failure> {
-    store(setup)?.find(setup.workspace.root_path(), name).map_err(Failure::wrong_use)
+pub(crate) fn named(project: &Project, name: &str) -> Result<Summary, Failure> {
+    store(project)?.find(project.workspace.root_path(), name).map_err(Failure::wrong_use)
 }
 
-fn chosen(setup: &Setup) -> Result<Summary, Failure> {
-    let mut all = store(setup)?.list(Some(setup.workspace.root_path()));
+fn chosen(project: &Project) -> Result<Summary, Failure> {
+    let mut all = store(project)?.list(Some(project.workspace.root_path()));
     if all.is_empty() {
         return Err(Failure::wrong_use(messages::no_conversation_yet()));
     }
@@ -210,13 +215,13 @@ fn chosen(setup: &Setup) -> Result<Summary, Failure> {
 
 /// `coder sessions`.
 pub(crate) fn list(options: &Options, arguments: &SessionsArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let (project, _) = rules::open(options)?;
     let mut out = Terminal::stdout();
-    let root = (!arguments.all).then(|| setup.workspace.root_path());
+    let root = (!arguments.all).then(|| project.workspace.root_path());
     let words: Vec<String> =
         arguments.search.iter().flat_map(|words| words.split_whitespace()).map(str::to_lowercase).collect();
     let mut count = 0;
-    for session in store(&setup)?.list(root) {
+    for session in store(&project)?.list(root) {
         let found = match words.is_empty() {
             true => None,
             false => match line_with(&session, &words) {
@@ -244,8 +249,8 @@ pub(crate) fn list(options: &Options, arguments: &SessionsArguments) -> Result<E
 }
 
 /// `/sessions`.
-pub(crate) fn typed_list(setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
-    let all = store(setup)?.list(Some(setup.workspace.root_path()));
+pub(crate) fn typed_list(project: &Project, out: &mut Terminal) -> Result<(), Failure> {
+    let all = store(project)?.list(Some(project.workspace.root_path()));
     all.iter().take(MOST_SHOWN).try_for_each(|session| out.line(&row(session, false)))?;
     match all.is_empty() {
         true => out.styled_line(Style::Dim, &messages::no_conversation_yet()),
@@ -254,25 +259,33 @@ pub(crate) fn typed_list(setup: &Setup, out: &mut Terminal) -> Result<(), Failur
 }
 
 /// `/fork`: goes on in a new conversation that has everything of this one up to a message, or all.
-pub(crate) fn fork(setup: &Setup, talk: &Talk, agent: &mut Agent, message: &str) -> Result<Begun, Failure> {
+pub(crate) fn fork(
+    project: &Project,
+    rules: &Rules,
+    model: &Model,
+    agent: &mut Agent,
+    message: &str,
+) -> Result<Begun, Failure> {
     let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
     let path = path.ok_or_else(|| Failure::wrong_use(messages::nothing_to_fork()))?;
     let message = Some(message).filter(|message| !message.is_empty());
-    with(setup, talk, Transcript::fork(&path, message).map_err(Failure::wrong_use)?)
+    with(project, rules, model, Transcript::fork(&path, message).map_err(Failure::wrong_use)?)
 }
 
-/// `/persona NAME`: the conversation goes on, and from here on the model is somebody else, with the tools, the model and the
-/// rules of that persona. The model is told, and so is the person, by what is given back.
+/// `/persona NAME`: continues the conversation under the rules of that persona, and with its model if it names another one. Returns
+/// the line for the user; the model gets a note with the next message.
 pub(crate) fn change_persona(
     options: &Options,
     name: &str,
-    setup: &mut Setup,
-    talk: &mut Talk,
+    project: &mut Project,
+    rules: &mut Rules,
+    model: &mut Model,
     agent: &mut Agent,
 ) -> Result<Text, Failure> {
-    let next = setup.changed(&Options { persona: Some(name.to_owned()), ..options.clone() })?;
-    let answers = next.talking_as(setup, talk)?;
-    let other = next.agent_of(answers.learned(), answers.backend.clone(), None)?;
+    let options = Options { persona: Some(name.to_owned()), ..options.clone() };
+    let (next_project, next) = project.with_persona(&options, rules)?;
+    let replacement = model.replacement(&next, &next_project)?;
+    let other = replacement.as_ref().unwrap_or(model).agent(&next_project, &next, None)?;
     let names: Vec<&str> = other.session().catalog().specs().iter().map(|spec| spec.name.as_ref()).collect();
     let names = names.join(", ");
     let mut note = messages::you_are_another_persona(&next.persona.name, names.as_str()).into_string(next.language);
@@ -282,65 +295,67 @@ pub(crate) fn change_persona(
         note.push_str(next.persona.text.trim());
     }
     *agent = other.take_over(agent, &note);
-    if let Some(transcript) = agent.recorded() {
-        transcript.answered_by(next.model());
+    (*project, *rules) = (next_project, next);
+    if let Some(replacement) = replacement {
+        *model = replacement;
+        begin_with_model(model, agent);
     }
-    (*setup, *talk) = (next, answers);
-    Ok(messages::persona_changed(&setup.persona.name, names))
+    Ok(messages::persona_changed(&rules.persona.name, names))
 }
 
-/// `/model NAME`: the conversation goes on, and from the next turn on this model answers. The backend that there is stays where it
-/// cannot be had.
+/// `/model NAME`: continues the conversation with this model from the next turn on. If it cannot be opened, the present one stays.
 pub(crate) fn change_model(
     options: &Options,
     name: &str,
-    setup: &mut Setup,
-    talk: &mut Talk,
+    project: &Project,
+    rules: &Rules,
+    model: &mut Model,
     agent: &mut Agent,
 ) -> Result<(), Failure> {
-    let mut next = setup.changed(&Options { model: Some(name.to_owned()), ..options.clone() })?;
-    // The tools are the same, and what they have under way goes on.
-    next.toolbox = setup.toolbox.clone();
-    (next.commands, next.workspace) = (setup.commands.clone(), setup.workspace.clone());
-    let answers = next.talking()?;
-    let other = next.agent_of(answers.learned(), answers.backend.clone(), None)?;
-    *agent = other.take_over(agent, "");
-    // What the replies have shown until now is the other model's, and would be kept as this one's.
-    agent.set_learned(answers.learned());
-    if let Some(transcript) = agent.recorded() {
-        transcript.answered_by(next.model());
-    }
-    (*setup, *talk) = (next, answers);
+    let (layers, persona) = with_persona(Layers::read(&Options { model: Some(name.to_owned()), ..options.clone() })?)?;
+    let config = layers.merged();
+    config.notes.iter().for_each(tell);
+    let next = Model::open(&config, &persona, project)?;
+    *agent = next.agent(project, rules, None)?.take_over(agent, "");
+    *model = next;
+    begin_with_model(model, agent);
     Ok(())
 }
 
-/// `/mcp restart NAME`: the conversation goes on with the tools that the server has now. The model is told where they are others.
+/// Sets what is known of the model and its name in the transcript. What the agent has learned so far is about the model before.
+fn begin_with_model(model: &Model, agent: &mut Agent) {
+    agent.set_learned(model.learned());
+    if let Some(transcript) = agent.recorded() {
+        transcript.answered_by(model.name());
+    }
+}
+
+/// `/mcp restart NAME`: continues the conversation with the tools that the server has now. If they differ, the model gets a note.
 pub(crate) fn change_server(
     server: Found,
-    setup: &mut Setup,
-    talk: &mut Talk,
+    project: &mut Project,
+    rules: &mut Rules,
+    model: &Model,
     agent: &mut Agent,
 ) -> Result<(), Failure> {
     let name = server.rule.name.clone();
-    let tools = |setup: &Setup| -> Vec<String> {
-        let catalog = setup.toolbox.catalog();
+    let tools = |rules: &Rules| -> Vec<String> {
+        let catalog = rules.toolbox.catalog();
         let own = catalog.specs().iter().filter(|spec| spec.name.starts_with(&format!("{name}.")));
         own.map(ToolSpec::signature).collect()
     };
-    let before = tools(setup);
-    let were_allowed = setup.put_server(server);
-    // What was allowed goes on with the conversation, and the settings may allow less now.
-    agent.set_policy(agent.session().policy().clone().forget_served(were_allowed));
-    let now = tools(setup);
-    let answers = setup.talking_again(talk)?;
-    let other = setup.agent_of(answers.learned(), answers.backend.clone(), None)?;
+    let before = tools(rules);
+    let revoked = project.replace_server(server);
+    rules.replace_tools_of(&name, project, &revoked);
+    // The next agent takes over what the user has allowed in this one.
+    agent.set_policy(agent.session().policy().clone().forget_served(revoked));
+    let now = tools(rules);
     let note = match now.is_empty() {
         _ if now == before => String::new(),
-        true => messages::told_of_no_tools(name.as_str()).into_string(setup.language),
-        false => messages::told_of_tools(name.as_str(), now.join(", ")).into_string(setup.language),
+        true => messages::told_of_no_tools(name.as_str()).into_string(rules.language),
+        false => messages::told_of_tools(name.as_str(), now.join(", ")).into_string(rules.language),
     };
-    *agent = other.take_over(agent, &note);
-    *talk = answers;
+    *agent = model.agent(project, rules, None)?.take_over(agent, &note);
     Ok(())
 }
 

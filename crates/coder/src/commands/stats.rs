@@ -4,7 +4,8 @@ use super::sessions::{named, store};
 use crate::args::{Options, StatsArguments};
 use crate::failure::Failure;
 use crate::messages;
-use crate::setup::Setup;
+use crate::model::Model;
+use crate::rules::{self, Rules};
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal, tell};
 use serde::{Serialize, Serializer};
@@ -105,10 +106,10 @@ struct Decisions {
 
 /// Counts what is asked for.
 pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let (project, rules) = rules::open(options)?;
     let summaries = match &arguments.session {
-        Some(name) => vec![named(&setup, name)?],
-        None => store(&setup)?.list(if arguments.all { None } else { Some(setup.workspace.root_path()) }),
+        Some(name) => vec![named(&project, name)?],
+        None => store(&project)?.list(if arguments.all { None } else { Some(project.workspace.root_path()) }),
     };
     let since = arguments.since.and_then(|age| SystemTime::now().checked_sub(age)).map(rfc3339);
     let mut stats = Stats::default();
@@ -129,9 +130,9 @@ pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitC
     }
     let mut out = Terminal::stdout();
     if arguments.json {
-        out.line(&stats.as_value(&setup).to_string())?;
+        out.line(&stats.as_value(&rules).to_string())?;
     } else {
-        stats.shown(&setup, &mut out)?;
+        stats.shown(&rules, &mut out)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -220,12 +221,12 @@ impl Stats {
     }
 
     /// What all of them cost; `None` where the settings have no price of a model that answered.
-    fn price(&self, setup: &Setup) -> Option<f64> {
-        let prices = self.models.iter().map(|(model, usage)| setup.price(model, usage));
+    fn price(&self, rules: &Rules) -> Option<f64> {
+        let prices = self.models.iter().map(|(model, usage)| rules.price(model, usage));
         prices.sum::<Option<f64>>().filter(|_| !self.models.is_empty())
     }
 
-    fn as_value(&self, setup: &Setup) -> Value {
+    fn as_value(&self, rules: &Rules) -> Value {
         let told = |usage: &Usage, price: Option<f64>| {
             json!({
                 "replies": usage.replies, "estimated_replies": usage.estimated, "input": usage.input,
@@ -233,7 +234,7 @@ impl Stats {
             })
         };
         let models: Map<String, Value> =
-            self.models.iter().map(|(model, usage)| (model.clone(), told(usage, setup.price(model, usage)))).collect();
+            self.models.iter().map(|(model, usage)| (model.clone(), told(usage, rules.price(model, usage)))).collect();
         let Stats { turns, rounds, usage, tools, failures, asked, answers, repairs, unreadable_blocks, .. } = self;
         let tools: Map<String, Value> = tools
             .iter()
@@ -246,7 +247,7 @@ impl Stats {
             self.times().map(|(name, _, times)| (name.to_owned(), json!(times))).into_iter().collect();
         json!({
             "v": super::SCHEMA, "sessions": self.sessions, "turns": turns, "rounds": rounds,
-            "tokens": told(usage, self.price(setup)), "models": models, "tools": tools, "failures": failures,
+            "tokens": told(usage, self.price(rules)), "models": models, "tools": tools, "failures": failures,
             "decisions": self.decisions, "asked": asked, "answers": answers, "repairs": repairs,
             "unreadable_blocks": unreadable_blocks, "times": times,
         })
@@ -264,10 +265,10 @@ impl Stats {
         ]
     }
 
-    fn shown(&self, setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
+    fn shown(&self, rules: &Rules, out: &mut Terminal) -> Result<(), Failure> {
         let Stats { turns, rounds, usage, tools, failures, asked, answers, repairs, unreadable_blocks, .. } = self;
         out.line(&messages::stats_of(self.sessions, *turns, *rounds))?;
-        out.line(&messages::usage(usage, self.price(setup)))?;
+        out.line(&messages::usage(usage, self.price(rules)))?;
         if !tools.is_empty() {
             let rows = tools.iter().map(|(tool, counts)| {
                 let numbers = [counts.calls, counts.failed].into_iter().chain(counts.times.quantiles());
@@ -307,7 +308,7 @@ impl Stats {
 }
 
 /// Shows the statistics of the conversation under way: `/stats`. Without a transcript only its cost is known.
-pub(crate) fn show(setup: &Setup, agent: &mut Agent, out: &mut Terminal) -> Result<(), Failure> {
+pub(crate) fn show(rules: &Rules, model: &Model, agent: &mut Agent, out: &mut Terminal) -> Result<(), Failure> {
     let mut stats = Stats::default();
     let recorded = agent.recorded().and_then(|transcript| Stored::read(transcript.path()).ok());
     if let Some(stored) = recorded {
@@ -315,9 +316,9 @@ pub(crate) fn show(setup: &Setup, agent: &mut Agent, out: &mut Terminal) -> Resu
     } else {
         stats.sessions = 1;
         stats.usage = agent.usage();
-        stats.models = BTreeMap::from([(setup.model().unwrap_or_default(), stats.usage)]);
+        stats.models = BTreeMap::from([(model.name().unwrap_or_default(), stats.usage)]);
     }
-    stats.shown(setup, out)
+    stats.shown(rules, out)
 }
 
 /// A blank line, the names of the columns, which one text has with `|` between them, and the rows. Where the terminal is too narrow for

@@ -3,8 +3,8 @@
 use crate::args::{Options, ToolsArguments};
 use crate::failure::Failure;
 use crate::messages::{self, tool_words};
+use crate::rules;
 use crate::servers;
-use crate::setup::Setup;
 use crate::shown::language;
 use crate::terminal::{Style, Terminal, tell};
 use serde_json::{Value, json};
@@ -13,15 +13,15 @@ use toolfence_protocol::{Param, ParamKind, ToolSpec};
 
 /// Lists the tools with their signatures.
 pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
-    let catalog = setup.toolbox.catalog();
+    let (_, rules) = rules::open(options)?;
+    let catalog = rules.toolbox.catalog();
     let mut out = Terminal::stdout();
     if arguments.json {
         let tools: Vec<Value> = catalog.specs().iter().map(described).collect();
         out.line(&json!({"v": super::SCHEMA, "tools": tools}).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !servers::rules(&setup.config).is_empty() {
+    if !servers::rules(&rules.config).is_empty() {
         tell(&messages::servers_not_started());
     }
     for spec in catalog.specs() {

@@ -5,7 +5,8 @@ use crate::args::{BackArguments, DiffArguments, Options, UndoArguments};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
 use crate::outcome::styled_diff;
-use crate::setup::Setup;
+use crate::project::Project;
+use crate::rules;
 use crate::shown::{Words, language};
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
@@ -24,57 +25,57 @@ const LONGEST_NAME: usize = 160;
 
 /// Takes turns back.
 pub(crate) fn undo(options: &Options, arguments: &UndoArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let (project, _) = rules::open(options)?;
     let UndoArguments { turn, back: BackArguments { turns, dry_run: would, json }, list: only_list } = *arguments;
     let mut out = Terminal::stdout();
     if only_list {
-        list(&setup, json, &mut out)?;
+        list(&project, json, &mut out)?;
         return Ok(ExitCode::SUCCESS);
     }
     let which = turn.map_or(Which::Newest(turns), Which::Number);
-    go(&setup, How { way: Way::Back, would, json }, which, &mut out).map(|(status, _)| status)
+    go(&project, How { way: Way::Back, would, json }, which, &mut out).map(|(status, _)| status)
 }
 
 /// Takes undos back.
 pub(crate) fn redo(options: &Options, arguments: &BackArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let (project, _) = rules::open(options)?;
     let how = How { way: Way::Forth, would: arguments.dry_run, json: arguments.json };
-    go(&setup, how, Which::Newest(arguments.turns), &mut Terminal::stdout()).map(|(status, _)| status)
+    go(&project, how, Which::Newest(arguments.turns), &mut Terminal::stdout()).map(|(status, _)| status)
 }
 
 /// Shows what turns changed.
 pub(crate) fn diff(options: &Options, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let (project, _) = rules::open(options)?;
     let turns = if arguments.all { usize::MAX } else { arguments.turns };
-    show(&setup, turns, arguments.json, &mut Terminal::stdout())?;
+    show(&project, turns, arguments.json, &mut Terminal::stdout())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Undoes, redoes or shows what turns changed, as a line of a conversation asks for. Gives what the model has to be told of it.
-pub(crate) fn typed(setup: &Setup, name: &str, rest: &str, out: &mut Terminal) -> Result<Option<String>, Failure> {
+pub(crate) fn typed(project: &Project, name: &str, rest: &str, out: &mut Terminal) -> Result<Option<String>, Failure> {
     let number = || match rest {
         "" => Ok(1),
         _ => rest.parse().ok().filter(|turns| *turns > 0).ok_or_else(|| wrong_words(name, rest)),
     };
     let none = |()| None;
     match (name, rest) {
-        ("undo", "list") => return list(setup, false, out).map(none),
+        ("undo", "list") => return list(project, false, out).map(none),
         ("diff", "all") => {
-            return show(setup, kept(setup)?.of_this_session(&setup.workspace), false, out).map(none);
+            return show(project, kept(project)?.of_this_session(&project.workspace), false, out).map(none);
         }
-        ("diff", _) => return show(setup, number()?, false, out).map(none),
+        ("diff", _) => return show(project, number()?, false, out).map(none),
         _ => {}
     }
     let how = How { way: if name == "undo" { Way::Back } else { Way::Forth }, would: false, json: false };
-    let (_, outcomes) = go(setup, how, Which::Newest(number()?), out)?;
+    let (_, outcomes) = go(project, how, Which::Newest(number()?), out)?;
     Ok(note(&outcomes, how.way))
 }
 
 /// Takes the last turn back, or the last undo; gives what `--json` prints of it.
-pub(crate) fn one(setup: &Setup, redo: bool) -> Result<Option<Value>, Failure> {
-    let (history, workspace) = (kept(setup)?, &setup.workspace);
+pub(crate) fn one(project: &Project, redo: bool) -> Result<Option<Value>, Failure> {
+    let (history, workspace) = (kept(project)?, &project.workspace);
     let done = if redo { history.redo(workspace) } else { history.undo(workspace) };
-    setup.tell_notes();
+    project.print_notes();
     let way = if redo { Way::Forth } else { Way::Back };
     let how = How { way, would: false, json: true };
     Ok(done.map_err(Failure::broken)?.map(|outcome| {
@@ -130,8 +131,8 @@ struct How {
     json: bool,
 }
 
-fn kept(setup: &Setup) -> Result<&History, Failure> {
-    setup.history.as_deref().ok_or_else(|| Failure::wrong_use(messages::nothing_is_kept()))
+fn kept(project: &Project) -> Result<&History, Failure> {
+    project.history.as_deref().ok_or_else(|| Failure::wrong_use(messages::nothing_is_kept()))
 }
 
 /// Which turns are meant.
@@ -143,14 +144,14 @@ enum Which {
     Number(u64),
 }
 
-fn go(setup: &Setup, how: How, which: Which, out: &mut Terminal) -> Result<(ExitCode, Vec<Outcome>), Failure> {
-    let history = kept(setup)?;
+fn go(project: &Project, how: How, which: Which, out: &mut Terminal) -> Result<(ExitCode, Vec<Outcome>), Failure> {
+    let history = kept(project)?;
     let mut outcomes = Vec::new();
     let done = match which {
-        Which::Number(number) => go_to(setup, how, number, out, &mut outcomes),
-        Which::Newest(turns) => go_back(setup, how, turns, out, &mut outcomes),
+        Which::Number(number) => go_to(project, how, number, out, &mut outcomes),
+        Which::Newest(turns) => go_back(project, how, turns, out, &mut outcomes),
     };
-    setup.tell_notes();
+    project.print_notes();
     done?;
     if outcomes.is_empty() && !how.json {
         nothing(history, how.way, out)?;
@@ -161,8 +162,14 @@ fn go(setup: &Setup, how: How, which: Which, out: &mut Terminal) -> Result<(Exit
 }
 
 /// Undoes the turn with this number.
-fn go_to(setup: &Setup, how: How, number: u64, out: &mut Terminal, outcomes: &mut Vec<Outcome>) -> Result<(), Failure> {
-    let (history, workspace) = (kept(setup)?, &setup.workspace);
+fn go_to(
+    project: &Project,
+    how: How,
+    number: u64,
+    out: &mut Terminal,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<(), Failure> {
+    let (history, workspace) = (kept(project)?, &project.workspace);
     let outcome = match how.would {
         true => history.would_undo_turn(workspace, number),
         false => history.undo_turn(workspace, number),
@@ -177,13 +184,13 @@ fn go_to(setup: &Setup, how: How, number: u64, out: &mut Terminal, outcomes: &mu
 
 /// Undoes or redoes the newest turns. Turns of which nothing can be restored are skipped.
 fn go_back(
-    setup: &Setup,
+    project: &Project,
     how: How,
     turns: usize,
     out: &mut Terminal,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<(), Failure> {
-    let (history, workspace) = (kept(setup)?, &setup.workspace);
+    let (history, workspace) = (kept(project)?, &project.workspace);
     if how.would {
         let would = match how.way {
             Way::Back => history.would_undo(workspace, turns),
@@ -367,9 +374,9 @@ fn titled(turn: &Listed) -> Text {
     }
 }
 
-fn list(setup: &Setup, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
-    let history = kept(setup)?;
-    let turns = history.list(&setup.workspace).map_err(Failure::broken)?;
+fn list(project: &Project, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
+    let history = kept(project)?;
+    let turns = history.list(&project.workspace).map_err(Failure::broken)?;
     if as_json {
         return turns.iter().try_for_each(|Listed { number, at, title, names, undone, notes, .. }| {
             let line = json!({
@@ -406,8 +413,8 @@ pub(crate) fn age(at: u64) -> Text {
     }
 }
 
-fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
-    let differences = kept(setup)?.diff(&setup.workspace, turns).map_err(Failure::broken)?;
+fn show(project: &Project, turns: usize, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
+    let differences = kept(project)?.diff(&project.workspace, turns).map_err(Failure::broken)?;
     if as_json {
         let line =
             |name: &str, text: &Text| json!({"v": SCHEMA, "event": "diff", "name": name, "diff": text}).to_string();
@@ -429,7 +436,7 @@ fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Resul
             }
             continue;
         }
-        let text = difference.text.render(setup.language);
+        let text = difference.text.render(language());
         // What has lines is shown whole, so that it can be applied; names alone are a list like any other.
         if text.lines().any(|line| line.starts_with("@@")) {
             styled_diff(&text).try_for_each(|(style, line)| out.exact_line(style, line))?;

@@ -37,7 +37,7 @@ use value::{Layer, Merging, Source};
 /// The layers before they are merged.
 pub(crate) struct Layers {
     pub(crate) places: Places,
-    pub(crate) project: Project,
+    pub(crate) project: ProjectFile,
     /// From the weakest to the strongest but for the command line.
     files: Vec<(Source, Settings)>,
     typed: Settings,
@@ -45,7 +45,7 @@ pub(crate) struct Layers {
 
 /// What is there of a project's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Project {
+pub(crate) enum ProjectFile {
     /// Nothing.
     Absent,
     /// A file that may only tighten.
@@ -59,7 +59,7 @@ impl Layers {
     pub(crate) fn read(options: &Options) -> Result<Layers, Failure> {
         let places = Places::of(&options.root)?;
         let mut layers =
-            Layers { places, project: Project::Absent, files: Vec::new(), typed: typed::settings(options)? };
+            Layers { places, project: ProjectFile::Absent, files: Vec::new(), typed: typed::settings(options)? };
         layers.files.push((source(Layer::Environment, "", String::new()), locale::settings()));
         if let Some(path) = layers.places.user.clone()
             && let Some(text) = places::read_own(&path)?
@@ -71,7 +71,7 @@ impl Layers {
         let path = layers.places.project.clone();
         if let Some(text) = places::read_of_project(&path)? {
             let trusted = trust::holds(&layers.places, &path, &text);
-            layers.project = if trusted { Project::Trusted } else { Project::Untrusted };
+            layers.project = if trusted { ProjectFile::Trusted } else { ProjectFile::Untrusted };
             layers.add(source(Layer::Project, &path.display().to_string(), text), trusted)?;
         }
         shown::set_language(layers.merged().language());

@@ -157,7 +157,7 @@ const ONLY: &str = "paths.only";
 /// assert_eq!(rules.blocks("deploy/.env.example"), None);
 /// assert_eq!(rules.protects(".git/hooks/pre-commit"), Some(".git"));
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathRules {
     blocked: NameTable,
     outside_packages: NameTable,
@@ -365,7 +365,7 @@ fn is_in_package(path: &str) -> bool {
 ///
 /// Of several patterns that match a name, one that begins without `*` is told before one that begins with it, and of those the
 /// one that stands first in the list.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct NameTable {
     /// In the order in which they are told.
     all: Vec<&'static str>,
@@ -378,7 +378,7 @@ struct NameTable {
 type Ends = u16;
 
 /// Patterns by two of their bytes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Keyed {
     /// Sorted by key; patterns of one key stay in the order of the list.
     patterns: Vec<(Ends, &'static str)>,

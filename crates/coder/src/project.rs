@@ -1,0 +1,186 @@
+//! The project: its open workspace, the runner of its commands, its records, and the MCP servers that run in it.
+
+use crate::args::Options;
+use crate::choices::{Engine, Recording, Sandbox, Switch};
+use crate::config::Config;
+use crate::config::places::Places;
+use crate::config::value::Layer;
+use crate::debug;
+use crate::failure::Failure;
+use crate::messages;
+use crate::rules::Rules;
+use crate::servers::{self, Found};
+use crate::terminal::tell;
+use std::path::Path;
+use std::sync::Arc;
+use toolfence_agent::transcript::Store;
+use toolfence_policy::rules::PathRules;
+use toolfence_protocol::{Text, text};
+use toolfence_sandbox::isolation::{Container, Settings};
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
+use toolfence_workspace::undo::{History, Limits};
+
+/// The open project. It outlasts the rules that apply to it and the model that works in it.
+#[derive(Clone)]
+pub(crate) struct Project {
+    pub(crate) workspace: Arc<Workspace>,
+    /// Runs commands in the workspace, and answers the policy's questions about the project.
+    pub(crate) commands: Arc<CommandRunner>,
+    /// The changes of each turn; `None` if they are not recorded.
+    pub(crate) history: Option<Arc<History>>,
+    /// The stored conversations; `None` without a state folder.
+    pub(crate) store: Option<Store>,
+    /// The settings files and the state folder; `None` for the demo.
+    pub(crate) places: Option<Places>,
+    /// The MCP servers of the settings, if they were started. The model has the tools of those that the user trusts.
+    pub(crate) servers: Arc<Vec<Found>>,
+}
+
+/// If this variable is set, commands run on the project itself instead of on private copies.
+const NO_OVERLAY: &str = "TOOLFENCE_NO_OVERLAY";
+
+impl Project {
+    /// Opens the project at this root under these rules.
+    pub(crate) fn open(root: &Path, places: Option<Places>, rules: &Rules) -> Result<Project, Failure> {
+        let state = places.as_ref().and_then(|places| places.state.as_deref());
+        let history = match state {
+            Some(state) if rules.config.undo.journal.value() == Recording::On => {
+                Some(open_history(&rules.config, state, root)?)
+            }
+            _ => None,
+        };
+        let workspace = open_workspace(root, rules, history.as_ref())?;
+        let commands = runner(&workspace, &rules.config, state)?;
+        let store = state.map(Store::new);
+        Ok(Project { workspace, commands, history, store, places, servers: Arc::default() })
+    }
+
+    /// Reads the rules of the persona that the options name, and returns the project under them in place of `before`. History and
+    /// servers stay. The workspace stays too unless the rules about paths differ, because an open root has them.
+    pub(crate) fn with_persona(&self, options: &Options, before: &Rules) -> Result<(Project, Rules), Failure> {
+        let (mut rules, _) = Rules::read(options)?;
+        let workspace = match rules.policy.paths() == before.policy.paths() {
+            true => Arc::clone(&self.workspace),
+            false => open_workspace(&options.root, &rules, self.history.as_ref())?,
+        };
+        let state = self.places.as_ref().and_then(|places| places.state.as_deref());
+        // A runner keeps what was written to each job by the name of the job, and names start again with new tools.
+        let commands = runner(&workspace, &rules.config, state)?;
+        let project = Project { workspace, commands, ..self.clone() };
+        rules.equip(&project)?;
+        Ok((project, rules))
+    }
+
+    /// Starts the MCP servers of the settings. If `asks`, the user at the terminal is asked about each server that is not trusted
+    /// yet; otherwise the model does not get its tools.
+    pub(crate) fn start_servers(&mut self, config: &Config, asks: bool) -> Result<(), Failure> {
+        if let Some(places) = &self.places {
+            let mut found = servers::start(config, places, &self.commands, None);
+            servers::settle(&mut found, places, asks)?;
+            self.servers = Arc::new(found);
+        }
+        Ok(())
+    }
+
+    /// Replaces the server of the same name by one that was started again. Returns the tools that need approval again unless the
+    /// settings allow them now: those that the settings allowed before, and all tools of the server if it is not the one that the
+    /// user had trusted.
+    pub(crate) fn replace_server(&mut self, server: Found) -> Vec<String> {
+        let mut all = self.servers.to_vec();
+        let revoked = match all.iter_mut().find(|old| old.key == server.key) {
+            None => {
+                all.push(server);
+                Vec::new()
+            }
+            Some(old) => {
+                let old = std::mem::replace(old, server.clone());
+                if old.told() == server.told() { old.allowed() } else { old.tools().collect() }
+            }
+        };
+        self.servers = Arc::new(all);
+        revoked
+    }
+
+    /// Names the servers whose tools the model has, with the number of their tools; `None` without such a server.
+    pub(crate) fn list_servers(&self) -> Option<Text> {
+        let servers = self.servers.iter().filter_map(Found::on_offer);
+        let servers: Vec<Text> =
+            servers.map(|server| messages::server_with_tools(server.name(), server.tools().count())).collect();
+        (!servers.is_empty()).then(|| messages::servers_offer(Text::join(servers, ", ")))
+    }
+
+    /// Prints what could not be recorded in the history.
+    pub(crate) fn print_notes(&self) {
+        let notes = self.history.iter().flat_map(|history| history.take_notes());
+        notes.for_each(|note| tell(&note));
+    }
+}
+
+fn open_workspace(root: &Path, rules: &Rules, history: Option<&Arc<History>>) -> Result<Arc<Workspace>, Failure> {
+    let mut workspace = workspace(root, rules.policy.paths().clone())?;
+    if let Some(history) = history {
+        workspace = workspace.recorder(Arc::clone(history) as _);
+    }
+    debug::root(workspace.root_path());
+    Ok(Arc::new(workspace))
+}
+
+/// Opens the files below this root.
+pub(crate) fn workspace(root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
+    Workspace::open(root, paths).map_err(|error| Failure::wrong_use(messages::give_folder(error.text())))
+}
+
+fn open_history(config: &Config, state: &Path, root: &Path) -> Result<Arc<History>, Failure> {
+    let mut limits = Limits::default();
+    limits.turns = usize::try_from(config.undo.turns.value()).unwrap_or(usize::MAX);
+    limits.bytes = config.undo.megabytes.value() << 20;
+    History::open(&History::folder(state, root), limits).map(Arc::new).map_err(Failure::broken)
+}
+
+/// The runner for commands in this workspace. With a state folder they run on private copies of the project, unless the user has
+/// switched these off.
+pub(crate) fn runner(
+    workspace: &Arc<Workspace>,
+    config: &Config,
+    state: Option<&Path>,
+) -> Result<Arc<CommandRunner>, Failure> {
+    let mut commands = CommandRunner::new(Arc::clone(workspace), sandbox(config)?);
+    if let Some(state) = state {
+        commands = commands.private_copies(state);
+        if std::env::var_os(NO_OVERLAY).is_some() {
+            commands = commands.without_private_copies(text!("The variable {name} is set.", name = NO_OVERLAY));
+        }
+    }
+    Ok(Arc::new(commands))
+}
+
+/// The sandbox around every command, as the settings configure it.
+pub(crate) fn sandbox(config: &Config) -> Result<Settings, Failure> {
+    let mode = config.sandbox.mode.value();
+    let network = config.sandbox.network.value() == Switch::On;
+    let settings = Settings::new().mode(mode.into()).network(network);
+    let wanted = config.sandbox.memory.value() << 20;
+    let memory = match config.sandbox.memory.origin().layer {
+        Layer::Default => settings.memory,
+        // A project or a persona does not know the machine, so its number may be above this machine's default.
+        layer if layer.only_tightens() => settings.memory.min(wanted),
+        _ => wanted,
+    };
+    let settings = settings.memory(memory);
+    match container(config)? {
+        Some(container) => Ok(settings.container(container)),
+        None if mode == Sandbox::Container => Err(Failure::wrong_use(messages::container_not_named())),
+        None => Ok(settings),
+    }
+}
+
+fn container(config: &Config) -> Result<Option<Container>, Failure> {
+    let image = config.sandbox.image.text().filter(|image| !image.is_empty() && !image.starts_with('-'));
+    match (config.sandbox.container.value(), image) {
+        (Engine::Off, _) => Ok(None),
+        (Engine::Podman, Some(image)) => Ok(Some(Container::podman(image))),
+        (Engine::Docker, Some(image)) => Ok(Some(Container::docker(image))),
+        (_, None) => Err(Failure::wrong_use(messages::container_needs_image())),
+    }
+}
