@@ -398,6 +398,11 @@ impl Setup {
         self.window().map_or(most, |window| most.min(window.saturating_mul(7) / 8))
     }
 
+    /// The server that answers, if it has been looked up.
+    pub(crate) fn known_server(&self) -> Option<&Server> {
+        self.server.get().and_then(Option::as_ref)
+    }
+
     /// Tokens that the model can read, if that is set.
     pub(crate) fn window(&self) -> Option<u64> {
         self.config.window.get().copied()
@@ -441,8 +446,14 @@ impl Setup {
 
     /// What replies of this model cost, where the settings have its price.
     pub(crate) fn price(&self, model: &str, usage: &Usage) -> Option<f64> {
+        let [input, cached, output] = self.price_of(model)?;
+        Some(usage.cost(input, cached, output))
+    }
+
+    /// The price of a million tokens of this model in the settings: of input, of cached input, and of output.
+    pub(crate) fn price_of(&self, model: &str) -> Option<[f64; 3]> {
         let price = self.config.prices.values().find(|price| price.model == model)?;
-        Some(usage.cost(price.input, price.cached.unwrap_or(price.input), price.output))
+        Some([price.input, price.cached.unwrap_or(price.input), price.output])
     }
 
     /// Says what a turn has cost, where that is wanted.

@@ -23,7 +23,7 @@ use toolfence_agent::backend::Backend;
 use toolfence_agent::transcript::Transcript;
 use toolfence_policy::toolbox::Toolbox;
 use toolfence_protocol::{Catalog, Error, ErrorKind, Learned, Text};
-use toolfence_server::http::{Agents, Api, ApiOptions, random_token};
+use toolfence_server::http::{Agents, Api, ApiOptions, ModelFacts, random_token};
 use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::OpenTurn;
@@ -228,6 +228,17 @@ impl Agents for Project {
 
     fn workspace(&self) -> Arc<Workspace> {
         self.first.setup.workspace.clone()
+    }
+
+    fn model(&self) -> ModelFacts {
+        let setup = &self.first.setup;
+        let mut facts = ModelFacts::default();
+        // The server as the first conversation found it: a look for one now could take seconds.
+        facts.server = setup.known_server().map(|server| server.place().0);
+        facts.name = setup.model();
+        facts.window = setup.window();
+        facts.price = facts.name.as_deref().and_then(|model| setup.price_of(model));
+        facts
     }
 
     fn begin(&self, title: &str) -> Option<OpenTurn> {
