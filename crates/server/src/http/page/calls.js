@@ -82,10 +82,10 @@ export function closed(made, result, answer) {
     made.state.textContent = text;
     made.state.className = `badge ${kind}`;
   }
-  summary.append(...parts);
+  for (const part of parts) summary.append(" ", part);
   if (result.execution_time_ms >= 1000) {
     const seconds = (result.execution_time_ms / 1000).toLocaleString(language, { maximumFractionDigits: 1 });
-    summary.append(node("span", "outcome", `${seconds} s`));
+    summary.append(" ", node("span", "outcome", `${seconds} s`));
   }
   made.append(node("p", "head", words.result));
   if (result.error) made.append(node("p", ending(result)[1] || "note", plain(result.error.message)));

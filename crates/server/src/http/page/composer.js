@@ -32,7 +32,7 @@ const recalled = JSON.parse(sessionStorage.getItem("prompts") ?? "[]");
 let draft = "";
 let back = 0;
 
-export function remember(prompt) {
+function remember(prompt) {
   recalled.push(prompt);
   recalled.splice(0, recalled.length - MOST_RECALLED);
   sessionStorage.setItem("prompts", JSON.stringify(recalled));
@@ -147,7 +147,7 @@ function onNames(event) {
 
 // The form ------------------------------------------------------------------------------------------------------------------------
 
-/** Starts the form. `submit` gets the prompt, and returns whether it takes it. */
+/** Starts the form. `submit` gets the prompt, while Send is enabled. */
 export function compose(submit) {
   const prompt = at("prompt");
   prompt.placeholder = prompt.ariaLabel;
@@ -162,9 +162,10 @@ export function compose(submit) {
   at("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = prompt.value;
-    if (!text.trim() || !submit(text)) return;
+    if (!text.trim() || at("send").disabled) return;
     remember(text);
     setPrompt("");
+    submit(text);
   });
   prompt.addEventListener("keydown", (event) => {
     if (onNames(event)) return;

@@ -294,7 +294,7 @@ class Telling {
     this.settle();
     this.answered();
     for (const one of this.calls.values()) cancelled(one);
-    if (this.answer.trim()) this.place.add(footer(this.answer));
+    if (this.ended && this.answer.trim()) this.place.add(footer(this.answer));
   }
 }
 
@@ -484,11 +484,7 @@ function fitting() {
 
 function listen() {
   fitting();
-  compose((prompt) => {
-    if (!ready || view.turn || view.loading) return false;
-    send(view, prompt);
-    return true;
-  });
+  compose((prompt) => send(view, prompt));
   listenForKeys();
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;

@@ -123,6 +123,6 @@ export function listSessions(readable, opens) {
   at("find").addEventListener("input", filter);
   at("past").addEventListener("click", async () => {
     await refresh();
-    if (!at("sessions").open) at("sessions").showModal();
+    if (!at("sessions").open && !wide.matches) at("sessions").showModal();
   });
 }
