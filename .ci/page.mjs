@@ -12,7 +12,7 @@ import { join } from "node:path";
 
 const [coder, pictures] = process.argv.slice(2);
 /** No wait of this script is longer, whatever hangs. */
-const PATIENCE = 60_000;
+const PATIENCE = Number(process.env.PAT ?? 60_000);
 
 const home = mkdtempSync(join(tmpdir(), "page-"));
 const project = join(home, "project");
@@ -452,7 +452,8 @@ async function told(one) {
   await one.shows("Two of two.", "two replies come");
   check(await one.run(`[...document.querySelectorAll("#log .answer")].slice(-2).map((one) => one.textContent).join("|")`) === "One of two.|Two of two.",
     "they are told apart");
-  await one.run(`window.fetch = async (path) => (document.getElementById("prompt").value = "typed", new Response('{"message": "Not now."}', { status: 409 })); 0`);
+  await one.run(`window.fetch = async (path, options) => path.endsWith("/turns") ?
+    (document.getElementById("prompt").value = "typed", new Response('{"message": "Not now."}', { status: 409 })) : real(path, options); 0`);
   await one.ask("Refused.");
   await one.until(`${prompt} === "Refused.\\n\\ntyped"`, "a prompt that is refused is there, and what was typed meanwhile");
   await one.run(`window.fetch = async () => new Response("<h1>Bad gateway</h1>", { status: 502 }); ${prompt} = ""; 0`);
@@ -496,12 +497,12 @@ async function outcomes(one) {
   const colours = await one.run(`[...document.querySelectorAll("#log .badge")].map((one) => getComputedStyle(one).color)`);
   check(colours[0] === colours[1] && colours[2] !== colours[0], "a failure has another colour than a denied call");
   check(!await one.run(`document.getElementById("log").innerText.includes("You denied")`), "nothing else says that the call was denied");
-  await one.until(`/\\d tokens$/.test(document.getElementById("facts").innerText)`, "the header shows the tokens of the conversation");
+  await one.until(`/\\dk? tokens$/.test(document.getElementById("facts").innerText)`, "the header shows the tokens of the conversation");
   const before = await one.run(`[document.getElementById("facts").innerText, ...[...document.querySelectorAll("#log summary")].map((one) => one.textContent)].join("\\n")`);
   await one.reload();
   await one.until(`document.querySelectorAll("#log summary").length === 4`, "the conversation is loaded again");
   const after = await one.run(`[document.getElementById("facts").innerText, ...[...document.querySelectorAll("#log summary")].map((one) => one.textContent)].join("\\n")`);
-  check(after.split("\n").slice(1).join() === before.split("\n").slice(1).join() && /\d tokens$/.test(after.split("\n")[0]), `it shows the same: ${after}`);
+  check(after.split("\n").slice(1).join() === before.split("\n").slice(1).join() && /\dk? tokens$/.test(after.split("\n")[0]), `it shows the same: ${after}`);
   await one.fits("outcomes");
 }
 
