@@ -151,7 +151,6 @@ function onNames(event) {
 export function compose(submit) {
   const prompt = at("prompt");
   prompt.placeholder = prompt.ariaLabel;
-  prompt.removeAttribute("title");
   prompt.addEventListener("input", () => {
     fit();
     complete();

@@ -506,7 +506,10 @@ function listen() {
 async function begin() {
   document.documentElement.lang = language;
   document.querySelectorAll("[data-text]").forEach((one) => (one.textContent = words[one.dataset.text]));
-  document.querySelectorAll("[data-label]").forEach((one) => (one.ariaLabel = one.title = words[one.dataset.label]));
+  document.querySelectorAll("[data-label]").forEach((one) => {
+    one.ariaLabel = words[one.dataset.label];
+    if (one.matches("button")) one.title = one.ariaLabel;
+  });
   log.setAttribute("aria-label", words.log);
   // What comes behind the # is told to no server and no log, and a token does not stay in the history of the browser.
   const given = new URLSearchParams(location.hash.slice(1));

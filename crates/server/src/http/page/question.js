@@ -21,10 +21,13 @@ function texts(asked) {
   return [`${words.asks} ${asked.tool}`, rest];
 }
 
-/** What a call would do: the change, or its arguments. */
+/** What a call would do, as a change or by its arguments, and what further answers would allow. */
 function content(asked) {
-  if (!asked.diff) return fields(asked.args);
-  return [...change(asked.diff, words.change, words.lines), node("details", "", node("summary", "", words.arguments), fields(asked.args))];
+  const details = () => node("details", "", node("summary", "", words.arguments), fields(asked.args));
+  const made = asked.diff ? [...change(asked.diff, words.change, words.lines), details()] : fields(asked.args);
+  if (asked.always.length) made.push(node("p", "note", plain(`${words.always}: ${asked.always.join("; ")}`)));
+  if (asked.project) made.push(node("p", "note", `${words.project}: ${words.project_means}`));
+  return made;
 }
 
 /** Fields in which the person edits the arguments. `send` gets them; `leave` closes the fields. */
@@ -64,8 +67,6 @@ export function question(place, asked, answered) {
   made.setAttribute("aria-label", plain(title));
   const shown = node("div", "", content(asked));
   made.append(shown);
-  if (asked.always.length) made.append(node("p", "note", plain(`${words.always}: ${asked.always.join("; ")}`)));
-  if (asked.project) made.append(node("p", "note", `${words.project}: ${words.project_means}`));
 
   const answer = async (body) => {
     const inside = [...made.querySelectorAll("button, input, textarea")];
@@ -110,20 +111,23 @@ export function question(place, asked, answered) {
   if (asked.always.length) more.append(button(words.always, "", () => answer({ decision: "approve", always: true })));
   if (asked.project) more.append(button(words.project, "", () => answer({ decision: "approve", always: "project" })));
   if (asked.about === "call" && Object.keys(asked.args).length) more.append(button(words.edit, "", () => edit()));
-  more.append(button(words.because, "", () => {
+  const explain = button(words.because, "", () => {
     because.hidden = false;
+    explain.hidden = true;
     reason.focus();
     place.reveal(because);
-  }));
+  });
+  more.append(explain);
   const answers = node("div", "answers", node("div", "row", yes, no), more);
   const edit = () => {
     const leave = () => {
-      shown.replaceChildren(...[content(asked)].flat());
+      shown.replaceChildren(...content(asked));
       answers.hidden = false;
       made.focus();
     };
     shown.replaceChildren(editor(asked, (args) => answer({ decision: "edit", args }), leave));
     answers.hidden = because.hidden = true;
+    explain.hidden = false;
     shown.querySelector("textarea").focus();
   };
   made.append(because, answers);
