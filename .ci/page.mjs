@@ -545,7 +545,7 @@ async function keys(one) {
   await one.run(`document.getElementById("prompt").focus()`);
   await one.write("Why");
   go();
-  await one.until(KEYS, "it asks while somebody types");
+  await one.until(KEYS, "it asks while the person types");
   check(await one.focused() === "prompt", "the focus stays in the prompt");
   await one.key("y");
   check(await one.run(`document.getElementById("prompt").value`) === "Whyy" && await one.run(`Boolean(${ASKED})`), "a letter there is a letter");
@@ -665,7 +665,7 @@ async function column(one) {
   check(await one.run(`!document.querySelector("#log .empty")`), "the offers are gone");
   await one.click("#fresh");
   await one.click("#log .last");
-  await one.until(`${READY} && document.getElementById("log").innerText.includes("It is not built.")`, "the last conversation goes on");
+  await one.until(`${READY} && document.getElementById("log").innerText.includes("It is not built.")`, "the last conversation is open again");
   await one.size(1000, 800);
   await one.until(`document.getElementById("past").checkVisibility() && !document.getElementById("side").checkVisibility()`, "a narrow window has no column");
 }

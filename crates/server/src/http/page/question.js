@@ -9,7 +9,7 @@ import { words } from "/words.js";
 /** Milliseconds before a question takes keys: a person who is typing must not answer by accident. */
 const CALM = 700;
 
-/** The title of a question, and what has to be read besides it. */
+/** The title of a question, and what follows it. */
 function texts(asked) {
   const files = (asked.targets ?? []).map((target) => target.link ? `${target.name} (${target.link})` : target.name).join(", ");
   // About a command that has run, the reason is the question: "`cargo fmt` changed 3 files. Keep the changes?"
