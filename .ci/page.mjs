@@ -730,7 +730,7 @@ async function changes(one) {
   const lines = await one.run(`document.querySelector(".question .diff").textContent.split("\\n")`);
   check(lines[0] === `removed: ${NAME}` && lines.includes("+1"), `removals are shown first: ${lines.slice(0, 6)}`);
   check(await one.run(`[...document.querySelectorAll(".question .row button")].map((one) => one.textContent).join()`) ===
-    "Keep,Discard,Always in this turn,All changes in this project,No, because ...", "its buttons");
+    "Keep,Discard,No, because ...,Always in this turn,All changes in this project", "its buttons");
   check(file(NAME) && !file("many.txt"), "nothing is in the project yet");
   await one.inert("a question about changes");
   await one.fits("changes");

@@ -108,8 +108,6 @@ export function question(place, asked, answered) {
   const yes = keyed(button(choice.yes, "yes", () => answer({ decision: "approve" })), words.yes_key);
   const no = keyed(button(choice.no, "no", deny), words.no_key);
   const more = node("div", "row more");
-  if (asked.always.length) more.append(button(words.always, "", () => answer({ decision: "approve", always: true })));
-  if (asked.project) more.append(button(words.project, "", () => answer({ decision: "approve", always: "project" })));
   if (asked.about === "call" && Object.keys(asked.args).length) more.append(button(words.edit, "", () => edit()));
   const explain = button(words.because, "", () => {
     because.hidden = false;
@@ -118,6 +116,8 @@ export function question(place, asked, answered) {
     place.reveal(because);
   });
   more.append(explain);
+  if (asked.always.length) more.append(button(words.always, "", () => answer({ decision: "approve", always: true })));
+  if (asked.project) more.append(button(words.project, "", () => answer({ decision: "approve", always: "project" })));
   const answers = node("div", "answers", node("div", "row", yes, no), more);
   const edit = () => {
     const leave = () => {
