@@ -193,7 +193,7 @@ mod tests {
                 for class in ["keyword", "string", "comment", "number"] {
                     plain = plain.replace(&format!("<span class=\"{class}\">"), "");
                 }
-                assert_eq!(plain, escaped(&text), "{}", names);
+                assert_eq!(plain, escaped(&text), "{names}");
             }
         }
         let long = "1 ".repeat(MOST_BYTES);
