@@ -1,10 +1,10 @@
 #!/usr/bin/env -S node --experimental-websocket
 // Uses the page of `coder serve` in a headless Chromium, with a model that says what each scene wants: questions that are answered, hostile
-// texts of the model, a tool and a file name, turns that are stopped or reloaded, two tabs, a server that comes back, a narrow screen, the
-// keyboard, both languages, and an accessibility checker in every state. Needs Node 20 and chromium, and axe-core where AXE names its script.
+// texts of the model, a tool and a file name, turns that are stopped or reloaded, two tabs, a server that comes back, a narrow and a wide
+// screen, the keyboard, the clipboard, both languages, and an accessibility checker in every state. Needs Node 20 and chromium, and axe-core where AXE names its script.
 //
 //     [AXE=axe.min.js] .ci/page.mjs CODER [FOLDER]     FOLDER gets the screenshots
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +23,14 @@ const NAME = "<img src=x onerror=window.pwned=1>.txt";
 writeFileSync(join(project, "seen.txt"), HOSTILE + "\n");
 writeFileSync(join(project, NAME), "a file with a name\n");
 writeFileSync(join(project, "Makefile"), "all:\n\techo one\n\techo two\n\ntest:\n\techo test\n");
+
+writeFileSync(join(project, "lines.txt"), "a line\n".repeat(400));
+mkdirSync(join(project, "source"));
+writeFileSync(join(project, "source", "first file.rs"), "");
+writeFileSync(join(project, "source", "second.rs"), "");
+writeFileSync(join(project, ".gitignore"), "source/ignored.rs\n");
+writeFileSync(join(project, "source", "ignored.rs"), "");
+writeFileSync(join(project, ".env"), "A=b\n");
 
 const wait = (time) => new Promise((over) => setTimeout(over, time));
 function within(promise, what) {
@@ -157,9 +165,11 @@ async function page(send_, pages, address, dark) {
   };
   const shows = (text, what) => until(`document.getElementById("log").innerText.includes(${JSON.stringify(text)})`, what);
   const key = async (name, modifiers = 0) => {
-    const codes = { Enter: 13, Escape: 27, Tab: 9, " ": 32 };
-    const text = name === "Enter" ? "\r" : name === " " ? " " : undefined;
-    const params = { key: name, code: name === " " ? "Space" : name, windowsVirtualKeyCode: codes[name], modifiers };
+    const codes = { Enter: 13, Escape: 27, Tab: 9, " ": 32, ArrowUp: 38, ArrowDown: 40 };
+    const isLetter = /^[a-z]$/.test(name);
+    const text = name === "Enter" ? "\r" : name === " " || isLetter ? name : undefined;
+    const code = name === " " ? "Space" : isLetter ? `Key${name.toUpperCase()}` : name;
+    const params = { key: name, code, windowsVirtualKeyCode: codes[name] ?? name.toUpperCase().charCodeAt(0), modifiers };
     await send("Input.dispatchKeyEvent", { type: text ? "keyDown" : "rawKeyDown", text, ...params });
     await send("Input.dispatchKeyEvent", { type: "keyUp", ...params });
   };
@@ -207,6 +217,10 @@ async function page(send_, pages, address, dark) {
       await this.picture(`${state}-low`);
       await size(1000, 800);
       await this.picture(state);
+      await this.accessible(state);
+    },
+    /** The accessibility checker finds nothing, in light and in dark. */
+    async accessible(state) {
       for (const kind of ["light", "dark"]) {
         await media(kind);
         if (!process.env.AXE) continue;
@@ -235,6 +249,7 @@ async function scenes() {
   const keys = (of) => Object.entries(of).flatMap(([name, text]) => (typeof text === "string" ? name : keys(text).map((one) => `${name}.${one}`)));
   check(`${keys(WORDS.en)}` === `${keys(WORDS.pt)}`, "both languages have the same texts");
 
+  check(spawnSync("git", ["init", "-q", "-b", "feature/page", project]).status === 0, "the project is a repository");
   let server = await served("127.0.0.1:0", TOKEN);
   const english = await browser("en-US");
   const first = await english.page(`${server.address}/#token=${TOKEN}`, false);
@@ -247,11 +262,16 @@ async function scenes() {
   await phone(first);
   await markdown(first);
   await told(first);
+  await outcomes(first);
+  await code(first);
   await questions(first);
+  await keys(first);
+  await composer(first);
   await changes(first);
   await outputs(first);
   await stops(first);
   await reloads(first, server);
+  await column(first);
   await tabs(first, english, server);
   await keyboard(first);
   server = await restarts(first, server);
@@ -316,7 +336,9 @@ async function phone(one) {
   await one.size(360, 360);
   await one.until(`(() => { const at = document.querySelector(".question h2").getBoundingClientRect(); return at.top >= 0 && at.bottom < 300; })()`,
     "it stays there when a keyboard comes");
-  await one.run(`document.querySelector(".question input").focus()`);
+  check(!await one.run(`document.querySelector(".question input").checkVisibility()`), "the field for a reason is folded away");
+  await one.press("No, because ...");
+  check(await one.run(`document.activeElement === document.querySelector(".question input")`), "a button shows it");
   await one.size(360, 300);
   await one.until(`(() => { const at = document.activeElement.getBoundingClientRect(); return at.bottom <= document.querySelector(".question .row").getBoundingClientRect().top + 1; })()`,
     "and so does the field in which somebody types");
@@ -430,7 +452,8 @@ async function told(one) {
   await one.shows("Two of two.", "two replies come");
   check(await one.run(`[...document.querySelectorAll("#log .answer")].slice(-2).map((one) => one.textContent).join("|")`) === "One of two.|Two of two.",
     "they are told apart");
-  await one.run(`window.fetch = async (path) => (document.getElementById("prompt").value = "typed", new Response('{"message": "Not now."}', { status: 409 })); 0`);
+  await one.run(`window.fetch = async (path, options) => path.endsWith("/turns") ?
+    (document.getElementById("prompt").value = "typed", new Response('{"message": "Not now."}', { status: 409 })) : real(path, options); 0`);
   await one.ask("Refused.");
   await one.until(`${prompt} === "Refused.\\n\\ntyped"`, "a prompt that is refused is there, and what was typed meanwhile");
   await one.run(`window.fetch = async () => new Response("<h1>Bad gateway</h1>", { status: 502 }); ${prompt} = ""; 0`);
@@ -452,6 +475,201 @@ async function pasted(one, token) {
   check(!(await one.run("location.href")).includes("token"), "and does not stay there");
 }
 
+/** A folded call shows its outcome, and only a failure is red. */
+async function outcomes(one) {
+  await one.click("#fresh");
+  check(await one.run(`document.getElementById("facts").innerText`).then((text) => /^project\s*feature\/page\s*m$/.test(text)),
+    "the header names the project, the branch and the model");
+  check(await one.run(`document.querySelector("#facts .model").title`).then((title) => title.endsWith("/v1)")), "and the server of the model");
+  model.replies = [call("read_file", { path: "lines.txt" }), call("bash", { command: "echo one; echo 'error: no rule' >&2; echo three; exit 2" }),
+    call("read_file", { path: "nothing.txt" }), call("bash", { command: "rm -r nothing", network: true }), "All of it was tried."];
+  await one.ask("Try all.");
+  await one.until(ASKED, "it asks");
+  await one.press("No, because ...");
+  await one.write("It is needed.");
+  await one.press("Deny");
+  await one.shows("All of it was tried.", "the turn ends");
+  const lines = await one.run(`[...document.querySelectorAll("#log summary")].map((one) => [...one.children].map((part) => part.textContent).join(" | "))`);
+  check(lines[0] === "read_file lines.txt | 400 lines", `how much was read: ${lines[0]}`);
+  check(lines[1].endsWith("| failed | exit 2 | error: no rule"), `the exit status and the first line of the error: ${lines[1]}`);
+  check(lines[2].startsWith("read_file nothing.txt | failed | \"nothing.txt\" does not exist."), `why a call failed: ${lines[2]}`);
+  check(lines[3] === "bash rm -r nothing | denied | It is needed.", `a call that was denied, and the reason: ${lines[3]}`);
+  const colours = await one.run(`[...document.querySelectorAll("#log .badge")].map((one) => getComputedStyle(one).color)`);
+  check(colours[0] === colours[1] && colours[2] !== colours[0], "a failure has another colour than a denied call");
+  check(!await one.run(`document.getElementById("log").innerText.includes("You denied")`), "nothing else says that the call was denied");
+  await one.until(`/\\dk? tokens$/.test(document.getElementById("facts").innerText)`, "the header shows the tokens of the conversation");
+  const summaries = `[...document.querySelectorAll("#log summary")].map((one) => one.textContent).join("\\n")`;
+  const before = await one.run(summaries);
+  await one.reload();
+  await one.until(`document.querySelectorAll("#log summary").length === 4`, "the conversation is loaded again");
+  const after = await one.run(summaries);
+  check(after === before, `its calls show the same: ${after}`);
+  await one.until(`/\\dk? tokens$/.test(document.getElementById("facts").innerText)`, "and the header shows its tokens");
+  await one.fits("outcomes");
+}
+
+/** Code has colours, and code and answers have a button that copies them. */
+async function code(one) {
+  await one.send("Browser.grantPermissions", { permissions: ["clipboardReadWrite", "clipboardSanitizedWrite"] });
+  const answer = "Like this:\n\n```rust\n// It adds.\nlet sum = 1 + \"two\";\n```\n\nAnd that is all.";
+  model.replies = [answer];
+  await one.ask("Show me.");
+  await one.shows("And that is all.", "an answer with code comes");
+  await one.until(READY, "it is complete");
+  const tokens = await one.run(`[...document.querySelectorAll("#log .answer pre span")].map((one) => one.className + " " + one.textContent).join("\\n")`);
+  check(tokens === "comment // It adds.\nkeyword let\nnumber 1\nstring \"two\"", `code has colours: ${tokens}`);
+  check(await one.run(`document.querySelector("#log .answer .bar span").textContent`) === "rust", "the language has a name");
+  const copied = async (query, text, what) => {
+    await one.run(`document.querySelector(${JSON.stringify(query)}).focus()`);
+    await one.key("Enter");
+    await one.until(`navigator.clipboard.readText().then((text) => text === ${JSON.stringify(text)})`, what);
+    check(await one.run(`document.getElementById("said").textContent`) === "Copied", "a screen reader hears that");
+  };
+  await copied("#log .answer .copy", "// It adds.\nlet sum = 1 + \"two\";", "the code is copied");
+  await copied("#log .footer:last-child .copy", answer, "the answer is copied as it was written");
+  await one.fits("code");
+}
+
+/** The keys for yes and no, and a call that is edited. */
+async function keys(one) {
+  const KEYS = `document.querySelector(".question.takes-keys")`;
+  await one.click("#fresh");
+  const [begins, go] = halting("I begin.\n");
+  const second = call("write_file", { path: "keys.txt", content: "1\n" });
+  model.replies = [async (say) => {
+    await begins(say);
+    say(second);
+  }, "It is written."];
+  await one.ask("Write it.");
+  await one.shows("I begin.", "a turn runs");
+  await one.run(`document.getElementById("prompt").focus()`);
+  await one.write("Why");
+  go();
+  await one.until(KEYS, "it asks while the person types");
+  check(await one.focused() === "prompt", "the focus stays in the prompt");
+  await one.key("y");
+  check(await one.run(`document.getElementById("prompt").value`) === "Whyy" && await one.run(`Boolean(${ASKED})`), "a letter there is a letter");
+  await one.run(`document.querySelector(".question").focus()`);
+  check(await one.run(`document.querySelector(".question h2").textContent`) === "May it change keys.txt?", "the question names the file");
+  await one.key("y");
+  await one.shows("It is written.", "the key for yes runs the call");
+  check(existsSync(join(project, "keys.txt")), "the file is there");
+  check(await one.run(`document.getElementById("prompt").value`) === "Whyy", "what was typed is still there");
+  await one.run(`document.getElementById("prompt").value = ""; 0`);
+  model.replies = [call("bash", { command: "touch /tmp/first", network: true }), "Not done."];
+  await one.ask("Fetch it.");
+  await one.until(KEYS, "it asks");
+  await one.press("Edit");
+  check(await one.run(`document.activeElement.value`) === "touch /tmp/first", "the arguments can be edited");
+  await one.fits("edit");
+  await one.run(`document.activeElement.select()`);
+  await one.write("echo second");
+  await one.run(`document.querySelectorAll(".question textarea")[1].value = "no JSON"; 0`);
+  await one.press("Run the edited call");
+  check(await one.run(`Boolean(document.querySelector(".question textarea:invalid"))`), "what is not JSON is not sent");
+  await one.run(`document.querySelectorAll(".question textarea")[1].value = "true"; 0`);
+  await one.press("Run the edited call");
+  await one.until(`document.querySelector(".question pre")?.textContent === "echo second"`, "the edited call is judged again");
+  check(await one.run(`[...document.querySelectorAll(".question button")].map((one) => one.textContent)`).then((all) => all.includes("Always in this turn")),
+    "it can be allowed for the turn too");
+  await one.until(KEYS, "it takes keys");
+  await one.key("n");
+  await one.shows("Not done.", "the key for no denies it");
+  check(await one.run(`[...document.querySelectorAll("#log summary")].at(-1).innerText`).then((text) => /^bash echo second\s*denied$/.test(text)), "as it was edited");
+}
+
+/** The prompt grows, recalls earlier prompts, and completes names of files. */
+async function composer(one) {
+  const prompt = `document.getElementById("prompt")`;
+  const value = () => one.run(`${prompt}.value`);
+  const names = `[...document.querySelectorAll("#names:not([hidden]) li")].map((one) => one.textContent).join()`;
+  const clear = () => one.run(`${prompt}.value = ""; ${prompt}.dispatchEvent(new Event("input")); ${prompt}.focus()`);
+  await one.click("#fresh");
+  model.replies = ["One.", "Two."];
+  await one.ask("The first of them.");
+  await one.shows("One.", "an answer comes");
+  await one.ask("The second of them.");
+  await one.shows("Two.", "another one comes");
+  await one.until(READY, "it is complete");
+  await one.write("a draft");
+  await one.key("ArrowUp");
+  await one.until(`${prompt}.value === "The second of them."`, "Up recalls the last prompt");
+  await one.key("ArrowUp");
+  await one.until(`${prompt}.value === "The first of them."`, "and the one before");
+  await one.key("ArrowDown");
+  await one.until(`${prompt}.value === "The second of them."`, "Down goes back");
+  await one.key("ArrowDown");
+  await one.until(`${prompt}.value === "a draft"`, "to what was typed");
+  await clear();
+  check(await one.run(`${prompt}.rows`) === 1, "the prompt has one row");
+  await one.write("a\nb\nc");
+  await one.key("ArrowUp");
+  await one.until(`${prompt}.selectionStart === 3`, "within a text Up moves the cursor");
+  check(await value() === "a\nb\nc", "and the text stays");
+  await one.write("\n".repeat(30));
+  check(await one.run(`${prompt}.rows`) === 10, "it grows up to ten rows");
+  await clear();
+  await one.write("see @sou");
+  await one.until(`${names} === "source/"`, "names of folders are offered");
+  await one.fits("names");
+  await one.key("Tab");
+  await one.until(`${names} === "source/first file.rs,source/second.rs"`, "then those of its files, without the ignored one");
+  await one.key("ArrowDown");
+  check(await one.run(`document.getElementById(${prompt}.getAttribute("aria-activedescendant")).textContent`) === "source/second.rs", "an arrow chooses one");
+  await one.key("Enter");
+  check(await value() === "see source/second.rs ", "Enter completes the name and sends nothing");
+  await one.write("and @M");
+  await one.until(`${names} === "Makefile"`, "another name is offered");
+  await one.key("Escape");
+  check(await one.run(`${names}`) === "" && await value() === "see source/second.rs and @M", "Escape closes the list");
+  await clear();
+  await one.write("@.g");
+  await one.until(`${names} === ".git/,.gitignore"`, "hidden files are offered where they are meant");
+  await clear();
+  await one.write("@.e");
+  await one.until(`fetch("/api/files?prefix=.e", { headers: { "X-Page-Key": localStorage.getItem("toolfence") } }).then((answer) => answer.json()).then((answer) => answer.data.files.length === 0)`,
+    "a blocked file is not offered");
+  await clear();
+}
+
+/** A wide window has the conversations in a column. */
+async function column(one) {
+  await one.size(1280, 800);
+  const rows = `[...document.querySelectorAll("#side li:not([hidden]) button[data-id]")]`;
+  await one.until(`${rows}.length > 2 && !document.getElementById("past").checkVisibility()`, "the conversations are in a column");
+  const open = `document.querySelector("#side [aria-current]")?.dataset.id`;
+  await one.until(`location.hash === "#session=" + ${open}`, "the open one is marked");
+  await one.picture("column");
+  await one.accessible("column");
+  await one.run(`${rows}.find((one) => one.textContent.includes("Read the file.")).click()`);
+  await one.until(`${READY} && document.getElementById("log").innerText.includes("All of it is read.") && location.hash === "#session=" + ${open}`,
+    "another one is opened and marked");
+  await one.run(`document.getElementById("find").focus()`);
+  await one.write("THE read");
+  check(await one.run(`${rows}.map((one) => one.querySelector(".title").textContent).join()`) === "Read the file.", "a search leaves what has its words");
+  await one.write(" nowhere");
+  check(await one.run(`document.querySelector("#side .none").textContent`) === "No conversation has these words.", "and says when nothing has");
+  await one.run(`document.getElementById("find").value = ""; document.getElementById("find").dispatchEvent(new Event("input")); 0`);
+  const times = await one.run(`import("/sessions.js").then(({ ago }) => [1e3, 3 * 3600e3, 25 * 3600e3].map((past) => ago(new Date(Date.now() - past))).join() + "," + ago("2020-02-03T12:00:00Z"))`);
+  check(times === "this minute,3 hours ago,yesterday,2020-02-03", `times are near or in the form of ISO 8601: ${times}`);
+  await one.click("#fresh");
+  check(await one.run(`document.querySelector("#log .last .title").textContent`) === "Read the file.", "an empty page offers the last conversation");
+  await one.press("Explain how this project is built.");
+  check(await one.run(`document.getElementById("prompt").value`) === "Explain how this project is built.", "and examples of prompts");
+  await one.picture("column-empty");
+  await one.accessible("empty");
+  model.replies = ["It is not built."];
+  await one.key("Enter");
+  await one.shows("It is not built.", "an example can be sent");
+  await one.until(`${rows}[0].textContent.includes("Explain how") && ${rows}[0].dataset.id === ${open}`, "the new conversation is the first of the list");
+  check(await one.run(`!document.querySelector("#log .empty")`), "the offers are gone");
+  await one.click("#fresh");
+  await one.click("#log .last");
+  await one.until(`${READY} && document.getElementById("log").innerText.includes("It is not built.")`, "the last conversation is open again");
+  await one.size(1000, 800);
+  await one.until(`document.getElementById("past").checkVisibility() && !document.getElementById("side").checkVisibility()`, "a narrow window has no column");
+}
+
 /** Questions: what they show, and each way to answer. */
 async function questions(one) {
   const content = "all:\n\techo one\n\techo 2\n\ntest:\n\techo test\n\techo \u202e" + HOSTILE + "\n";
@@ -462,6 +680,12 @@ async function questions(one) {
   check(await one.focused() === "question", "the question has the focus, and no button of it");
   const diff = await one.run(`[...document.querySelectorAll(".question .diff span[class]")].map((one) => one.className + " " + one.textContent.slice(0, 20)).join("\\n")`);
   check(diff.includes("removed -\techo two") && diff.includes("added +\techo 2"), `it shows what would change ${diff}`);
+  check(diff.startsWith("file Makefile\n") && !/[-+]{3} /.test(diff), "the name of the file is a heading");
+  const rows = await one.run(`[...document.querySelectorAll(".question .diff [data-number]")].map((one) => one.dataset.number + one.textContent.trimEnd())`);
+  check(rows[0] === "1 all:" && rows.includes("3-\techo two") && rows.includes("3+\techo 2"), `lines have numbers: ${rows}`);
+  check(await one.run(`[...document.querySelectorAll(".question .diff mark")].map((one) => one.textContent).slice(0, 2).join()`) === "two,2", "changed words are marked");
+  check(await one.run(`(() => { const [line, all] = [".question .added", ".question .diff"].map((one) => document.querySelector(one).getBoundingClientRect()); return line.width === all.width; })()`),
+    "the colour of a line ends with the block");
   check(await one.run(`document.querySelector(".question .diff").textContent.includes("\\\\u{202e}<script>")`), "what turns the text around is written out");
   await one.inert("a question");
   await one.fits("question");
@@ -475,7 +699,7 @@ async function questions(one) {
   await one.ask("Fetch it.");
   await one.until(ASKED, "it asks again");
   check(await one.run(`document.querySelector(".question pre").textContent`) === command, "the command is there, all of it");
-  await one.run(`document.querySelector(".question input").focus()`);
+  await one.press("No, because ...");
   await one.write("Keep it.");
   await one.key("Enter");
   await one.shows("Then not.", "a no goes on");
@@ -506,11 +730,11 @@ async function changes(one) {
   const lines = await one.run(`document.querySelector(".question .diff").textContent.split("\\n")`);
   check(lines[0] === `removed: ${NAME}` && lines.includes("+1"), `removals are shown first: ${lines.slice(0, 6)}`);
   check(await one.run(`[...document.querySelectorAll(".question .row button")].map((one) => one.textContent).join()`) ===
-    "Keep,Always in this turn,All changes in this project,Discard", "its buttons");
+    "Keep,Discard,No, because ...,Always in this turn,All changes in this project", "its buttons");
   check(file(NAME) && !file("many.txt"), "nothing is in the project yet");
   await one.inert("a question about changes");
   await one.fits("changes");
-  await one.run(`document.querySelector(".question input").focus()`);
+  await one.press("No, because ...");
   await one.write("Keep that file.");
   await one.press("Discard");
   await one.shows("Then it stays.", "a no is answered");
@@ -579,6 +803,7 @@ async function stops(one) {
     check(model.gone > gone, "the model is not read any more");
     const said = await one.run(`document.getElementById("log").innerText.trim().endsWith("Stopped.")`);
     check(said === (what !== "a new conversation"), "that is told where it belongs");
+    if (said) check(await one.run(`[...document.querySelectorAll("#log article")].at(-1).className`) === "note", "and is no error");
     go();
   }
 }
@@ -661,11 +886,11 @@ async function keyboard(one) {
   await one.run(`document.getElementById("prompt").value = ""`);
   const order = [];
   await one.run(`document.getElementById("undo").focus()`);
-  for (let times = 0; times < 8; times += 1) {
+  for (let times = 0; times < 11; times += 1) {
     order.push(await one.focused());
     await one.key("Tab");
   }
-  check(`${order}` === "undo,past,fresh,log,prompt,tool,persona,send", `Tab goes in the order of the page: ${order}`);
+  check(`${order}` === "undo,past,fresh,log,last,BUTTON,BUTTON,BUTTON,prompt,more,send", `Tab goes in the order of the page: ${order}`);
   await one.run(`document.getElementById("past").focus()`);
   await one.key("Enter");
   await one.until(`document.getElementById("sessions").open`, "Enter opens the conversations");
@@ -681,7 +906,7 @@ async function keyboard(one) {
     names.push(await one.run(`document.activeElement.textContent || document.activeElement.tagName`));
     if (names.at(-1) === "Deny") break;
   }
-  check(names.at(-1) === "Deny" && names.includes("Run it") && names.includes("INPUT"), `Tab goes through the question: ${names}`);
+  check(names.at(-1) === "Deny" && names.includes("Run it"), `Tab goes through the question: ${names}`);
   await one.key("Enter");
   await one.shows("Let it be.", "Enter presses the button");
   check(await one.focused() === "prompt", "the focus is back at the prompt");
@@ -737,7 +962,8 @@ async function personas(one) {
 
 /** Portuguese, dark, and a server that writes nothing down. */
 async function portuguese() {
-  const { address, child } = await served("127.0.0.1:0", TOKEN, "--no-transcript");
+  writeFileSync(join(home, "c", "toolfence", "config.toml"), '[prices]\n"m" = { input = 100, output = 100 }\n');
+  const { address, child } = await served("127.0.0.1:0", TOKEN, "--no-transcript", "--window", "200000");
   const brazilian = await browser("pt-BR");
   const one = await brazilian.page(`${address}/#token=${TOKEN}`, true);
   await one.until(READY, "the page is there without conversations");
@@ -750,6 +976,7 @@ async function portuguese() {
   await one.ask("Outro pedido.");
   await one.shows("Outra resposta.", "another one comes");
   check(model.seen.at(-1).at(-1).content.includes("Um pedido. -> Uma resposta."), "the page remembers what the server does not");
+  await one.until(`/ \\/ 200k \\(\\d+ %\\).*custo 0,\\d+$/.test(document.getElementById("facts").innerText.replaceAll("\\n", " "))`, "the header shows the window and the price");
   model.replies = [call("write_file", { path: "novo.txt", content: "um\ndois\n" }), "Pronto."];
   await one.ask("Escreva.");
   await one.until(ASKED, "it asks");
@@ -757,7 +984,8 @@ async function portuguese() {
   await one.size(360, 640);
   await one.picture("dark-phone");
   await one.size(1000, 800);
-  await one.press("Executar");
+  await one.until(`document.querySelector(".question.takes-keys")`, "it takes keys");
+  await one.key("s");
   await one.shows("Pronto.", "it is done");
   upstream.closeAllConnections();
   await new Promise((closed) => upstream.close(closed));

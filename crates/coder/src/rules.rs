@@ -273,8 +273,14 @@ impl Rules {
 
     /// The cost of replies of this model, if the settings have its price.
     pub(crate) fn price(&self, model: &str, usage: &Usage) -> Option<f64> {
+        let [input, cached, output] = self.price_of(model)?;
+        Some(usage.cost(input, cached, output))
+    }
+
+    /// The price of a million tokens of this model in the settings: of input, of cached input, and of output.
+    pub(crate) fn price_of(&self, model: &str) -> Option<[f64; 3]> {
         let price = self.config.prices.values().find(|price| price.model == model)?;
-        Some(usage.cost(price.input, price.cached.unwrap_or(price.input), price.output))
+        Some([price.input, price.cached.unwrap_or(price.input), price.output])
     }
 }
 

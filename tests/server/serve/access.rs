@@ -193,9 +193,14 @@ async fn the_page_runs_its_own_script_and_no_other() {
         ("/", "text/html"),
         ("/page.css", "text/css"),
         ("/page.js", "text/javascript"),
+        ("/calls.js", "text/javascript"),
+        ("/composer.js", "text/javascript"),
+        ("/diff.js", "text/javascript"),
         ("/markdown.js", "text/javascript"),
         ("/nodes.js", "text/javascript"),
+        ("/question.js", "text/javascript"),
         ("/server.js", "text/javascript"),
+        ("/sessions.js", "text/javascript"),
         ("/words.js", "text/javascript"),
     ] {
         let file = stage.ask_with("GET", path, &host, "").await;
@@ -229,20 +234,14 @@ async fn the_page_runs_its_own_script_and_no_other() {
     assert_eq!(lines("createPolicy").count(), 1);
     assert_eq!(lines("innerHTML").collect::<Vec<_>>(), ["  made.innerHTML = policy.createHTML(html);"]);
     // Every text of the page is there in both languages.
-    let texts: std::collections::BTreeSet<&str> = files[0]
-        .split("data-text=\"")
-        .skip(1)
+    let named = ["data-text=\"", "data-label=\""].into_iter().flat_map(|attribute| files[0].split(attribute).skip(1));
+    let texts: std::collections::BTreeSet<&str> = named
+        .chain(scripts.split("words.").skip(1))
+        .map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap())
         // These are groups of texts, or the name of the file.
-        .chain(
-            scripts
-                .split("words.")
-                .skip(1)
-                .filter(|rest| !["ends", "choices", "js"].iter().any(|no| rest.starts_with(no))),
-        )
-        .map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap())
-        .filter(|text| !text.is_empty())
+        .filter(|text| !text.is_empty() && !["ends", "choices", "examples", "js"].contains(text))
         .collect();
-    let (english, portuguese) = files[6].split_once("  pt: {").unwrap();
+    let (english, portuguese) = files.last().unwrap().split_once("  pt: {").unwrap();
     let portuguese = portuguese.split_once("\n};").unwrap().0;
     assert!(texts.len() > 40, "{texts:?}");
     for text in texts {

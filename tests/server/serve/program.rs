@@ -121,6 +121,33 @@ async fn it_serves_until_it_is_told_to_end_and_leaves_no_process() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_project_and_its_model_are_described() {
+    let home = home();
+    let project = home.path().join("project");
+    std::fs::create_dir_all(home.path().join("config/toolfence")).unwrap();
+    let settings = "[prices]\n\"m\" = { input = 2, cached = 0.5, output = 8 }\n";
+    std::fs::write(home.path().join("config/toolfence/config.toml"), settings).unwrap();
+    let server =
+        started(home.path(), &["--base-url", "http://me:secret@127.0.0.1:9/v1", "--model", "m", "--window", "32000"]);
+    let answer = server.ask("GET", "/api/project", &Value::Null).await.json();
+    let folder = project.canonicalize().unwrap();
+    let price = json!({"input": 2.0, "cached": 0.5, "output": 8.0});
+    let described = json!({"folder": folder, "branch": null, "model": "m", "server": "http://127.0.0.1:9/v1", "window": 32000, "price": price});
+    assert_eq!(answer["data"], described);
+    let git =
+        |arguments: &[&str]| Command::new("git").args(arguments).current_dir(&project).status().unwrap().success();
+    assert!(git(&["init", "--quiet", "--initial-branch=feature/totals"]));
+    let answer = server.ask("GET", "/api/project", &Value::Null).await.json();
+    assert_eq!(answer["data"]["branch"], "feature/totals");
+    // Without a model the rest is described all the same.
+    drop(server);
+    let server = started(home.path(), &[]);
+    let answer = server.ask("GET", "/api/project", &Value::Null).await.json();
+    assert_eq!((&answer["data"]["model"], &answer["data"]["server"]), (&Value::Null, &Value::Null));
+    assert_eq!(answer["data"]["branch"], "feature/totals");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_token_is_printed_and_weak_ones_are_refused() {
     let home = home();
     let mut child = command(home.path(), &["--lang", "pt"]).spawn().unwrap();

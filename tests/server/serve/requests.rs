@@ -223,3 +223,32 @@ async fn the_tools_are_listed() {
         tools["data"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(named.contains(&"read_file") && named.len() == 10, "{named:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn paths_are_completed_within_the_project() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let root = stage.folder.path();
+    for (name, text) in
+        [("src/main.rs", ""), ("src/a b.rs", ""), ("src/out.rs", ""), (".gitignore", "out.rs\n"), (".env", "A=b\n")]
+    {
+        std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+        std::fs::write(root.join(name), text).unwrap();
+    }
+    let complete =
+        async |prefix: &str| stage.get(&format!("/api/files?prefix={prefix}")).await.json()["data"]["files"].clone();
+    assert_eq!(complete("sr").await, json!(["src/"]));
+    assert_eq!(complete("src/").await, json!(["src/a b.rs", "src/main.rs"]));
+    assert_eq!(complete("src%2Fa%20").await, json!(["src/a b.rs"]));
+    assert_eq!(complete(".g").await, json!([".gitignore"]));
+    for nothing in [".e", "../", "/etc/", "src/../../", "*/", "src/out"] {
+        assert_eq!(complete(nothing).await, json!([]), "{nothing}");
+    }
+    for number in 0..200 {
+        std::fs::write(root.join(format!("src/f{number}")), "").unwrap();
+    }
+    assert_eq!(complete("src/f").await.as_array().unwrap().len(), 50);
+    for (query, field) in [("prefix=%zz", "prefix"), ("prefix=%ff", "prefix"), ("path=a", "path")] {
+        let answer = stage.get(&format!("/api/files?{query}")).await;
+        assert_eq!((answer.status, &answer.json()["error"]["field"]), (400, &json!(field)), "{query}");
+    }
+}

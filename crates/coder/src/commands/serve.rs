@@ -25,7 +25,7 @@ use toolfence_agent::backend::Backend;
 use toolfence_agent::transcript::{Store, Transcript};
 use toolfence_policy::toolbox::Toolbox;
 use toolfence_protocol::{Catalog, Error, ErrorKind, Learned, Text};
-use toolfence_server::http::{Agents, Api, ApiOptions, random_token};
+use toolfence_server::http::{Agents, Api, ApiOptions, ModelFacts, random_token};
 use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::OpenTurn;
@@ -226,6 +226,18 @@ impl Agents for Seats {
 
     fn workspace(&self) -> Arc<Workspace> {
         self.first.project.workspace.clone()
+    }
+
+    fn model(&self) -> ModelFacts {
+        let Seat { rules, model, .. } = &*self.first;
+        let mut facts = ModelFacts::default();
+        if let Ok(model) = model {
+            facts.server = model.server.as_ref().map(|server| server.place().0);
+            facts.name = model.name();
+        }
+        facts.window = rules.window();
+        facts.price = facts.name.as_deref().and_then(|model| rules.price_of(model));
+        facts
     }
 
     fn begin(&self, title: &str) -> Option<OpenTurn> {

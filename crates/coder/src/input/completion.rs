@@ -1,15 +1,11 @@
 //! What Tab offers: slash commands and what stands behind them, and names of files.
 
 use crate::personas::Folders;
-use crate::shown::{is_plain, steers};
+use crate::shown::is_plain;
 use crate::slash::{Argument, RESTART, Slash};
 use reedline::{Completer, Span, Suggestion};
 use std::sync::{Arc, Mutex, PoisonError};
 use toolfence_workspace::Workspace;
-use toolfence_workspace::{EntryKind, ListFiles, Stop};
-
-/// The most entries of a folder that are looked at: somebody waits for the list.
-const MOST_ENTRIES: usize = 500;
 
 /// Where words come from.
 pub(crate) struct Completions {
@@ -87,30 +83,11 @@ impl Completions {
         if at.is_empty() && word.is_empty() {
             return Vec::new();
         }
-        let (folder, begins) = word.rsplit_once('/').map_or(("", word), |(folder, name)| (folder, name));
-        // An absolute path or one that leads out is none of the project; the workspace would refuse it.
-        if word.starts_with('/') || folder.contains(['*', '?', '[', '{']) {
-            return Vec::new();
-        }
-        let mut wanted = ListFiles::new(if folder.is_empty() { "." } else { folder });
-        (wanted.max_depth, wanted.limit) = (Some(1), MOST_ENTRIES);
-        wanted.include_hidden = begins.starts_with('.');
-        // In a folder of very many, what is meant must not be behind the last entry that is looked at. What a glob would read
-        // otherwise stands for any character: the names are compared once more below.
-        let literal = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ' ') { c } else { '?' };
-        wanted.pattern = (!begins.is_empty()).then(|| begins.chars().map(literal).chain(['*']).collect());
-        let Ok(listing) = self.workspace.files().list(&wanted, &Stop::default()) else { return Vec::new() };
         let span = Span::new(start, typed.len());
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let offered = listing.entries.iter().filter(|entry| !entry.blocked && !entry.unnameable).filter_map(|entry| {
-            let name = entry.path.rsplit('/').next()?;
-            if !name.starts_with(begins) || name.char_indices().any(|(at, c)| steers(c, &name[at..]) || c == '\n') {
-                return None;
-            }
-            let is_folder = entry.kind == EntryKind::Folder;
-            let path = format!("{prefix}{name}{}", if is_folder { "/" } else { "" });
+        let offered = self.workspace.files().complete(word).into_iter().map(|path| {
+            let is_folder = path.ends_with('/');
             let path = if path.contains(char::is_whitespace) { format!("\"{path}\"") } else { path };
-            Some(suggestion(format!("{at}{path}"), None, span, !is_folder))
+            suggestion(format!("{at}{path}"), None, span, !is_folder)
         });
         offered.collect()
     }
@@ -164,7 +141,7 @@ mod tests {
         assert_eq!(offered("@\"notes o"), ["@\"notes one.md\""]);
         assert_eq!(offered("@.git"), ["@.gitignore"]);
         assert_eq!(offered("a word "), [""; 0]);
-        for number in 0..2 * MOST_ENTRIES {
+        for number in 0..1000 {
             std::fs::write(folder.path().join(format!("src/f{number}")), "").unwrap();
         }
         std::fs::create_dir(folder.path().join("src/z[1]{a,b}!")).unwrap();

@@ -25,6 +25,7 @@ mod openapi;
 mod outbox;
 mod outputs;
 mod page;
+mod project;
 mod request;
 mod routes;
 mod run;
@@ -32,6 +33,7 @@ mod sessions;
 mod together;
 mod types;
 
+pub use project::ModelFacts;
 pub use routes::{OPENAPI, ROUTES};
 
 use crate::connections::Connections;
@@ -88,6 +90,11 @@ pub trait Agents: Send + Sync {
 
     /// The project, whose long outputs clients may read.
     fn workspace(&self) -> Arc<Workspace>;
+
+    /// The model that answers if a request names no persona, for display. By default nothing is known of it.
+    fn model(&self) -> ModelFacts {
+        ModelFacts::default()
+    }
 
     /// Begins a turn that can be undone, if turns can. The server calls it when nothing else runs, on a thread that may block: turns
     /// that run at the same time are undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.

@@ -1,6 +1,7 @@
 //! The description of the API, made from the table of its routes and from the types of its requests and answers. A test compares
 //! `openapi.json` with it, and writes that file with `UPDATE=1`.
 
+use super::project::Prefix;
 use super::request::{Asked, Fields, Given};
 use super::routes::{MOST_OF_NAME, OPENAPI, ROUTES};
 use super::sessions::Stretch;
@@ -263,6 +264,14 @@ fn operation<'a>(route: (&str, &str), schemas: &'a mut Schemas) -> Operation<'a>
                 "The answer was passed on to a stream; or, where the turn answers in JSON, the turn is over.",
                 "The next call waits.",
             ),
+        ("GET", "/api/project") => schemas.operation("describe_project", "The project that is served, and the model that answers.")
+            .gives::<Done<ProjectOverview>>("200", "The project."),
+        ("GET", "/api/files") => {
+            let summary = "Completes a path. Ignored and blocked files are left out, hidden ones unless the last name begins with a dot.";
+            schemas.operation("complete_path", summary)
+                .asks::<Prefix>(&["prefix"])
+                .gives::<Done<Files>>("200", "At most 50 paths of files and folders.")
+        }
         ("GET", "/api/tools") => {
             schemas.operation("list_tools", "The tools.").gives::<Done<Tools>>("200", "All of them.")
         }

@@ -8,11 +8,16 @@ use axum::response::Response;
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 
 /// The files by their paths, with their kinds.
-const FILES: [(&str, &str, &str); 7] = [
+const FILES: [(&str, &str, &str); 12] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
     ("/page.js", "text/javascript; charset=utf-8", include_str!("page/page.js")),
     ("/markdown.js", "text/javascript; charset=utf-8", include_str!("page/markdown.js")),
+    ("/calls.js", "text/javascript; charset=utf-8", include_str!("page/calls.js")),
+    ("/composer.js", "text/javascript; charset=utf-8", include_str!("page/composer.js")),
+    ("/diff.js", "text/javascript; charset=utf-8", include_str!("page/diff.js")),
+    ("/question.js", "text/javascript; charset=utf-8", include_str!("page/question.js")),
+    ("/sessions.js", "text/javascript; charset=utf-8", include_str!("page/sessions.js")),
     ("/nodes.js", "text/javascript; charset=utf-8", include_str!("page/nodes.js")),
     ("/server.js", "text/javascript; charset=utf-8", include_str!("page/server.js")),
     ("/words.js", "text/javascript; charset=utf-8", include_str!("page/words.js")),

@@ -5,6 +5,7 @@ use super::access;
 use super::answer::{Trouble, done, text};
 use super::outputs;
 use super::page;
+use super::project::{self, Prefix};
 use super::request::{self, Order, Sent};
 use super::run;
 use super::sessions::{self, Stretch};
@@ -33,11 +34,13 @@ pub const OPENAPI: &str = include_str!("openapi.json");
 type Route = fn() -> MethodRouter<Arc<Shared>>;
 
 /// Every route: the method, the path with `{id}` for a name, and what answers there.
-const TABLE: [(&str, &str, Route); 15] = [
+const TABLE: [(&str, &str, Route); 17] = [
     ("GET", "/api/health", || get(health)),
     ("POST", "/api/login", || post(login)),
     ("POST", "/api/agent", || post(run_turn)),
     ("POST", "/api/approvals/{id}", || post(answer_approval)),
+    ("GET", "/api/project", || get(describe_project)),
+    ("GET", "/api/files", || get(complete_path)),
     ("GET", "/api/tools", || get(list_tools)),
     ("GET", "/api/personas", || get(list_personas)),
     ("GET", "/api/outputs/{id}", || get(read_output)),
@@ -176,6 +179,16 @@ async fn answer_approval(
     Sent(request): Sent<ApprovalRequest>,
 ) -> Result<Response, Trouble> {
     run::answered(&shared, &id, request).await
+}
+
+async fn describe_project(State(shared): State<Arc<Shared>>) -> Result<Response, Trouble> {
+    let project = project::overview(&shared).await?;
+    Ok(done(&messages::here_they_are(), project, shared.options.language))
+}
+
+async fn complete_path(State(shared): State<Arc<Shared>>, prefix: Prefix) -> Result<Response, Trouble> {
+    let files = project::files(&shared, prefix).await?;
+    Ok(done(&messages::here_they_are(), files, shared.options.language))
 }
 
 async fn list_tools(State(shared): State<Arc<Shared>>) -> Response {

@@ -411,6 +411,40 @@ pub(super) enum Status {
     Ok,
 }
 
+/// The project that is served, and the model that answers.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct ProjectOverview {
+    /// The path of its folder.
+    pub(super) folder: String,
+    /// The git branch of the folder; null without a repository, and if no branch is checked out.
+    pub(super) branch: Option<String>,
+    pub(super) model: Option<String>,
+    /// The base URL of the model's server.
+    pub(super) server: Option<String>,
+    /// Tokens that the model can read, if the settings name a number.
+    pub(super) window: Option<u64>,
+    /// The price of a million tokens, if the settings name one for this model.
+    pub(super) price: Option<TokenPrice>,
+}
+
+/// The price of a million tokens, in the user's currency.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct TokenPrice {
+    pub(super) input: f64,
+    /// Input that the server of the model had in its cache.
+    pub(super) cached: f64,
+    pub(super) output: f64,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Files {
+    /// Paths relative to the folder of the project. The path of a folder ends with a slash.
+    pub(super) files: Vec<String>,
+}
+
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(inline))]
 pub(super) struct Tools {

@@ -1,5 +1,6 @@
 //! Looking at files: reading, listing, searching.
 
+mod complete;
 mod globs;
 pub(crate) mod list;
 pub(crate) mod read;

@@ -127,8 +127,8 @@ fn prose(text: &str) -> String {
 }
 
 const STYLE: &str = "\
-:root{--ink:#1d2125;--dim:#5d6670;--page:#fff;--user:#eef4fb;--box:#f5f6f7;--line:#d9dde1;--good:#1a7f37;--bad:#b42318;--link:#0b5cad}\
-@media (prefers-color-scheme:dark){:root{--ink:#e3e6e9;--dim:#98a1aa;--page:#15181b;--user:#1d2a38;--box:#20252a;--line:#363d44;--good:#4ac26b;--bad:#ff8a7a;--link:#7db8f5}}\
+:root{--ink:#1d2125;--dim:#5d6670;--page:#fff;--user:#eef4fb;--box:#f5f6f7;--line:#d9dde1;--good:#1a7f37;--bad:#b42318;--link:#0b5cad;--keyword:#7b2fa8;--string:#17693a;--number:#9a4300}\
+@media (prefers-color-scheme:dark){:root{--ink:#e3e6e9;--dim:#98a1aa;--page:#15181b;--user:#1d2a38;--box:#20252a;--line:#363d44;--good:#4ac26b;--bad:#ff8a7a;--link:#7db8f5;--keyword:#cfa3f5;--string:#7fd6a0;--number:#f0b27a}}\
 *{box-sizing:border-box}body{margin:0 auto;padding:1rem;max-width:50rem;background:var(--page);color:var(--ink);font:1rem/1.55 system-ui,sans-serif;overflow-wrap:anywhere}\
 a{color:var(--link)}h1{font-size:1.35rem;line-height:1.3;margin:.5rem 0}header p,time,h2 a{color:var(--dim);font-size:.85rem}\
 h2{display:flex;flex-wrap:wrap;gap:.5rem;align-items:baseline;font-size:1rem;margin:0 0 .35rem}h2 span{flex:1}h2 a{text-decoration:none;font-weight:400}time{font-weight:400}\
@@ -139,6 +139,7 @@ img{max-width:100%;height:auto}p{margin:.4rem 0}.as-written{white-space:pre-wrap
 blockquote{margin:.5rem 0;padding:.1rem 0 .1rem .9rem;border-inline-start:3px solid var(--line);color:var(--dim)}\
 pre{margin:.5rem 0;padding:.6rem .75rem;background:var(--box);border-radius:.4rem;font:.85rem/1.45 ui-monospace,monospace;white-space:pre-wrap}\
 code{font-family:ui-monospace,monospace;font-size:.875em}p code,li code,td code,th code,h3 code,h4 code,h5 code,h6 code{background:var(--box);border-radius:.25rem;padding:.1em .3em}pre code{font-size:inherit}\
+.keyword{color:var(--keyword)}.string{color:var(--string)}.number{color:var(--number)}.comment{color:var(--dim)}\
 .wide{overflow-x:auto;margin:.6rem 0}table{border-collapse:collapse;font-size:.93rem;overflow-wrap:normal}th,td{border:1px solid var(--line);padding:.3rem .6rem;text-align:start;vertical-align:top}th{background:var(--box)}\
 .center{text-align:center}.right{text-align:end}\
 summary{cursor:pointer;color:var(--dim);font-size:.9rem}.good{color:var(--good)}.bad{color:var(--bad)}\

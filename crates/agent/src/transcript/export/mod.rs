@@ -4,6 +4,7 @@
 //! of backticks in it, so that no parser of calls finds one; for HTML see [`html`]. Control characters and those that turn the
 //! direction of a text are written out.
 
+mod highlight;
 mod html;
 mod rendered;
 

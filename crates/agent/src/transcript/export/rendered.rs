@@ -4,7 +4,10 @@
 //! leads to a web page or a mail address and nowhere else, and no image is loaded: it becomes a link with its description as the text. The
 //! address of a link that is left out follows its text, and so does the address of a link whose text names another place.
 
-use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
+use super::highlight::{Syntax, highlighted};
+use pulldown_cmark::{
+    Alignment, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
+};
 use std::fmt::Write as _;
 
 /// Schemes that a link may have. Others run code (`javascript:`), hold a page of their own (`data:`), or open programs.
@@ -51,6 +54,8 @@ struct Page {
     nested: usize,
     /// The text of a code block has no links.
     in_code: bool,
+    /// The syntax of the code block under way, if its language is known.
+    syntax: Option<Syntax>,
     /// The links under way; they cannot stand in each other, but images can stand in them.
     links: Vec<Link>,
     /// The columns of the table under way, and the next one of the row.
@@ -78,6 +83,7 @@ impl Page {
             Event::Start(Tag::Image { link_type, dest_url, .. }) => self.link(link_type, &dest_url, true),
             Event::End(TagEnd::Link | TagEnd::Image) => self.end_link(),
             Event::Text(text) if self.links.is_empty() && !self.in_code => self.text(&text),
+            Event::Text(text) if self.in_code => self.code_block(&text),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.words(&text),
             Event::SoftBreak | Event::HardBreak => self.out.push_str(self.tag("<br>", "\n")),
             Event::Code(code) => self.code(&code),
@@ -125,6 +131,13 @@ impl Page {
         self.words(rest);
     }
 
+    fn code_block(&mut self, text: &str) {
+        match self.syntax {
+            Some(syntax) => self.out.push_str(&highlighted(text, syntax)),
+            None => self.words(text),
+        }
+    }
+
     fn in_image(&self) -> bool {
         self.links.iter().any(|link| link.is_image)
     }
@@ -161,9 +174,18 @@ impl Page {
                 let _ = write!(self.out, "<h{} dir=\"auto\">", self.level());
             }
             Tag::BlockQuote(_) => self.out.push_str("<blockquote>\n"),
-            Tag::CodeBlock(_) => {
+            Tag::CodeBlock(kind) => {
                 self.in_code = true;
-                self.out.push_str("<pre dir=\"auto\"><code>");
+                let language = match kind {
+                    CodeBlockKind::Fenced(info) => Syntax::of(&info),
+                    CodeBlockKind::Indented => None,
+                };
+                self.syntax = language.map(|(_, syntax)| syntax);
+                self.out.push_str("<pre dir=\"auto\"><code");
+                if let Some((name, _)) = language {
+                    let _ = write!(self.out, " data-language=\"{name}\"");
+                }
+                self.out.push('>');
             }
             Tag::HtmlBlock => self.out.push_str("<p class=\"as-written\" dir=\"auto\">"),
             Tag::List(None) => self.out.push_str("<ul>\n"),
@@ -335,7 +357,15 @@ mod tests {
             ("- a\n- [x] b", "<ul>\n<li dir=\"auto\">a</li>\n<li class=\"task\" dir=\"auto\">\u{2611} b</li>\n</ul>\n"),
             ("3. a", "<ol start=\"3\">\n<li dir=\"auto\">a</li>\n</ol>\n"),
             ("> a", "<blockquote>\n<p dir=\"auto\">a</p>\n</blockquote>\n"),
-            ("```rs\na < b\n\n```", "<pre dir=\"auto\"><code>a &lt; b</code></pre>\n"),
+            ("```rs\na < b\n\n```", "<pre dir=\"auto\"><code data-language=\"rs\">a &lt; b</code></pre>\n"),
+            (
+                "~~~ rust\n\"<\" // b\n~~~",
+                "<pre dir=\"auto\"><code data-language=\"rust\"><span class=\"string\">&quot;&lt;&quot;</span> <span class=\"comment\">// b</span></code></pre>\n",
+            ),
+            (
+                "```\"><script>\nif\n```\n\n    if",
+                "<pre dir=\"auto\"><code>if</code></pre>\n<pre dir=\"auto\"><code>if</code></pre>\n",
+            ),
             (
                 "|a|b|\n|-|-:|\n|1|2|",
                 "<div class=\"wide\"><table>\n<thead><tr><th dir=\"auto\">a</th><th class=\"right\" dir=\"auto\">b</th></tr></thead>\n\

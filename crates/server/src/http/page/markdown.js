@@ -1,6 +1,6 @@
 // The Markdown of replies. The server renders it, and its HTML has no scripts, no styles and no images.
 
-import { node, plain, scrolls } from "/nodes.js";
+import { copier, node, plain, scrolls } from "/nodes.js";
 import { get } from "/server.js";
 import { words } from "/words.js";
 
@@ -14,13 +14,22 @@ export async function rendered(text) {
   if (html === null) return [node("p", "as-written", plain(text))];
   const made = document.createElement("template");
   made.innerHTML = policy.createHTML(html);
-  for (const code of made.content.querySelectorAll("pre")) scrolls(code, words.code);
+  for (const code of made.content.querySelectorAll("pre")) framed(code);
   for (const table of made.content.querySelectorAll(".wide")) scrolls(table, words.table);
   for (const link of made.content.querySelectorAll("a")) {
     link.target = "_blank";
     link.title = link.getAttribute("href");
   }
   return [...made.content.children];
+}
+
+/** Puts a code block below a bar with its language and a button that copies it. */
+function framed(code) {
+  scrolls(code, words.code);
+  const language = node("span", "", code.firstElementChild?.dataset.language ?? "");
+  const frame = node("div", "code");
+  code.replaceWith(frame);
+  frame.append(node("div", "bar", language, copier(() => code.textContent, words.copy_code)), code);
 }
 
 /** A text that arrives piece by piece. The server renders all of it again and again. Blocks that stay the same keep their nodes, so

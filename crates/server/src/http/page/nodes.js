@@ -1,5 +1,7 @@
 // Nodes of the page. What a tool or a file says becomes the text of nodes and nothing else. For the words of a model see `markdown.js`.
 
+import { words } from "/words.js";
+
 export const at = (id) => document.getElementById(id);
 
 /** An element with what is inside: nodes, texts, and lists of both. */
@@ -39,37 +41,21 @@ export function pre(text, name) {
   return scrolls(node("pre", "", plain(text)), name);
 }
 
-/** A unified diff, each line in the colour of its sign, except for the two names of a file. */
-export function diff(text, name) {
-  const made = scrolls(node("pre", "diff"), name);
-  const lines = text.replace(/\n$/, "").split("\n");
-  const begins = (at, start) => lines[at]?.startsWith(start) ?? false;
-  const names = (at) => begins(at, "--- ") && begins(at + 1, "+++ ") && begins(at + 2, "@@");
-  lines.forEach((line, at) => {
-    let kind = line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
-    if (names(at) || names(at - 1)) kind = "";
-    made.append(node("span", kind, plain(line)), "\n");
-  });
-  return made;
+/** Says something to a screen reader. */
+export function announce(text) {
+  at("said").textContent = "";
+  at("said").textContent = text;
 }
 
-/** Lines of a change that are shown at first, and how many more are not worth a button. */
-const FIRST = 60;
-const FEW = 8;
-
-/** A diff that is folded where it is long: behind a button with this text and the number of lines is all of it. What precedes the first
-    file of the diff, such as removals, is never folded. */
-export function change(text, name, more) {
-  const lines = text.replace(/\n$/, "").split("\n");
-  const file = lines.findIndex((line) => line.startsWith("--- "));
-  const shown = Math.max(FIRST, file < 0 ? lines.length : file);
-  if (lines.length <= shown + FEW) return [diff(text, name)];
-  const first = diff(lines.slice(0, shown).join("\n"), name);
-  const rest = button(`${more} ${lines.length}`, "", () => {
-    const all = diff(text, name);
-    first.replaceWith(all);
-    rest.remove();
-    all.focus();
+/** A button that copies what `text` returns. Browsers have a clipboard for secure origins only; elsewhere there is no button. */
+export function copier(text, name) {
+  if (!globalThis.navigator?.clipboard) return [];
+  const made = button(words.copy, "copy", async () => {
+    const done = await navigator.clipboard.writeText(text()).then(() => words.copied, () => words.not_copied);
+    made.textContent = done;
+    announce(done);
+    setTimeout(() => (made.textContent = words.copy), 2000);
   });
-  return [first, rest];
+  made.title = name;
+  return made;
 }

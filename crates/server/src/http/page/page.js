@@ -1,8 +1,12 @@
 // The page of `coder serve`: prompts, answers while they come, calls with their results, questions, and conversations.
 
+import { cancelled, closed, opened } from "/calls.js";
+import { compose, setPrompt } from "/composer.js";
 import { Coming, rendered } from "/markdown.js";
-import { at, button, change, node, plain, pre } from "/nodes.js";
+import { at, button, copier, node, plain } from "/nodes.js";
+import { listenForKeys, question } from "/question.js";
 import { ask, events, get, login, why } from "/server.js";
+import { changed, listSessions, mark, newest, time } from "/sessions.js";
 import { language, words } from "/words.js";
 
 /** Records of a conversation that are shown at a time. */
@@ -20,6 +24,10 @@ let below = true;
 let recorded = true;
 /** Whether the page knows what it needs for a turn. */
 let ready = false;
+/** The facts of `GET /api/project`. */
+let project = null;
+/** The conversation that was used last, as the page was loaded. */
+let last = null;
 
 class View {
   constructor(id, title) {
@@ -31,6 +39,14 @@ class View {
     this.questions = 0;
     this.status = "";
     this.context = [];
+    /** Tokens of the next request, and the window of the model, if they are known. */
+    this.window = null;
+    /** What the replies cost; null if some of them are unknown. */
+    this.cost = 0;
+  }
+
+  get isShown() {
+    return view === this;
   }
 
   /** Changes what is shown. Where nobody has scrolled up to read, the end stays in sight. */
@@ -82,10 +98,12 @@ function open(next) {
   log.scrollTop = log.scrollHeight;
   name();
   controls();
+  facts();
 }
 
 /** The name of the conversation stays in the address, so that it is there again when the page is loaded again. */
 function name() {
+  mark(view.id);
   history.replaceState(null, "", view.id === "new" ? "/" : `/#session=${view.id}`);
 }
 
@@ -101,138 +119,51 @@ function controls() {
   document.title = `${view.questions ? "? " : ""}${view.title ? `${view.title} - ` : ""}coder`;
 }
 
-// Calls and questions -------------------------------------------------------------------------------------------------------------
+// The project ---------------------------------------------------------------------------------------------------------------------
 
-function fields(args) {
-  return Object.entries(args ?? {}).map(([name, value]) => {
-    const text = typeof value === "string" ? value : JSON.stringify(value, null, 1);
-    return node("div", "", node("div", "note", plain(name)), pre(text, plain(name)));
-  });
+/** A number of tokens, such as 12.3k. */
+function tokens(count) {
+  if (count < 1000) return count.toLocaleString(language);
+  return `${(count / 1000).toLocaleString(language, { maximumFractionDigits: count < 100_000 ? 1 : 0 })}k`;
 }
 
-function label(tool, args) {
-  const first = Object.values(args ?? {}).find((value) => typeof value === "string") ?? "";
-  return plain(`${tool} ${first.split("\n")[0].slice(0, 100)}`);
-}
-
-/** A call, folded; its result comes later. */
-function opened(place, tool, args) {
-  const state = node("span", "badge", words.running);
-  const made = node("details", "", node("summary", "", node("span", "name", label(tool, args)), state));
-  const given = fields(args);
-  if (given.length) made.append(node("p", "head", words.arguments), ...given);
-  made.state = state;
-  return place.add(made);
-}
-
-/** Lines of an output that say that it is not all of it, as the model was told. */
-function cut(output) {
-  const told = (line) => /^\[(TRUNCATED|TRUNCADO|\.\.\. \d)/.test(line) || line.includes(".toolfence/output/");
-  return output.split("\n").filter(told).slice(-3);
-}
-
-function closed(made, result) {
-  const summary = made.querySelector("summary");
-  made.state.textContent = result.success ? words.done : words.failed;
-  made.state.classList.add(result.success ? "good" : "bad");
-  if (result.execution_time_ms >= 100) {
-    const seconds = (result.execution_time_ms / 1000).toLocaleString(language, { maximumFractionDigits: 1 });
-    summary.append(node("span", "badge", `${seconds} s`));
-  }
-  const changed = result.data?.diff;
-  if (changed) {
-    const count = (sign) => changed.split("\n").filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
-    summary.append(node("span", "badge", `+${count("+")} -${count("-")}`));
-  }
-  made.append(node("p", "head", words.result));
-  if (result.error) made.append(node("p", "bad", plain(result.error.message)));
-  if (changed) made.append(...change(changed, words.change, words.lines));
-  const output = result.output ? pre(result.output, words.result) : null;
-  if (output) made.append(output);
-  if (result.truncated) {
-    summary.append(node("span", "badge cut", words.cut));
-    const told = cut(result.output ?? "");
-    if (told.length) made.append(node("p", "note", plain(told.join("\n"))));
-    const id = result.data?.output_id;
-    if (id && output) made.append(whole(id, output));
-  }
-}
-
-/** A button that shows all of an output in place of what the model read, piece by piece. */
-function whole(id, output) {
-  let from = 0;
-  const more = button(words.all, "", async () => {
-    more.disabled = true;
-    try {
-      const piece = await get(`/api/outputs/${encodeURIComponent(id)}?offset=${from}`);
-      if (from === 0) output.replaceChildren();
-      output.append(plain(piece.text));
-      from = piece.next;
-      more.textContent = words.further;
-      if (from === null) more.remove();
-      output.focus();
-    } catch (error) {
-      more.replaceWith(node("p", "bad", why(error)));
-    }
-    more.disabled = false;
-  });
-  return more;
-}
-
-/** A question, whose answer goes to the server. It gets the focus, and no button of it does: whoever types meanwhile must not agree. */
-function question(place, asked) {
-  const hasRun = asked.about !== "call";
-  const texts = words.choices[asked.about];
-  const reason = node("input");
-  reason.id = `why-${asked.approval}`;
-  const named = node("label", "", words.why);
-  named.htmlFor = reason.id;
-  // About a command that has run, the reason is the question: "`cargo fmt` changed 3 files. Keep the changes?"
-  const title = plain(hasRun ? asked.why : `${words.asks} ${asked.tool}`);
-  const made = node("div", "question", node("h2", "", title), hasRun ? [] : node("p", "", plain(asked.why)));
-  made.tabIndex = -1;
-  made.setAttribute("role", "group");
-  made.setAttribute("aria-label", title);
-  const files = (asked.targets ?? []).map((target) => target.link ? `${target.name} (${target.link})` : target.name);
-  if (files.length && !hasRun) made.append(node("p", "note", plain(`${words.files}: ${files.join(", ")}`)));
-  if (asked.diff) {
-    const rest = node("details", "", node("summary", "", words.arguments), fields(asked.args));
-    made.append(...change(asked.diff, words.change, words.lines), rest);
-  } else made.append(...fields(asked.args));
-  if (asked.always.length) made.append(node("p", "note", plain(`${words.always}: ${asked.always.join("; ")}`)));
-  if (asked.project) made.append(node("p", "note", `${words.project}: ${words.project_means}`));
-  const answer = async (body) => {
-    const inside = [...made.querySelectorAll("button, input")];
-    inside.forEach((control) => (control.disabled = true));
-    try {
-      const response = await ask(`/api/approvals/${asked.approval}`, body);
-      const said = body.decision === "approve" ? texts.allowed : `${texts.refused} ${body.reason ?? ""}`;
-      if (response.ok) place.say(said);
-      else place.say((await response.json()).message, "bad");
-      made.remove();
-      at("prompt").focus();
-    } catch (error) {
-      // The answer did not arrive, so the question stays.
-      place.say(why(error), "bad");
-      inside.forEach((control) => (control.disabled = false));
-    }
+/** Shows the project, the branch, the model, and what the conversation takes of its window. */
+function facts() {
+  if (!project) return;
+  const fact = (kind, text, title) => {
+    const made = node("span", kind, plain(text));
+    made.title = title;
+    return made;
   };
-  const deny = () => answer(reason.value ? { decision: "deny", reason: reason.value } : { decision: "deny" });
-  reason.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.isComposing) {
-      event.preventDefault();
-      deny();
-    }
-  });
-  const choices = node("div", "row", button(texts.yes, "yes", () => answer({ decision: "approve" })));
-  if (asked.always.length) choices.append(button(words.always, "", () => answer({ decision: "approve", always: true })));
-  if (asked.project) choices.append(button(words.project, "", () => answer({ decision: "approve", always: "project" })));
-  choices.append(button(texts.no, "no", deny));
-  made.append(named, reason, choices);
-  place.add(made);
-  if (view === place) made.focus({ preventScroll: true });
-  place.reveal(made);
-  return made;
+  const all = [fact("folder", project.folder.split("/").filter(Boolean).at(-1) ?? "/", `${words.folder}: ${project.folder}`)];
+  if (project.branch) all.push(fact("branch", project.branch, `${words.branch}: ${project.branch}`));
+  if (project.model) {
+    all.push(fact("model", project.model, `${words.model}: ${project.model}${project.server ? ` (${project.server})` : ""}`));
+  }
+  const used = view.window?.tokens;
+  const window = view.window?.window ?? project.window;
+  if (used && window) {
+    const share = Math.round((100 * used) / window);
+    all.push(fact("window", `${tokens(used)} / ${tokens(window)} (${share} %)`, words.window));
+  } else if (used) all.push(fact("window", `${tokens(used)} tokens`, words.window));
+  if (project.price && view.cost) {
+    const cost = view.cost.toLocaleString(language, { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+    all.push(fact("cost", `${words.cost} ${cost}`, words.cost_means));
+  }
+  at("facts").replaceChildren(...all);
+}
+
+/** Reads the facts again: a turn may have changed the branch. */
+async function readFacts() {
+  project = await get("/api/project").catch(() => project);
+  facts();
+}
+
+/** The price of replies that took these tokens. */
+function priced({ input, cached, output }) {
+  const { price } = project ?? {};
+  const known = Math.min(cached, input);
+  return price ? ((input - known) * price.input + known * price.cached + output * price.output) / 1e6 : 0;
 }
 
 // A turn --------------------------------------------------------------------------------------------------------------------------
@@ -251,6 +182,8 @@ class Telling {
     this.calls = new Map();
     /** The arguments of calls by their ids, for those that never run. */
     this.args = new Map();
+    /** The reasons for which the person denied calls, by their ids. */
+    this.reasons = new Map();
     this.answer = "";
     /** Where the last piece of the reply ended. */
     this.reached = 0;
@@ -328,7 +261,7 @@ class Telling {
     if (event.event === "ask") {
       place.questions += 1;
       place.tell(words.waiting);
-      question(place, event);
+      question(place, event, (reason) => this.reasons.set(event.id, reason));
     } else if (event.event === "running") {
       this.answered();
       this.said = [];
@@ -336,18 +269,18 @@ class Telling {
       this.calls.set(event.id, opened(place, event.tool, event.args));
     } else if (event.event === "result") {
       this.answered();
-      closed(this.calls.get(event.id) ?? opened(place, event.tool, this.args.get(event.id)), event);
-      this.calls.delete(event.id);
-      this.args.delete(event.id);
+      closed(this.calls.get(event.id) ?? opened(place, event.tool, this.args.get(event.id)), event, this.reasons.get(event.id));
+      for (const known of [this.calls, this.args, this.reasons]) known.delete(event.id);
       this.said = [];
       this.answer = "";
       place.tell(words.thinking);
     } else if (event.event === "error") place.say(event.message, "bad");
     else if (event.event === "stop") {
       this.ended = true;
-      if (event.reason !== "answered") place.say(words.ends[event.reason] ?? event.reason, "bad");
-      const { tokens, window } = event.window ?? {};
-      if (window) place.say(`${words.window} ${Math.floor((100 * tokens) / window)} %`);
+      const kind = event.reason === "cancelled" ? "note" : "bad";
+      if (event.reason !== "answered") place.say(words.ends[event.reason] ?? event.reason, kind);
+      if (event.window) place.window = event.window;
+      if (event.usage && place.cost !== null) place.cost += priced(event.usage);
     }
   }
 
@@ -360,14 +293,21 @@ class Telling {
   end() {
     this.settle();
     this.answered();
-    for (const one of this.calls.values()) one.state.textContent = words.failed;
+    for (const one of this.calls.values()) cancelled(one);
+    if (this.ended && this.answer.trim()) this.place.add(footer(this.answer));
   }
+}
+
+/** What follows the answer of a turn. */
+function footer(text) {
+  return node("div", "footer", copier(() => text.trim(), words.copy_answer));
 }
 
 /** Runs a turn in a conversation. A prompt that did not come so far goes back where it was typed. */
 async function send(mine, prompt) {
   const turn = (mine.turn = new AbortController());
   mine.title ||= prompt.trim().split("\n")[0].slice(0, 60);
+  mine.place.querySelector(".empty")?.remove();
   mine.tell(words.thinking);
   const asked = mine.say(prompt, "user");
   mine.follow();
@@ -383,23 +323,26 @@ async function send(mine, prompt) {
     begun = true;
     mine.id = response.headers.get("X-Session") ?? mine.id;
     if (view === mine) name();
+    changed();
     for await (const event of events(response)) telling.event(event);
     if (!telling.ended) mine.say(words.ends.unfinished, "bad");
     mine.context.push({ timestamp: new Date().toISOString(), prompt, result: telling.answer });
   } catch (error) {
-    mine.say(error.name === "AbortError" ? words.stopped : why(error), "bad");
+    if (error.name === "AbortError") mine.say(words.stopped);
+    else mine.say(why(error), "bad");
     if (!begun) {
       asked.remove();
       mine.say(words.kept);
       // What was typed meanwhile stays too.
       const typed = at("prompt").value;
-      at("prompt").value = typed.trim() ? `${prompt}\n\n${typed}` : prompt;
-      fit();
+      setPrompt(typed.trim() ? `${prompt}\n\n${typed}` : prompt);
     }
   } finally {
     telling.end();
     mine.turn = null;
     mine.tell("");
+    changed();
+    readFacts();
     if (view === mine && !document.querySelector("dialog[open]")) at("prompt").focus();
   }
 }
@@ -416,9 +359,12 @@ async function recordsOf(place, records) {
   for (const record of records) {
     if (record.thoughts) shown.add(node("details", "thought", node("summary", "", words.thought), node("div", "", record.thoughts)));
     if (record.role === "user") shown.say(record.content, "user");
-    else if (answers.has(record)) shown.add(node("article", "answer", answers.get(record)));
-    else if (record.role === "tool" && record.tool_result) {
-      closed(opened(shown, record.tool_result.tool_name, record.tool_call?.args), record.tool_result);
+    else if (answers.has(record)) {
+      shown.add(node("article", "answer", answers.get(record)));
+      if (!record.has_calls) shown.add(footer(record.content));
+    } else if (record.role === "tool" && record.tool_result) {
+      const { args, asked } = record.tool_call ?? {};
+      closed(opened(shown, record.tool_result.tool_name, args), record.tool_result, asked && (asked.at(-1)?.why ?? ""));
     } else if (record.role === "note" && record.content) shown.say(record.content);
   }
   return [...shown.place.childNodes];
@@ -434,6 +380,11 @@ async function show(id, title) {
     const data = await get(`/api/sessions/${id}/messages?newest=true&limit=${STRETCH}`);
     mine.title ||= (data.messages.find((one) => one.role === "user")?.content ?? "").split("\n")[0].slice(0, 60);
     mine.place.append(...(await recordsOf(mine, data.messages)));
+    const replies = data.messages.filter((one) => one.tokens);
+    const newestReply = replies.at(-1)?.tokens;
+    if (newestReply) mine.window = { tokens: newestReply.input + newestReply.output, window: null };
+    const isPriced = data.offset === 0 && replies.every((one) => one.model === project?.model);
+    mine.cost = isPriced ? replies.reduce((sum, one) => sum + priced(one.tokens), 0) : null;
     let from = data.offset;
     const earlier = button(words.earlier, "", async () => {
       earlier.disabled = true;
@@ -462,6 +413,7 @@ async function show(id, title) {
   }
   mine.loading = false;
   mine.tell("");
+  facts();
 }
 
 /** Takes back what the last turn changed, or the last undo, and says which files that were. */
@@ -480,62 +432,32 @@ async function undo(redo) {
   }
 }
 
-async function past() {
-  const list = at("list");
-  const more = async (offset) => {
-    const { sessions, total } = await get(`/api/sessions?offset=${offset}`);
-    const rows = sessions.map((one) => {
-      const when = new Date(one.changed).toLocaleString(language, { dateStyle: "short", timeStyle: "short" });
-      const choose = button("", "", () => {
-        if (!leaves()) return;
-        at("sessions").close();
-        show(one.id, one.title.slice(0, 60));
-      });
-      choose.append(node("span", "when", when), " ", plain(one.title));
-      return node("li", "", choose);
-    });
-    list.append(...rows);
-    const next = offset + sessions.length;
-    if (sessions.length && next < total) {
-      const further = node("li", "", button(words.further, "", () => {
-        further.remove();
-        more(next).catch((error) => list.append(node("li", "bad", why(error))));
-      }));
-      list.append(further);
-    }
-  };
-  list.replaceChildren();
-  try {
-    await more(0);
-    if (!list.hasChildNodes()) list.append(node("li", "note", words.none));
-  } catch (error) {
-    list.append(node("li", "bad", why(error)));
+/** The last conversation and prompts to begin with. */
+function suggestions() {
+  const made = node("div", "empty", node("p", "note", words.empty));
+  if (!recorded) made.append(node("p", "note", words.forgets));
+  if (last) {
+    const again = button("", "last", () => show(last.id, last.title.slice(0, 60)));
+    again.append(node("span", "when", words.resume), node("span", "title", plain(last.title)), time(last.changed));
+    made.append(again);
   }
-  if (!at("sessions").open) at("sessions").showModal();
+  const examples = words.examples.map((text) => button(text, "", () => {
+    setPrompt(text);
+    at("prompt").focus();
+  }));
+  made.append(node("div", "examples", examples));
+  return made;
 }
 
 function fresh() {
   const begun = new View("new", "");
-  begun.say(words.empty);
-  if (!recorded) begun.say(words.forgets);
+  if (view && view.id !== "new") last = { id: view.id, title: view.title, changed: new Date().toISOString() };
+  begun.add(suggestions());
   open(begun);
   at("prompt").focus();
 }
 
 // The page ------------------------------------------------------------------------------------------------------------------------
-
-/** A window in which what is asked for has one row, as `page.css` has it. */
-const compact = matchMedia("(max-width: 30rem), (max-height: 30rem)");
-
-/** Gives the prompt as many rows as it has lines, and no more than leave room for what is said. */
-function fit() {
-  const prompt = at("prompt");
-  const most = compact.matches ? Math.max(1, Math.min(6, Math.floor(innerHeight / 100))) : 10;
-  prompt.rows = compact.matches ? 1 : 3;
-  // There the label is only heard.
-  prompt.placeholder = compact.matches ? words.prompt : "";
-  while (prompt.rows < most && prompt.scrollHeight > prompt.clientHeight) prompt.rows += 1;
-}
 
 function isAtEnd() {
   return log.scrollHeight - log.scrollTop - log.clientHeight < 80;
@@ -558,42 +480,18 @@ function fitting() {
     seen = size();
     resized();
   }).observe(log);
-  at("prompt").addEventListener("input", fit);
-  addEventListener("resize", fit);
-  at("more").addEventListener("click", () => {
-    const open = at("ask").classList.toggle("open");
-    at("more").setAttribute("aria-expanded", open);
-  });
-  // What was chosen is seen where it is folded away.
-  at("options").addEventListener("change", () => {
-    const persona = [...at("persona").options].findIndex((one) => one.defaultSelected);
-    at("more").classList.toggle("set", at("tool").value !== "auto" || at("persona").selectedIndex !== persona);
-  });
 }
 
 function listen() {
   fitting();
-  at("ask").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const prompt = at("prompt").value;
-    if (!ready || view.turn || view.loading || !prompt.trim()) return;
-    at("prompt").value = "";
-    fit();
-    send(view, prompt);
-  });
-  at("prompt").addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-      event.preventDefault();
-      at("ask").requestSubmit();
-    }
-  });
+  compose((prompt) => send(view, prompt));
+  listenForKeys();
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;
     // There it closes a list, or is meant for the question.
     if (!event.target.closest?.(".question, select")) view.turn?.abort();
   });
   at("stop").addEventListener("click", () => view.turn?.abort());
-  at("past").addEventListener("click", past);
   at("undo").addEventListener("click", () => undo(false));
   at("fresh").addEventListener("click", () => leaves() && fresh());
   // Whoever pastes an address with a token into the open page wants to come in with it.
@@ -603,16 +501,15 @@ function listen() {
   });
   // A turn ends with its page.
   addEventListener("beforeunload", (event) => view.turn && event.preventDefault());
-  // What was typed survives a page that is loaded again by mistake.
-  at("prompt").value = sessionStorage.getItem("prompt") ?? "";
-  fit();
-  addEventListener("pagehide", () => sessionStorage.setItem("prompt", at("prompt").value));
 }
 
 async function begin() {
   document.documentElement.lang = language;
   document.querySelectorAll("[data-text]").forEach((one) => (one.textContent = words[one.dataset.text]));
-  document.querySelectorAll("[data-label]").forEach((one) => (one.ariaLabel = one.title = words[one.dataset.label]));
+  document.querySelectorAll("[data-label]").forEach((one) => {
+    one.ariaLabel = words[one.dataset.label];
+    if (one.matches("button")) one.title = one.ariaLabel;
+  });
   log.setAttribute("aria-label", words.log);
   // What comes behind the # is told to no server and no log, and a token does not stay in the history of the browser.
   const given = new URLSearchParams(location.hash.slice(1));
@@ -629,9 +526,15 @@ async function begin() {
     at("persona").parentElement.hidden = personas.length < 2;
     at("persona").append(...personas.map((one) => new Option(one.name, one.name, one.name === chosen, one.name === chosen)));
     personas.forEach((one, index) => (at("persona").options[index].title = one.description));
-    const known = await get("/api/sessions?limit=1").catch(() => ({ recording: false }));
-    recorded = known.recording !== false;
-    at("past").disabled = known.total === undefined;
+    await readFacts();
+    const known = await newest();
+    recorded = known.recorded;
+    last = known.session;
+    listSessions(known.readable, (chosen) => {
+      if (!leaves()) return false;
+      show(chosen.id, chosen.title.slice(0, 60));
+      return true;
+    });
     ready = true;
     // Whoever chose another conversation meanwhile stays there.
     if (view !== first) controls();
