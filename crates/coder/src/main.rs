@@ -30,6 +30,7 @@ mod preview;
 mod program;
 mod proposals;
 mod prose;
+mod question;
 mod runtime;
 mod server;
 mod servers;
