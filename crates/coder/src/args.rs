@@ -304,6 +304,26 @@ pub(crate) struct ExecArguments {
     /// The text is what stands inside a tool block: its object, and the bodies below it
     #[arg(long)]
     pub(crate) bare: bool,
+    #[command(flatten)]
+    pub(crate) session: SessionArguments,
+    /// Keep nothing between replies, and leave no process: for scripts
+    #[arg(long, conflicts_with_all = ["session", "end"])]
+    pub(crate) no_session: bool,
+    /// End the session and its background jobs
+    #[arg(long, conflicts_with_all = ["json", "explain", "bare"])]
+    pub(crate) end: bool,
+}
+
+/// The exec session of a reply.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArguments {
+    /// The session of the project that handles the reply. A session knows which files the model has read and what you always allowed,
+    /// and keeps background jobs; it ends after 12 hours without a reply
+    #[arg(long, value_name = "NAME", default_value = "default", hide_default_value = true)]
+    pub(crate) session: String,
+    /// Be the process that keeps the session: for the program itself
+    #[arg(long, hide = true)]
+    pub(crate) host: bool,
 }
 
 /// The client keeps its conversation and its model. It writes, one JSON object a line: {"type":"chunk","text":..} for each

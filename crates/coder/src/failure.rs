@@ -52,6 +52,11 @@ impl Failure {
         Failure { status, message: messages::ended_by_signal() }
     }
 
+    /// Another process has reported the failure already.
+    pub(crate) fn reported(status: u8) -> Failure {
+        Failure { status, message: Text::default() }
+    }
+
     /// The turn ended without doing what was asked.
     pub(crate) fn unsuccessful(message: Text) -> Failure {
         Failure { status: UNSUCCESSFUL, message }

@@ -14,6 +14,7 @@ mod config;
 mod confirm;
 mod debug;
 mod edit;
+mod exec;
 mod explain;
 mod failure;
 mod help;
@@ -60,10 +61,15 @@ fn main() -> ExitCode {
     if let Some(lang) = cli.options.lang {
         shown::set_language(lang.into());
     }
-    if cli.options.debug {
+    if cli.options.debug && !is_host(&cli) {
         debug::start();
     }
     run(&cli).unwrap_or_else(Failure::report)
+}
+
+/// Whether this process is the host of an exec session, which sends the lines of `--debug` to its client.
+fn is_host(cli: &Cli) -> bool {
+    matches!(&cli.command, Some(Command::Exec(arguments)) if arguments.session.host)
 }
 
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {

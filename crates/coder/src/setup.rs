@@ -64,8 +64,6 @@ pub(crate) struct Setup {
     transcripts: bool,
     /// What turns changed, if it is kept.
     pub(crate) history: Option<Arc<History>>,
-    /// A reply is the inside of one tool block.
-    pub(crate) bare: bool,
     /// Where it is kept what replies have shown of backends.
     pub(crate) profiles: Option<Profiles>,
     /// Whether it is told below each turn what the replies cost.
@@ -224,7 +222,6 @@ impl Setup {
             sessions: None,
             transcripts: false,
             history,
-            bare: false,
             profiles: None,
             stats: false,
             server: OnceLock::new(),
@@ -407,7 +404,6 @@ impl Setup {
     pub(crate) fn parser(&self) -> Result<toolfence_protocol::parse::Options, Failure> {
         let mut options = toolfence_protocol::parse::Options::default();
         options.reasoning = self.config.reasoning.value().into();
-        options.bare = self.bare;
         options.limits = (&self.config.limits()).into();
         read_dialects(&self.config.dialects.value(), &mut options).map_err(Failure::wrong_use)?;
         Ok(options)
