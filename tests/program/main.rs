@@ -13,6 +13,8 @@ mod conversation;
 mod debug;
 mod documents;
 #[cfg(target_os = "linux")]
+mod exec;
+#[cfg(target_os = "linux")]
 mod features;
 #[cfg(target_os = "linux")]
 mod hostile;

@@ -381,6 +381,11 @@ fn redrawn(asks: &str, before: &str, now: &str) -> String {
     }
 }
 
+/// Prints a text without a line end on the terminal and reads a line there.
+pub(crate) async fn read_answer(text: &str) -> io::Result<String> {
+    put(text).await
+}
+
 /// Asks as [`put`] does until it is cancelled, which is an answer to nothing: [`io::ErrorKind::Interrupted`].
 pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<String> {
     tokio::select! {

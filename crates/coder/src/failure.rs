@@ -57,6 +57,11 @@ impl Failure {
         Failure { status, message: Text::default() }
     }
 
+    /// Whether a signal ended the program.
+    pub(crate) fn is_by_signal(&self) -> bool {
+        [INTERRUPTED, TERMINATED, HUNG_UP].contains(&self.status)
+    }
+
     /// The turn ended without doing what was asked.
     pub(crate) fn unsuccessful(message: Text) -> Failure {
         Failure { status: UNSUCCESSFUL, message }

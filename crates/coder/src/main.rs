@@ -69,7 +69,11 @@ fn main() -> ExitCode {
 
 /// Whether this process is the host of an exec session, which sends the lines of `--debug` to its client.
 fn is_host(cli: &Cli) -> bool {
-    matches!(&cli.command, Some(Command::Exec(arguments)) if arguments.session.host)
+    match &cli.command {
+        Some(Command::Exec(arguments)) => arguments.session.host,
+        Some(Command::Clip(arguments)) => arguments.session.host,
+        _ => false,
+    }
 }
 
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {
@@ -104,6 +108,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         },
         (Some(Command::Demo), _) => commands::demo::run(options),
         (Some(Command::Exec(arguments)), _) => commands::exec::run(options, arguments),
+        (Some(Command::Clip(arguments)), _) => commands::clip::run(options, arguments),
         (Some(Command::Parse(arguments)), _) => commands::parse::run(options, arguments),
         (Some(Command::Tools(arguments)), _) => commands::tools::run(options, arguments),
         (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),

@@ -33,9 +33,10 @@ impl Program {
         Program(command)
     }
 
-    /// Adds arguments.
+    /// Adds arguments. `exec` is run without a session, so that no process of one is left, unless one is named.
     pub fn args(mut self, args: &[&str]) -> Program {
-        self.0.args(args);
+        let is_exec = args.contains(&"exec") && !args.iter().any(|arg| ["--session", "help"].contains(arg));
+        self.0.args(args).args(is_exec.then_some("--no-session"));
         self
     }
 

@@ -98,7 +98,9 @@ impl Worker {
                 }
             }
         };
-        debug::stop();
+        if reply.debug {
+            debug::stop();
+        }
         self.note_jobs(&reporter.results);
         let status = self.report_end(ended, reply.json, &reporter);
         reporter.report(Report::End(status));
@@ -258,6 +260,11 @@ impl Host for Reporter {
         if self.explain && !matches!(event, Event::Text { .. } | Event::Started { .. } | Event::Progress { .. }) {
             self.note(&explained(event));
         }
+    }
+
+    /// The model reads results as text.
+    fn takes_images(&self) -> bool {
+        false
     }
 
     fn running(&mut self, call: &ToolCall) {
