@@ -113,10 +113,11 @@ bubblewrap() {
     packages bwrap bubblewrap
 }
 
-# The shells other than bash that `coder completions` supports.
+# The shells other than bash that `coder completions` supports, and tmux, whose buffers `coder clip` watches.
 shells() {
     packages zsh zsh
     packages fish fish
+    packages tmux tmux
 }
 
 # The programs of Python that tests need, in the versions of `.ci/requirements.txt`.

@@ -1,5 +1,7 @@
 //! The program `coder`, and what manifests and documents promise of it.
 
+#[cfg(target_os = "linux")]
+mod clip;
 mod coder;
 #[cfg(target_os = "linux")]
 mod command;
