@@ -113,10 +113,14 @@ bubblewrap() {
     packages bwrap bubblewrap
 }
 
-# The shells other than bash that `coder completions` supports, and tmux, whose buffers `coder clip` watches.
+# The shells other than bash that `coder completions` supports.
 shells() {
     packages zsh zsh
     packages fish fish
+}
+
+# Its buffers are one of the clipboards that `coder clip` watches.
+multiplexer() {
     packages tmux tmux
 }
 

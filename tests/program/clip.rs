@@ -13,7 +13,7 @@ use toolfence_kit::Screen;
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const SIZE: (u16, u16) = (40, 100);
 
-/// Stands in for xclip: the clipboard is a file, each reading is counted, and with a file `hang` next to it reading takes forever.
+/// A replacement of xclip: the clipboard is a file, each reading is counted, and with a file `hang` next to it reading takes forever.
 const XCLIP: &str = r#"#!/bin/sh
 case "$*" in
     *-in*) cat > "$CLIP.new" && mv "$CLIP.new" "$CLIP" ;;
@@ -33,7 +33,7 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// `coder clip` on a terminal, with the stand-in for xclip.
+/// `coder clip` on a terminal, with the replacement of xclip.
 struct Clip {
     screen: Screen,
     clipboard: PathBuf,
@@ -48,7 +48,8 @@ impl Clip {
         fs::set_permissions(bin.join("xclip"), PermissionsExt::from_mode(0o755)).expect("it can be made executable");
         let clipboard = place.0.home.join("clipboard");
         // What was copied before does not count.
-        fs::write(&clipboard, block("write_file", &json!({"path": "before", "content": "x"}))).expect("it can be written");
+        fs::write(&clipboard, block("write_file", &json!({"path": "before", "content": "x"})))
+            .expect("it can be written");
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("there is a PATH"));
         let env = [("PATH", &*path), ("CLIP", clipboard.to_str().expect("the path is UTF-8"))];
         let args = [&["clip", "--session", "s", "--clipboard", "x11"], options].concat();

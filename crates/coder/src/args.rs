@@ -3,8 +3,8 @@
 #![allow(rustdoc::bare_urls, reason = "the comments are help texts for a terminal")]
 
 use crate::choices::{
-    AskMode, BackendKind, ClipboardKind, Color, CommandFormat, Conversation, End, ExportFormat, Grammar, GrammarFormat, Instructions,
-    Lang, OutputFormat, PromptFor, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch, ToolDetails,
+    AskMode, BackendKind, ClipboardKind, Color, CommandFormat, Conversation, End, ExportFormat, Grammar, GrammarFormat,
+    Instructions, Lang, OutputFormat, PromptFor, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch, ToolDetails,
 };
 use crate::messages;
 use clap::{Args, Parser, Subcommand};

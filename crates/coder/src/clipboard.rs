@@ -76,12 +76,13 @@ impl Clipboard {
         Ok(Clipboard { read, write, hangs: false })
     }
 
-    /// Reads the text; `None` if there is none, it is too long, or the program hangs.
+    /// Reads the text; `None` if the clipboard has no text, the text is too long, or the program hangs.
     ///
     /// # Errors
     /// The program cannot be started.
     pub(crate) async fn read(&mut self) -> Result<Option<String>, Failure> {
-        let mut program = command(self.read).stdout(Stdio::piped()).spawn().map_err(|error| failure(self.read, &error))?;
+        let mut program =
+            command(self.read).stdout(Stdio::piped()).spawn().map_err(|error| failure(self.read, &error))?;
         let mut text = Vec::new();
         let read = async {
             if let Some(output) = program.stdout.take() {

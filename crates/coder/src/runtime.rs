@@ -55,9 +55,7 @@ pub(crate) fn serve<F: Future<Output = Result<(), Failure>>>(
 }
 
 /// Runs a future that handles the signals itself.
-pub(crate) fn run_with_signals<T>(
-    future: impl AsyncFnOnce(&mut Signals) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+pub(crate) fn run_with_signals<T>(future: impl AsyncFnOnce(&mut Signals) -> Result<T, Failure>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
     let ended = runtime.block_on(async { future(&mut Signals::new()?).await });

@@ -35,7 +35,8 @@ impl Program {
 
     /// Adds arguments. `exec` is run without a session, so that no process of one is left, unless one is named.
     pub fn args(mut self, args: &[&str]) -> Program {
-        let is_exec = args.contains(&"exec") && !args.iter().any(|arg| ["--session", "help"].contains(arg));
+        let others = ["--session", "--no-session", "help", "prompt"];
+        let is_exec = args.contains(&"exec") && !args.iter().any(|arg| others.contains(arg));
         self.0.args(args).args(is_exec.then_some("--no-session"));
         self
     }

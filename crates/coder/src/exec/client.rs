@@ -45,7 +45,7 @@ impl Session {
         Ok(Session { place, fingerprint })
     }
 
-    /// Lets the host of the session handle a reply, and starts the host if there is none. Returns the exit status.
+    /// Lets the host of the session handle a reply, and starts a host if no host runs. Returns the exit status.
     pub(crate) async fn send(
         &self,
         mut reply: Reply,
@@ -78,12 +78,15 @@ impl Session {
                          read and what you always allowed."
                     ));
                 }
-                Ended::Gone => {
-                    return Err(Failure::broken(text!("The process of the exec session ended before the reply was handled.")));
+                Ended::Gone { began: false } => {}
+                Ended::Gone { began: true } => {
+                    return Err(Failure::broken(text!(
+                        "The process of the exec session ended before the reply was handled."
+                    )));
                 }
             }
         }
-        Err(Failure::broken(text!("The settings keep changing while the exec session is started.")))
+        Err(Failure::broken(text!("The exec session ended again and again before it handled the reply.")))
     }
 
     /// Ends the session and its jobs. Returns `false` if there was no session.
@@ -153,41 +156,35 @@ pub(crate) async fn run_alone(
     show: &mut (dyn FnMut(Report) -> Result<(), Failure> + Send),
 ) -> Result<u8, Failure> {
     let mut worker = Worker::new(options)?;
-    let (requests, mut sent) = mpsc::unbounded_channel();
-    let (forward, mut received) = mpsc::channel(1);
-    let (report, mut reported) = mpsc::unbounded_channel();
-    let (forward_report, reports) = mpsc::channel(1);
+    let (requests, sent) = mpsc::unbounded_channel();
+    let (forwarded, mut received) = mpsc::channel(1);
+    let (report, reported) = mpsc::unbounded_channel();
+    let (forwarded_report, reports) = mpsc::channel(1);
     let (_never, mut stop) = watch::channel(false);
     let mut link = Link { requests, reports };
     let handle = async {
         worker.handle(reply, &mut received, &report, &mut stop).await;
         drop(report);
     };
-    let pump = async {
-        while let Some(report) = reported.recv().await {
-            if forward_report.send(report).await.is_err() {
-                break;
-            }
-        }
-        drop(forward_report);
-    };
-    let pump_requests = async {
-        while let Some(request) = sent.recv().await {
-            if forward.send(request).await.is_err() {
-                break;
-            }
-        }
-        drop(forward);
-    };
     let converse = async {
         let ended = converse(&mut link, signals, show).await;
         drop(link);
         ended
     };
-    let ((), (), (), ended) = tokio::join!(handle, pump, pump_requests, converse);
+    let (requests, reports) = (forward(sent, forwarded), forward(reported, forwarded_report));
+    let ((), (), (), ended) = tokio::join!(handle, requests, reports, converse);
     match ended? {
         Ended::Status(status) => Ok(status),
         _ => Err(Failure::broken(text!("The process of the exec session ended before the reply was handled."))),
+    }
+}
+
+/// Passes everything on until one side is closed, in the place of a connection.
+async fn forward<T>(mut from: mpsc::UnboundedReceiver<T>, to: mpsc::Sender<T>) {
+    while let Some(line) = from.recv().await {
+        if to.send(line).await.is_err() {
+            break;
+        }
     }
 }
 
@@ -195,9 +192,13 @@ pub(crate) async fn run_alone(
 enum Ended {
     Status(u8),
     Busy,
-    Changed { jobs: bool },
-    /// The connection was closed.
-    Gone,
+    Changed {
+        jobs: bool,
+    },
+    /// The connection was closed, after the host had begun to handle the reply or before.
+    Gone {
+        began: bool,
+    },
 }
 
 type Asking = Pin<Box<dyn Future<Output = UserAnswer> + Send>>;
@@ -209,7 +210,7 @@ async fn converse(
     show: &mut (dyn FnMut(Report) -> Result<(), Failure> + Send),
 ) -> Result<Ended, Failure> {
     let mut asking: Option<Asking> = None;
-    let mut ending = None;
+    let (mut began, mut ending) = (false, None);
     loop {
         tokio::select! {
             biased;
@@ -228,11 +229,12 @@ async fn converse(
                 let _ = link.requests.send(Request::Answer(answer)); // a closed connection is noticed below
             }
             report = link.reports.recv() => match report {
-                None if ending.is_none() => return Ok(Ended::Gone),
+                None if ending.is_none() => return Ok(Ended::Gone { began }),
                 None | Some(Report::End(_)) if ending.is_some() => {
                     return Err(Failure::signalled(ending.unwrap_or(INTERRUPTED)));
                 }
                 Some(Report::End(status)) => return Ok(Ended::Status(status)),
+                Some(Report::Began) => began = true,
                 Some(Report::Busy) => return Ok(Ended::Busy),
                 Some(Report::Changed { jobs }) => return Ok(Ended::Changed { jobs }),
                 Some(Report::Question(question)) => asking = Some(Box::pin(ask(*question))),

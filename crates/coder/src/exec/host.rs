@@ -146,7 +146,7 @@ async fn handle(
 ) {
     let last = match shared.worker.try_lock().as_deref_mut() {
         Err(_) => Report::Busy,
-        // The session is ending. The client notices that the connection is closed.
+        // The session is ending. The client sends the reply to the next one.
         Ok(None) => return,
         Ok(Some(worker)) if reply.fingerprint != shared.fingerprint => {
             let jobs = worker.has_jobs();
@@ -157,8 +157,9 @@ async fn handle(
         }
         Ok(Some(worker)) => {
             let mut stop = shared.stop.subscribe();
+            let _ = reports.send(Report::Began); // the writer ends only with its client
             return worker.handle(reply, requests, reports, &mut stop).await;
         }
     };
-    let _ = reports.send(last); // the writer ends only with its client
+    let _ = reports.send(last);
 }

@@ -23,8 +23,24 @@ use toolfence_workspace::Digest;
 
 /// The environment variables that change what a session does, in addition to those that begin with `TOOLFENCE_`.
 const VARIABLES: &[&str] = &[
-    "HOME", "PATH", "SHELL", "TMPDIR", "USER", "LANG", "LC_ALL", "LC_MESSAGES", "VIRTUAL_ENV", "CARGO_HOME", "RUSTUP_HOME",
-    "GOROOT", "GOPATH", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+    "HOME",
+    "PATH",
+    "SHELL",
+    "TMPDIR",
+    "USER",
+    "LANG",
+    "LC_ALL",
+    "LC_MESSAGES",
+    "VIRTUAL_ENV",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOROOT",
+    "GOPATH",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
 ];
 
 /// Reads the settings, sets language and colours, and returns where the session is and the fingerprint of everything that

@@ -116,7 +116,7 @@ impl Place {
         }
     }
 
-    /// Whether there is a socket. If nobody holds the lock, it belongs to a host that was killed.
+    /// Whether there is a socket. If no process holds the lock, it is the socket of a host that was killed.
     pub(crate) fn has_socket(&self) -> bool {
         self.socket().exists()
     }

@@ -60,7 +60,7 @@ impl Worker {
     ) {
         if reply.debug {
             let lines = reports.clone();
-            // Without a client nobody reads the lines.
+            // Without a client the lines are lost.
             debug::start_to(move |line| drop(lines.send(Report::Debug(line))));
             debug::root(self.setup.workspace.root_path());
         }

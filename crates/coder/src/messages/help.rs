@@ -749,22 +749,13 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Keep nothing between replies, and leave no process: for scripts",
         "Não guarda nada entre as respostas e não deixa nenhum processo: para scripts",
     ),
-    (
-        "End the session and its background jobs",
-        "Encerra a sessão e seus processos em segundo plano",
-    ),
+    ("End the session and its background jobs", "Encerra a sessão e seus processos em segundo plano"),
     (
         "Be the process that keeps the session: for the program itself",
         "É o processo que mantém a sessão: para o próprio programa",
     ),
-    (
-        "For a model whose replies this command handles",
-        "Para um modelo cujas respostas este comando trata",
-    ),
-    (
-        "`coder exec` and `coder clip`",
-        "`coder exec` e `coder clip`",
-    ),
+    ("For a model whose replies this command handles", "Para um modelo cujas respostas este comando trata"),
+    ("`coder exec` and `coder clip`", "`coder exec` e `coder clip`"),
     (
         "Leave out background jobs, for `coder exec --no-session`",
         "Omite os processos em segundo plano, para `coder exec --no-session`",
@@ -785,20 +776,8 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Split results into numbered parts of so many characters, at least 200: Enter puts the next part into the clipboard [default: do not split]",
         "Divide os resultados em partes numeradas com este número de caracteres, no mínimo 200: Enter coloca a próxima parte na área de transferência [padrão: não dividir]",
     ),
-    (
-        "With wl-paste and wl-copy, from the package wl-clipboard",
-        "Com wl-paste e wl-copy, do pacote wl-clipboard",
-    ),
-    (
-        "With xclip",
-        "Com xclip",
-    ),
-    (
-        "With pbpaste and pbcopy",
-        "Com pbpaste e pbcopy",
-    ),
-    (
-        "The last buffer of tmux",
-        "O último buffer do tmux",
-    ),
+    ("With wl-paste and wl-copy, from the package wl-clipboard", "Com wl-paste e wl-copy, do pacote wl-clipboard"),
+    ("With xclip", "Com xclip"),
+    ("With pbpaste and pbcopy", "Com pbpaste e pbcopy"),
+    ("The last buffer of tmux", "O último buffer do tmux"),
 ];
