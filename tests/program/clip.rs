@@ -94,7 +94,7 @@ fn a_copied_reply_is_run_once_and_other_texts_are_left_alone() {
     clip.wait_for_looks();
 
     let audit = clip.place.0.run(CODER, &["audit", "--json"], "").out;
-    assert_eq!(audit.matches("read_file").count(), 2, "{audit}");
+    assert_eq!(audit.matches("\"event\":\"run\"").count(), 2, "{audit}");
     assert!(!clip.screen.written().contains("private note") && !clip.place.0.root.join("before").exists());
     assert!(clip.screen.written().contains('\u{7}'), "the bell rings");
     clip.screen.press("\u{3}");

@@ -124,42 +124,46 @@ async fn answer(stream: UnixStream, shared: &Shared) {
     let (read, write) = stream.into_split();
     let mut requests = read_lines(read);
     let (reports, writer) = write_lines(write);
-    match timeout(PATIENCE, requests.recv()).await {
+    let ends = match timeout(PATIENCE, requests.recv()).await {
         Ok(Some(Request::Reply(reply))) => handle(reply, &mut requests, &reports, shared).await,
         Ok(Some(Request::End)) => {
             shared.stop.send_replace(true);
             // The connection is closed when this process ends.
-            pending::<()>().await;
+            pending().await
         }
-        _ => {}
-    }
+        _ => false,
+    };
     drop(reports);
     // Without the worker's lock: a client that does not read must not keep others waiting.
     let _ = writer.await;
+    if ends {
+        // Only now, because the client must have received the reason.
+        shared.stop.send_replace(true);
+    }
 }
 
+/// Handles a reply. Returns `true` if the session must end because the options or settings have changed.
 async fn handle(
     reply: Reply,
     requests: &mut tokio::sync::mpsc::Receiver<Request>,
     reports: &tokio::sync::mpsc::UnboundedSender<Report>,
     shared: &Shared,
-) {
-    let last = match shared.worker.try_lock().as_deref_mut() {
-        Err(_) => Report::Busy,
+) -> bool {
+    let (last, ends) = match shared.worker.try_lock().as_deref_mut() {
+        Err(_) => (Report::Busy, false),
         // The session is ending. The client sends the reply to the next one.
-        Ok(None) => return,
+        Ok(None) => return false,
         Ok(Some(worker)) if reply.fingerprint != shared.fingerprint => {
             let jobs = worker.has_jobs();
-            if !jobs {
-                shared.stop.send_replace(true);
-            }
-            Report::Changed { jobs }
+            (Report::Changed { jobs }, !jobs)
         }
         Ok(Some(worker)) => {
             let mut stop = shared.stop.subscribe();
             let _ = reports.send(Report::Began); // the writer ends only with its client
-            return worker.handle(reply, requests, reports, &mut stop).await;
+            worker.handle(reply, requests, reports, &mut stop).await;
+            return false;
         }
     };
     let _ = reports.send(last);
+    ends
 }
