@@ -13,7 +13,8 @@ use toolfence_kit::Screen;
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const SIZE: (u16, u16) = (40, 100);
 
-/// A replacement of xclip: the clipboard is a file, each reading is counted, and with a file `hang` next to it reading takes forever.
+/// A replacement of xclip: the clipboard is a file, each reading is counted, and with a file `hang` next to it reading
+/// takes forever.
 const XCLIP: &str = r#"#!/bin/sh
 case "$*" in
     *-in*) cat > "$CLIP.new" && mv "$CLIP.new" "$CLIP" ;;
@@ -163,8 +164,8 @@ fn in_tmux_replies_and_results_are_its_buffers() {
     let home = place.0.home.display();
     let tmux = Tmux(place.0.home.join("tmux"));
     let line = format!(
-        "cd '{}' && env -u DISPLAY -u WAYLAND_DISPLAY HOME='{home}' XDG_CONFIG_HOME='{home}/config' XDG_STATE_HOME='{home}/state' \
-         LC_ALL=C.UTF-8 TOOLFENCE_LOCAL_SERVERS= '{CODER}' clip --session s",
+        "cd '{}' && env -u DISPLAY -u WAYLAND_DISPLAY HOME='{home}' XDG_CONFIG_HOME='{home}/config' \
+         XDG_STATE_HOME='{home}/state' LC_ALL=C.UTF-8 TOOLFENCE_LOCAL_SERVERS= '{CODER}' clip --session s",
         place.0.root.display()
     );
     let started = tmux.run(&["-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "40", &line], "");

@@ -1,4 +1,5 @@
-//! A question to the user and its answer as data: the process that asks may be another one than the process that runs the agent.
+//! A question to the user and its answer as data: the process that asks may be another one than the process that runs
+//! the agent.
 
 use crate::messages;
 use crate::shown::Words;

@@ -164,8 +164,8 @@ async fn next_part_is_wanted(left: usize) {
     }
 }
 
-/// Splits results into numbered parts of at most `most` characters, at line ends if the lines are not longer than that. Without a
-/// limit, and if there is no text, there is nothing to split.
+/// Splits results into numbered parts of at most `most` characters, at line ends if the lines are not longer than that.
+/// Without a limit, and if there is no text, there is nothing to split.
 fn split(text: &str, most: Option<usize>) -> Vec<String> {
     /// The longest head of a part.
     const HEAD: usize = 40;

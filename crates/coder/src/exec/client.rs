@@ -68,14 +68,14 @@ impl Session {
                 }
                 Ended::Changed { jobs: true } => {
                     return Err(Failure::wrong_use(text!(
-                        "The options or settings are not those that the exec session was started with, and it has jobs. \
-                         End it and its jobs with `coder exec --end`, or use the same options."
+                        "The options or settings are not those that the exec session was started with, and it has \
+                         jobs. End it and its jobs with `coder exec --end`, or use the same options."
                     )));
                 }
                 Ended::Changed { jobs: false } => {
                     tell(&text!(
-                        "The options or settings have changed: a new exec session begins. It does not know which files were \
-                         read and what you always allowed."
+                        "The options or settings have changed: a new exec session begins. It does not know which \
+                         files were read and what you always allowed."
                     ));
                 }
                 Ended::Gone { began: false } => {}
@@ -116,8 +116,8 @@ impl Session {
             if let Some(lock) = self.place.try_lock()? {
                 if self.place.has_socket() {
                     tell(&text!(
-                        "The process of the exec session was killed: a new exec session begins. It does not know which files \
-                         were read and what you always allowed."
+                        "The process of the exec session was killed: a new exec session begins. It does not know \
+                         which files were read and what you always allowed."
                     ));
                 }
                 start_host(lock).await?;

@@ -41,8 +41,8 @@ struct Shared {
     stop: watch::Sender<bool>,
 }
 
-/// Keeps a session until it is ended, is idle for long, or its project is gone. The client that starts this process holds the lock
-/// and passes it on as standard input.
+/// Keeps a session until it is ended, is idle for long, or its project is gone. The client that starts this process
+/// holds the lock and passes it on as standard input.
 pub(crate) fn run(options: &Options, session: &str) -> Result<ExitCode, Failure> {
     // Signals of the client's terminal are not for this process. It leads no group, as it was just started.
     let _ = rustix::process::setsid();

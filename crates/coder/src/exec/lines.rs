@@ -41,7 +41,8 @@ pub(crate) struct Reply {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
-    /// The reply is being handled from here on. A client whose connection is closed before this can send the reply again.
+    /// The reply is being handled from here on. A client whose connection is closed before this can send the reply
+    /// again.
     Began,
     /// Another client's reply is being handled.
     Busy,

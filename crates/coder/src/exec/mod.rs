@@ -1,7 +1,8 @@
 //! Exec sessions: `coder exec` handles one reply, and a host process keeps what has to last until the next one.
 //!
-//! The host is this program again. It holds the lock of the session and one agent, listens at a socket, and handles one reply at a
-//! time. The client, which has the terminal, sends the reply, asks the user the host's questions and prints what the host reports.
+//! The host is this program again. It holds the lock of the session and one agent, listens at a socket, and handles one
+//! reply at a time. The client, which has the terminal, sends the reply, asks the user the host's questions and prints
+//! what the host reports.
 
 mod client;
 mod host;
@@ -43,8 +44,9 @@ const VARIABLES: &[&str] = &[
     "XDG_STATE_HOME",
 ];
 
-/// Reads the settings, sets language and colours, and returns where the session is and the fingerprint of everything that
-/// decides what it does. A host whose fingerprint is another one would apply other rules than the user sees in the settings.
+/// Reads the settings, sets language and colours, and returns where the session is and the fingerprint of everything
+/// that decides what it does. A host whose fingerprint is another one would apply other rules than the user sees in the
+/// settings.
 fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
     let layers = Layers::read(options)?;
     let place = Place::new(layers.places.state.as_deref(), layers.places.root(), session)?;

@@ -49,8 +49,8 @@ impl Worker {
         !self.jobs.is_empty()
     }
 
-    /// Runs the calls of a reply and reports what happens; the last report is [`Report::End`]. The round is cancelled if `requests` is
-    /// closed or `stop` becomes true.
+    /// Runs the calls of a reply and reports what happens; the last report is [`Report::End`]. The round is cancelled
+    /// if `requests` is closed or `stop` becomes true.
     pub(crate) async fn handle(
         &mut self,
         reply: Reply,
@@ -234,7 +234,8 @@ impl Reporter {
     }
 }
 
-/// Returns `true` if changes of the command were not kept: as with a call that is denied, what was asked for was not done.
+/// Returns `true` if changes of the command were not kept: as with a call that is denied, what was asked for was not
+/// done.
 fn has_lost_changes(result: &ToolResult) -> bool {
     let not_kept = result.data.as_ref().and_then(|data| data["changes"]["not_kept"].as_array());
     not_kept.is_some_and(|paths| !paths.is_empty())
