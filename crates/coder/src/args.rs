@@ -319,8 +319,8 @@ pub(crate) struct ExecArguments {
 // No doc comment: it would be the help of the commands that have these options.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArguments {
-    /// The session of the project that handles the reply. A session knows which files the model has read and what you always
-    /// allowed, and keeps background jobs; it ends after 12 hours without a reply
+    /// The session of the project that handles the reply. A session knows which files the model has read and what you
+    /// always allowed, and keeps background jobs; it ends after 12 hours without a reply
     #[arg(long, value_name = "NAME", default_value = "default", hide_default_value = true)]
     pub(crate) session: String,
     /// Be the process that keeps the session: for the program itself
@@ -328,15 +328,15 @@ pub(crate) struct SessionArguments {
     pub(crate) host: bool,
 }
 
-/// Texts without a call are left alone: they are not stored, sent or printed. Questions are asked in this terminal. What is in
-/// the clipboard when this command starts does not count as a reply.
+/// Texts without a call are left alone: they are not stored, sent or printed. Questions are asked in this terminal.
+/// What is in the clipboard when this command starts does not count as a reply.
 #[derive(Debug, Args)]
 pub(crate) struct ClipArguments {
     /// The clipboard [default: that of the desktop, or else of tmux]
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) clipboard: Option<ClipboardKind>,
-    /// Split results into numbered parts of so many characters, at least 200: Enter puts the next part into the clipboard
-    /// [default: do not split]
+    /// Split results into numbered parts of so many characters, at least 200: Enter puts the next part into the
+    /// clipboard [default: do not split]
     #[arg(long, value_name = "CHARACTERS", value_parser = at_least_200)]
     pub(crate) part: Option<usize>,
     #[command(flatten)]

@@ -1,5 +1,5 @@
-//! Clipboards: that of the terminal, by the sequence OSC 52, which works over ssh and needs no program; and those that other
-//! programs read and write.
+//! Clipboards: that of the terminal, by the sequence OSC 52, which works over ssh and needs no program; and those that
+//! other programs read and write.
 
 use crate::choices::ClipboardKind;
 use crate::failure::Failure;

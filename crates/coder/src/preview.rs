@@ -29,9 +29,9 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
-    /// Returns what the question is about. If it is about a call, this is the whole command; or the real names of all files
-    /// that would change, with a diff or the arguments. The parts of a command that the rules ask about are marked, with
-    /// `colour` by underlining. After its mark a row has `room` columns at most.
+    /// Returns what the question is about. If it is about a call, this is the whole command; or the real names of all
+    /// files that would change, with a diff or the arguments. The parts of a command that the rules ask about are
+    /// marked, with `colour` by underlining. After its mark a row has `room` columns at most.
     pub(crate) fn new(question: &Question, colour: bool, room: usize) -> Preview {
         if let Some(changes) = question.changes() {
             return Preview::of_changes(changes, colour, room);
