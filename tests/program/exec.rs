@@ -32,8 +32,10 @@ impl Sessions {
 
     /// Starts a client and does not wait for it. It leads a process session of its own, so it has no terminal.
     fn start(&self, reply: &str) -> Child {
-        let mut command = Command::new("setsid");
-        command.arg(CODER).args(["exec", "--session", "s", "--yes"]).current_dir(&self.0.root);
+        // Tests that run in the background ignore Ctrl-C, and so would the client.
+        let mut command = Command::new("env");
+        command.args(["--default-signal", "setsid", CODER, "exec", "--session", "s", "--yes"]);
+        command.current_dir(&self.0.root);
         command.env("HOME", &self.0.home).env("XDG_CONFIG_HOME", self.0.home.join("config"));
         command.env("XDG_STATE_HOME", self.0.home.join("state")).env("LC_ALL", "C.UTF-8");
         command.env("TOOLFENCE_LOCAL_SERVERS", "").stdin(Stdio::piped()).stdout(Stdio::piped());
