@@ -160,7 +160,7 @@ async fn next_part_is_wanted(left: usize) {
     let question = text!("{count} {count|part is|parts are} left. Press Enter for the next one. ", count = left as u64);
     // Without a terminal there is no key to wait for.
     if left == 0 || read_answer(&question.words()).await.is_err() {
-        pending().await
+        pending::<()>().await;
     }
 }
 
