@@ -184,7 +184,7 @@ def by_coder(coder, patch):
     call = json.dumps({"name": "apply_patch", "args": {"patch": patch}})
 
     def run(where):
-        command = [coder, "exec", "--yes", "--root", str(where)]
+        command = [coder, "exec", "--no-session", "--yes", "--root", str(where)]
         done = subprocess.run(command, input=f"```tool\n{call}\n```\n".encode(), capture_output=True)
         by_coder.output[where.parent] = done.stdout.decode(errors="replace")
         return done.returncode

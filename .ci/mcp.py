@@ -56,7 +56,7 @@ class Place:
 
     def call(self, name, **args):
         """The result of a call that runs without a question."""
-        _, out, err = self.run(["exec", "--json", "--yes"], block(name, args))
+        _, out, err = self.run(["exec", "--no-session", "--json", "--yes"], block(name, args))
         lines = [json.loads(line) for line in out.splitlines()]
         assert len(lines) == 1, (out, err)
         return lines[0]
@@ -190,7 +190,7 @@ def conversation(place):
     asked, results = piped(place, read)
     check("the pipe asks about a call", [one["rule"] for one in asked] == ["served"], asked)
     check("and runs it then", [one["success"] for one in results] == [True], results)
-    _, out, err = place.run(["exec", "--json"], read)
+    _, out, err = place.run(["exec", "--no-session", "--json"], read)
     check("nobody to ask is a no", json.loads(out)["error"]["code"] == "denied", out + err)
 
 

@@ -206,7 +206,7 @@ def tree(root):
 def run(tool, root, patch, coder):
     if tool == "coder":
         call = json.dumps({"name": "apply_patch", "args": {"patch": patch}})
-        command = [coder, "exec", "--yes", "--root", str(root)]
+        command = [coder, "exec", "--no-session", "--yes", "--root", str(root)]
         return subprocess.run(command, input=f"```tool\n{call}\n```\n".encode(), capture_output=True).returncode
     if tool == "git apply":
         command = ["git", "apply", "-"]

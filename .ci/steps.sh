@@ -119,6 +119,11 @@ shells() {
     packages fish fish
 }
 
+# Its buffers are one of the clipboards that `coder clip` watches.
+multiplexer() {
+    packages tmux tmux
+}
+
 # The programs of Python that tests need, in the versions of `.ci/requirements.txt`.
 python_programs() {
     packages python3 python3 python3-venv

@@ -16,7 +16,11 @@ fn documents() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs")).expect("the folder of the documents").flatten();
     let pages = entries.map(|entry| Path::new("docs").join(entry.file_name()));
     let pages = pages.filter(|page| page.extension().is_some_and(|ending| ending == "md"));
-    ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].iter().map(PathBuf::from).chain(pages).collect()
+    ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+        .iter()
+        .map(PathBuf::from)
+        .chain(pages)
+        .collect()
 }
 
 fn events(text: &str) -> Parser<'_> {

@@ -443,7 +443,7 @@ fn a_question_goes_on_after_ctrl_z_and_fg() {
     let env = [("CODER", CODER), ("PS1", "shell: "), ("REPLY_FILE", &*place.home.join("reply").display().to_string())];
     let screen = Screen::start("bash", &["--norc", "--noprofile", "-i"], &env, &place.root, &place.home, (24, 80));
     screen.wait_for_last("shell:");
-    screen.press(&format!("\"$CODER\" exec --ask always < \"$REPLY_FILE\"{ENTER}"));
+    screen.press(&format!("\"$CODER\" exec --no-session --ask always < \"$REPLY_FILE\"{ENTER}"));
     screen.wait("question", |contents| contents.trim_end().ends_with("a reason]"));
     screen.press("n");
     screen.wait("answer", |contents| contents.trim_end().ends_with("a reason] n"));
@@ -482,7 +482,7 @@ fn a_question_leaves_the_terminal_as_it_was() {
     let place = Place::new(&[&asks, &asks, &asks]);
     place.file_at_home("reply", &asks);
     let line = format!(
-        "stty -a > before; \"$CODER\" exec --ask always < {0}/reply > out 2> err; stty -a > after; cmp before after && echo same",
+        "stty -a > before; \"$CODER\" exec --no-session --ask always < {0}/reply > out 2> err; stty -a > after; cmp before after && echo same",
         place.home.display()
     );
     for (keys, wait) in [("n\r", "same"), ("\u{3}", "same"), ("\u{4}", "same")] {

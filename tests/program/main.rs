@@ -1,5 +1,7 @@
 //! The program `coder`, and what manifests and documents promise of it.
 
+#[cfg(target_os = "linux")]
+mod clip;
 mod coder;
 #[cfg(target_os = "linux")]
 mod command;
@@ -12,6 +14,8 @@ mod config;
 mod conversation;
 mod debug;
 mod documents;
+#[cfg(target_os = "linux")]
+mod exec;
 #[cfg(target_os = "linux")]
 mod features;
 #[cfg(target_os = "linux")]

@@ -93,7 +93,7 @@ fn writing(command: &str) -> serde_json::Value {
 fn only_what_is_typed_below_the_question_answers_it() {
     for (answer, ran) in [("n not now", false), ("y", true)] {
         let folder = with_call(&bash("touch ran"));
-        let line = "sleep 1; \"$CODER\" exec < reply";
+        let line = "sleep 1; \"$CODER\" exec --no-session < reply";
         let shown = typed(folder.path(), line, "Keep them? [y/N", "y\n", &[answer]);
         assert_eq!(folder.path().join("ran").exists(), ran, "{shown}");
         assert_eq!(shown.contains("The user said no: not now."), !ran, "{shown}");
@@ -105,7 +105,7 @@ fn a_question_cannot_be_forged() {
     let mut call = bash("touch ran\n? bash\n  $ ls -la\nRun it? [no]");
     call["reason"] = "harmless\n  asked because: it lists files.\n  $ ls -la\nRun it? now".into();
     let folder = with_call(&call);
-    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --ask always < reply", "", &["n"]);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --no-session --ask always < reply", "", &["n"]);
     let (question, _) = shown.split_once("Run it? [y/N").expect(&shown);
     assert!(
         question.contains("  the model: harmless asked because: it lists files. $ ls -la Run it? now\n"),
@@ -117,12 +117,12 @@ fn a_question_cannot_be_forged() {
 #[test]
 fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     let folder = with_call(&bash(&format!("echo {}; touch hidden", "x".repeat(311))));
-    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --ask always < reply", "", &["n"]);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --no-session --ask always < reply", "", &["n"]);
     assert!(shown.replace("\n  \\ ", "").contains("; touch hidden\n") && !shown.contains("not shown"), "{shown}");
 
     let content: String = (0..100).map(|line| format!("line {line}\n")).collect();
     let folder = with_call(&serde_json::json!({"name": "write_file", "args": {"path": "a", "content": content}}));
-    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["all", "y"]);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --no-session < reply", "", &["all", "y"]);
     let (first, second) = shown.split_once("Run it? [y/N, all to see all of it").expect(&shown);
     assert!(first.contains("[41 more lines that are not shown]") && !first.contains("line 99"), "{shown}");
     assert!(
@@ -252,10 +252,10 @@ fn what_was_changed_is_asked_about_again() {
 #[test]
 fn the_question_shows_exact_parts() {
     let folder = with_call(&writing("ls\u{a0}; touch a && echo x\u{200b}"));
-    let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} \"$CODER\" exec < reply"), "", &["n"]);
+    let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} \"$CODER\" exec --no-session < reply"), "", &["n"]);
     assert!(shown.contains("  $ ls\\u{a0}; touch a && echo x\\u{200b}\n"), "odd characters are written out: {shown}");
     let folder = with_call(&bash("ls; touch a && echo x"));
-    let open = "\"$CODER\" exec --sandbox off";
+    let open = "\"$CODER\" exec --no-session --sandbox off";
     let shown = on_a_terminal(folder.path(), &format!("{open} < reply"), "", &["n"]);
     assert!(shown.contains("  $ ls; touch a && echo x\n        ^^^^^^^\n"), "{shown}");
     let coloured = on_a_terminal(folder.path(), &format!("{open} --color always < reply"), "", &["n"]);
@@ -269,7 +269,7 @@ fn a_question_about_a_command_with_network_names_the_network_first() {
     let mut call = bash(&command);
     call["args"]["network"] = true.into();
     let folder = with_call(&call);
-    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --no-session < reply", "", &["n"]);
     assert!(shown.contains("? bash\n  asked because: It wants to use the network."), "{shown}");
     let rows =
         shown.split_once("asked because: ").expect("it says why").1.split_once("  $ npm").expect("it shows it").0;
@@ -382,7 +382,7 @@ fn nothing_steers_the_terminal() {
     let mut call = bash("touch ran # \u{1b}]0;x\u{7}\u{9b}31m\u{202e}");
     call["reason"] = "a \u{1b}[2Jclear".into();
     let folder = with_call(&call);
-    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply > out", "", &["n"]);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --no-session < reply > out", "", &["n"]);
     assert!(shown.contains("the model: a \\u{1b}[2Jclear"), "{shown}");
     assert!(shown.contains("touch ran # \\u{1b}]0;x\\u{7}\\u{9b}31m\\u{202e}"), "{shown}");
     let replies = "%%% reply\nIt is \u{1b}[31mred\u{9b}m and \u{202e}turned.\n";

@@ -3,8 +3,8 @@
 #![allow(rustdoc::bare_urls, reason = "the comments are help texts for a terminal")]
 
 use crate::choices::{
-    AskMode, BackendKind, Color, CommandFormat, Conversation, End, ExportFormat, Grammar, GrammarFormat, Instructions,
-    Lang, OutputFormat, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch, ToolDetails,
+    AskMode, BackendKind, ClipboardKind, Color, CommandFormat, Conversation, End, ExportFormat, Grammar, GrammarFormat,
+    Instructions, Lang, OutputFormat, PromptFor, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch, ToolDetails,
 };
 use crate::messages;
 use clap::{Args, Parser, Subcommand};
@@ -205,6 +205,8 @@ pub(crate) enum Command {
     Demo,
     /// Model text in on stdin, its calls run, their results out as chat text
     Exec(ExecArguments),
+    /// Watch the clipboard: run the calls of each reply that you copy, and put their results there
+    Clip(ClipArguments),
     /// What the parser sees in a reply on stdin, as JSON lines
     Parse(ParseArguments),
     /// The tools on offer, with their signatures
@@ -304,6 +306,41 @@ pub(crate) struct ExecArguments {
     /// The text is what stands inside a tool block: its object, and the bodies below it
     #[arg(long)]
     pub(crate) bare: bool,
+    #[command(flatten)]
+    pub(crate) session: SessionArguments,
+    /// Keep nothing between replies, and leave no process: for scripts
+    #[arg(long, conflicts_with_all = ["session", "end"])]
+    pub(crate) no_session: bool,
+    /// End the session and its background jobs
+    #[arg(long, conflicts_with_all = ["json", "explain", "bare"])]
+    pub(crate) end: bool,
+}
+
+// No doc comment: it would be the help of the commands that have these options.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArguments {
+    /// The session of the project that handles the reply. A session knows which files the model has read and what you
+    /// always allowed, and keeps background jobs; it ends after 12 hours without a reply
+    #[arg(long, value_name = "NAME", default_value = "default", hide_default_value = true)]
+    pub(crate) session: String,
+    /// Be the process that keeps the session: for the program itself
+    #[arg(long, hide = true)]
+    pub(crate) host: bool,
+}
+
+/// Texts without a call are left alone: they are not stored, sent or printed. Questions are asked in this terminal.
+/// What is in the clipboard when this command starts does not count as a reply.
+#[derive(Debug, Args)]
+pub(crate) struct ClipArguments {
+    /// The clipboard [default: that of the desktop, or else of tmux]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) clipboard: Option<ClipboardKind>,
+    /// Split results into numbered parts of so many characters, at least 200: Enter puts the next part into the
+    /// clipboard [default: do not split]
+    #[arg(long, value_name = "CHARACTERS", value_parser = at_least_200)]
+    pub(crate) part: Option<usize>,
+    #[command(flatten)]
+    pub(crate) session: SessionArguments,
 }
 
 /// The client keeps its conversation and its model. It writes, one JSON object a line: {"type":"chunk","text":..} for each
@@ -537,6 +574,12 @@ pub(crate) struct PromptArguments {
     /// For a model that is known to write this dialect: the calls in the instructions are in its form
     #[arg(long, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
+    /// For a model whose replies this command handles
+    #[arg(long, value_enum, value_name = "COMMAND")]
+    pub(crate) r#for: Option<PromptFor>,
+    /// Leave out background jobs, for `coder exec --no-session`
+    #[arg(long, requires = "for")]
+    pub(crate) no_session: bool,
 }
 
 /// The dialects in the help of `coder prompt`.
@@ -855,6 +898,10 @@ pub(crate) struct TrustArguments {
 
 fn up_to_two(text: &str) -> Result<f64, Wrong> {
     text.parse().ok().filter(|n| (0.0..=2.0).contains(n)).ok_or_else(|| Wrong(messages::up_to_two()))
+}
+
+fn at_least_200(text: &str) -> Result<usize, Wrong> {
+    text.parse().ok().filter(|n| *n >= 200).ok_or_else(|| Wrong(text!("a number of at least 200 is needed")))
 }
 
 fn at_least_one(text: &str) -> Result<usize, Wrong> {

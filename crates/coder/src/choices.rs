@@ -89,6 +89,26 @@ pub(crate) enum PromptFormat {
     Json,
 }
 
+/// The clipboards that are watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClipboardKind {
+    /// With wl-paste and wl-copy, from the package wl-clipboard
+    Wayland,
+    /// With xclip
+    X11,
+    /// With pbpaste and pbcopy
+    Macos,
+    /// The last buffer of tmux
+    Tmux,
+}
+
+/// What handles the replies of the model that is given the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PromptFor {
+    /// `coder exec` and `coder clip`
+    Exec,
+}
+
 /// What a backend can be constrained by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GrammarFormat {

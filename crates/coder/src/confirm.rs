@@ -8,6 +8,7 @@ use crate::marks;
 use crate::messages;
 use crate::not_kept::NotKept;
 use crate::preview::{Preview, file_rows, one_line};
+use crate::question::{Question, UserAnswer};
 use crate::shown::{Words, escaped, language};
 use crate::status::to_the_first;
 use crate::terminal::{Style, colours, columns_of_the_terminal};
@@ -42,12 +43,7 @@ pub(crate) struct AtTheTerminal {
 impl Person for AtTheTerminal {
     /// Shows what would be done and waits for an answer.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        let shown = self.asked(pending, marks::room(columns_of_the_terminal()));
-        Box::pin(async move {
-            let Ok((answer, hidden)) = asked(&shown).await else { return self.without_terminal(pending) };
-            self.note(pending, hidden);
-            answer
-        })
+        Box::pin(async move { self.ask_question(&Question::from(pending)).await.answer(pending) })
     }
 
     fn has_seen(&self, id: &str) -> bool {
@@ -55,28 +51,30 @@ impl Person for AtTheTerminal {
     }
 
     fn shows(&self, pending: &Pending) -> Option<String> {
+        let question = Question::from(pending);
         // What is compared must not depend on the terminal, which may become narrower meanwhile.
-        let Asked { preview, .. } = self.asked(pending, marks::ROOM);
-        let decision = pending.decision();
-        Some(format!("{}{}: {}", preview.whole(), decision.rule, decision.reason.words()))
+        let preview = Preview::new(&question, colours(true), marks::ROOM);
+        Some(format!("{}{}: {}", preview.whole(), question.rule, question.reason))
     }
 
     fn ask_together<'a>(&'a mut self, all: Vec<&'a Pending>) -> BoxFuture<'a, Option<Vec<Answer>>> {
-        let first = all.first().copied();
-        let several = |pending: &'a Pending| {
-            let asked = self.asked(pending, marks::room(columns_of_the_terminal()));
-            Asked { preview: asked.preview.one_of_several(), ..asked }
-        };
-        let all: Vec<Asked<'a>> = all.into_iter().map(several).collect();
         Box::pin(async move {
-            let Ok(answered) = asked_together(&all).await else {
-                return Some(first.map(|first| vec![self.without_terminal(first)]).unwrap_or_default());
+            let questions: Vec<Question> = all.iter().map(|pending| Question::from(*pending)).collect();
+            let asked: Vec<Asked<'_>> = questions
+                .iter()
+                .map(|question| Asked { question, preview: preview(question).one_of_several() })
+                .collect();
+            let answers = match asked_together(&asked).await {
+                Ok(None) => return None,
+                Ok(Some((answers, all_shown))) => {
+                    for Asked { question, preview } in &asked {
+                        self.note(&question.call.id, if all_shown { 0 } else { preview.hidden() });
+                    }
+                    answers
+                }
+                Err(_) => questions.first().map(|first| vec![self.without_terminal(first)]).unwrap_or_default(),
             };
-            let (answers, all_shown) = answered?;
-            for asked in &all {
-                self.note(asked.pending, if all_shown { 0 } else { asked.preview.hidden() });
-            }
-            Some(answers)
+            Some(answers.into_iter().zip(all).map(|(answer, pending)| answer.answer(pending)).collect())
         })
     }
 }
@@ -87,92 +85,86 @@ impl AtTheTerminal {
         AtTheTerminal { folded: HashSet::new(), not_kept: NotKept::default() }
     }
 
+    /// Shows what would be done and waits for an answer.
+    pub(crate) async fn ask_question(&mut self, question: &Question) -> UserAnswer {
+        let asked = Asked { question, preview: preview(question) };
+        let Ok((answer, hidden)) = asked_alone(&asked).await else { return self.without_terminal(question) };
+        self.note(&question.call.id, hidden);
+        answer
+    }
+
     /// What is not kept because there is no terminal, also after this is moved into a turn.
     pub(crate) fn not_kept(&self) -> NotKept {
         self.not_kept.clone()
     }
 
-    fn without_terminal(&self, pending: &Pending) -> Answer {
-        self.not_kept.record(pending);
-        Answer::Nobody(nobody(pending))
+    fn without_terminal(&self, question: &Question) -> UserAnswer {
+        self.not_kept.record(question);
+        UserAnswer::NoTerminal
     }
 
     /// Remembers whether rows of a call stayed hidden. Ids may come again with another reply.
-    fn note(&mut self, pending: &Pending, hidden: usize) {
-        let id = &pending.call().id;
+    fn note(&mut self, id: &str, hidden: usize) {
         if hidden > 0 {
-            self.folded.insert(id.clone());
+            self.folded.insert(id.to_owned());
         } else {
             self.folded.remove(id);
         }
     }
-
-    fn asked<'a>(&self, pending: &'a Pending, room: usize) -> Asked<'a> {
-        let preview = match pending.changes() {
-            Some(changes) => Preview::of_changes(changes, colours(true), room),
-            None => Preview::new(pending.call(), pending.decision(), pending.diff(), colours(true), room),
-        };
-        Asked { pending, preview }
-    }
 }
 
-/// What would be done, as it is shown before the question.
+/// A question with what is displayed of it.
 struct Asked<'a> {
-    pending: &'a Pending,
+    question: &'a Question,
     preview: Preview,
 }
 
-/// Says what else to do where the rule knows that.
-fn nobody(pending: &Pending) -> Text {
-    let decision = pending.decision();
-    let nobody = messages::nobody_to_ask();
-    if decision.rule == "history" { decision.reason.clone().then(nobody) } else { nobody }
+fn preview(question: &Question) -> Preview {
+    Preview::new(question, colours(true), marks::room(columns_of_the_terminal()))
 }
 
 /// Asks until there is an answer. Gives with it how many rows were not shown.
-async fn asked(asked: &Asked<'_>) -> io::Result<(Answer, usize)> {
-    let Asked { pending, preview } = asked;
+async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
+    let Asked { question: about, preview } = asked;
     let mut hidden = preview.hidden();
-    let mut text = question(pending, &preview.shown(), None) + &choices(pending, hidden);
+    let mut text = question(about, &preview.shown(), None) + &choices(about, hidden);
     let mut asked_to_look = false;
     loop {
         let said = said(&put(&text).await?, language());
         let note = match said {
             // A yes by habit must not be one to rows that nobody saw.
-            Said::Answer(Answer::Yes) | Said::Always(_) | Said::Project if hidden > 0 && !asked_to_look => {
+            Said::Answer(UserAnswer::Yes) | Said::Always(_) | Said::Project if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
                 messages::not_all_was_shown(hidden)
             }
             Said::Answer(answer) => return Ok((answer, hidden)),
             Said::All => {
                 hidden = 0;
-                text = question(pending, &preview.whole(), None) + &choices(pending, hidden);
+                text = question(about, &preview.whole(), None) + &choices(about, hidden);
                 continue;
             }
-            Said::Always(rest) => match always(pending, &rest) {
+            Said::Always(rest) => match always(about, &rest) {
                 Ok(answer) => return Ok((answer, hidden)),
                 Err(why) => why,
             },
-            Said::Project => match pending.all_changes() {
-                Some(rule) => return Ok((Answer::Always(Some(rule)), hidden)),
-                None => yes_no_or_why(pending),
-            },
-            Said::Edit(_) if pending.has_run() => yes_no_or_why(pending),
-            Said::Edit(new) => match edit::changed(pending.call(), &new).await {
-                Ok(args) => return Ok((Answer::Edit(args), hidden)),
+            Said::Project if about.offers_all => return Ok((UserAnswer::Project, hidden)),
+            Said::Project => yes_no_or_why(about),
+            Said::Edit(_) if about.has_run => yes_no_or_why(about),
+            Said::Edit(new) => match edit::changed(&about.call, &new).await {
+                Ok(args) => return Ok((UserAnswer::Edit(args), hidden)),
                 Err(why) => why,
             },
             // Numbers are read where there are several.
-            Said::Numbers(_) | Said::OneByOne => yes_no_or_why(pending),
-            Said::Unclear(_) if pending.changes().is_some() => yes_no_or_why(pending),
+            Said::Numbers(_) | Said::OneByOne => yes_no_or_why(about),
+            Said::Unclear(_) if about.changes().is_some() => yes_no_or_why(about),
             Said::Unclear(why) => why,
         };
-        text = row(&note) + &choices(pending, hidden);
+        text = row(&note) + &choices(about, hidden);
     }
 }
 
-fn yes_no_or_why(pending: &Pending) -> Text {
-    match pending.changes() {
+fn yes_no_or_why(question: &Question) -> Text {
+    match question.changes() {
         Some(_) => text!("Say y to keep them, n not to, or in a sentence why not."),
         None => messages::yes_no_or_why(),
     }
@@ -180,12 +172,12 @@ fn yes_no_or_why(pending: &Pending) -> Text {
 
 /// Asks about several calls at once until there is an answer to each, and says whether all of them was shown; `None` where they are
 /// to be asked about one by one.
-async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<Answer>, bool)>> {
+async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>, bool)>> {
     let count = all.len();
     let questions = |whole: bool| -> String {
         let one = |(at, asked): (usize, &Asked<'_>)| {
             let shown = if whole { asked.preview.whole() } else { asked.preview.shown() };
-            question(asked.pending, &shown, Some((at + 1, count)))
+            question(asked.question, &shown, Some((at + 1, count)))
         };
         all.iter().enumerate().map(one).collect()
     };
@@ -198,18 +190,18 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<Answer>, bo
     let mut asked_to_look = false;
     loop {
         let note = match said_of_several(&put(&text).await?, count, language()) {
-            Said::Numbers(_) | Said::Answer(Answer::Yes) if hidden > 0 && !asked_to_look => {
+            Said::Numbers(_) | Said::Answer(UserAnswer::Yes) if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
                 messages::not_all_was_shown(hidden)
             }
             Said::Numbers(numbers) => {
                 let answer = |at| match numbers.contains(&at) {
-                    true => Answer::Yes,
-                    false => Answer::Skip(messages::user_said_no()),
+                    true => UserAnswer::Yes,
+                    false => UserAnswer::Skip,
                 };
                 return Ok(Some(((1..=count).map(answer).collect(), hidden == 0)));
             }
-            Said::Answer(Answer::Yes) => return Ok(Some((vec![Answer::Yes; count], hidden == 0))),
+            Said::Answer(UserAnswer::Yes) => return Ok(Some((vec![UserAnswer::Yes; count], hidden == 0))),
             // After a no to the first one, nothing else that changes something runs.
             Said::Answer(answer) => return Ok(Some((vec![answer], hidden == 0))),
             Said::OneByOne => return Ok(None),
@@ -226,20 +218,19 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<Answer>, bo
 }
 
 /// What would be done, and why it is asked about. Everything that is not ours is escaped before it stands here.
-fn question(pending: &Pending, shown: &str, place: Option<(usize, usize)>) -> String {
-    let call = pending.call();
+fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> String {
+    let call = &question.call;
     let line = |text: &str| escaped(&one_line(text)).into_owned();
     let row = |text: Text| row(&text);
     let said = call.reason.as_deref().map(|reason| row(messages::model_says(line(reason)))).unwrap_or_default();
     // The reason is never cut: its end can be what matters.
-    let why = pending.decision().reason.words();
-    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = question.reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let why = row(messages::asked_because(escaped(&why).into_owned()));
     let name = line(&call.name);
     let (bold, plain) = if colours(true) { codes(Style::Name) } else { ("", "") };
     match place {
         None => {
-            format!("\n? {bold}{name}{plain}\n{said}{why}{shown}{}{}", offered(pending), offered_for_project(pending))
+            format!("\n? {bold}{name}{plain}\n{said}{why}{shown}{}{}", offered(question), offered_for_project(question))
         }
         Some((at, of)) => {
             let name = messages::one_of_several(at, of, name);
@@ -255,9 +246,9 @@ fn row(text: &Text) -> String {
 }
 
 /// What "always" would store, where it is on offer.
-fn offered(pending: &Pending) -> String {
-    let Ok(rules) = pending.always() else { return String::new() };
-    let mut shown: Vec<String> = rules.iter().take(SHOWN_RULES).map(|rule| escaped(&rule.to_string()).into()).collect();
+fn offered(question: &Question) -> String {
+    let Ok(rules) = &question.always else { return String::new() };
+    let mut shown: Vec<String> = rules.iter().take(SHOWN_RULES).map(|rule| escaped(rule).into()).collect();
     if rules.len() > SHOWN_RULES {
         shown.push(messages::and_more(rules.len() - SHOWN_RULES).words().into_owned());
     }
@@ -265,8 +256,8 @@ fn offered(pending: &Pending) -> String {
 }
 
 /// What the answer "project" would do, where it is on offer.
-fn offered_for_project(pending: &Pending) -> String {
-    if pending.all_changes().is_none() {
+fn offered_for_project(question: &Question) -> String {
+    if !question.offers_all {
         return String::new();
     }
     row(&text!("\"project\" keeps all changes in this project for this session; /undo takes them back"))
@@ -277,13 +268,13 @@ fn in_columns(text: &Text) -> String {
     in_rows(&text.words(), columns_of_the_terminal().saturating_sub(1))
 }
 
-fn choices(pending: &Pending, hidden: usize) -> String {
+fn choices(question: &Question, hidden: usize) -> String {
     let all = if hidden > 0 { messages::choice_all() } else { Text::default() };
-    let always = if pending.always().is_ok() { messages::choice_always() } else { Text::default() };
-    let project = if pending.all_changes().is_some() { text!(", project") } else { Text::default() };
-    let choices = match pending.changes() {
+    let always = if question.always.is_ok() { messages::choice_always() } else { Text::default() };
+    let project = if question.offers_all { text!(", project") } else { Text::default() };
+    let choices = match question.changes() {
         Some(_) => text!("Keep them? [y/N{all}{always}{project}, or n and a reason] ", all, always, project),
-        None if pending.has_run() => text!("Run it again? [y/N{all}, or n and a reason] ", all),
+        None if question.has_run => text!("Run it again? [y/N{all}, or n and a reason] ", all),
         None => text!("Run it? [y/N{all}{always}{project}, edit, or n and a reason] ", all, always, project),
     };
     in_columns(&choices)
@@ -292,7 +283,7 @@ fn choices(pending: &Pending, hidden: usize) -> String {
 /// What was typed.
 #[derive(Debug, PartialEq)]
 enum Said {
-    Answer(Answer),
+    Answer(UserAnswer),
     All,
     /// With the text after it.
     Always(String),
@@ -306,11 +297,11 @@ enum Said {
     OneByOne,
 }
 
-fn always(pending: &Pending, rest: &str) -> Result<Answer, Text> {
+fn always(question: &Question, rest: &str) -> Result<UserAnswer, Text> {
     if rest.is_empty() {
-        return match pending.always() {
-            Ok(_) => Ok(Answer::Always(None)),
-            Err(why) => Err(messages::always_not_on_offer(why)),
+        return match &question.always {
+            Ok(_) => Ok(UserAnswer::Always),
+            Err(why) => Err(messages::always_not_on_offer(why.clone())),
         };
     }
     Err(text!("`always` stores exactly this call. Type it alone, or no and a reason."))
@@ -390,6 +381,11 @@ fn redrawn(asks: &str, before: &str, now: &str) -> String {
     }
 }
 
+/// Prints a text without a line end on the terminal and reads a line there.
+pub(crate) async fn read_answer(text: &str) -> io::Result<String> {
+    put(text).await
+}
+
 /// Asks as [`put`] does until it is cancelled, which is an answer to nothing: [`io::ErrorKind::Interrupted`].
 pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<String> {
     tokio::select! {
@@ -420,7 +416,7 @@ pub(crate) fn allowing(allows: &[Text]) -> String {
 
 /// Whether what was typed is a plain yes.
 pub(crate) fn is_yes(line: &str, language: Language) -> bool {
-    matches!(said(line, language), Said::Answer(Answer::Yes))
+    matches!(said(line, language), Said::Answer(UserAnswer::Yes))
 }
 
 /// Whether the answer is a plain request to edit.
@@ -434,7 +430,7 @@ fn said(line: &str, language: Language) -> Said {
     let rest = rest.trim();
     let is_set_apart = word.ends_with([',', '.', '!', ';']);
     match meant(word.trim_end_matches([',', '.', '!', ';']).to_lowercase().as_str(), language) {
-        "y" | "yes" if rest.is_empty() => Said::Answer(Answer::Yes),
+        "y" | "yes" if rest.is_empty() => Said::Answer(UserAnswer::Yes),
         "all" if rest.is_empty() => Said::All,
         "always" => Said::Always(rest.to_owned()),
         "project" if rest.is_empty() => Said::Project,
@@ -444,7 +440,7 @@ fn said(line: &str, language: Language) -> Said {
         // "no need for that" says something else without its first word.
         "no" if !rest.is_empty() && !is_set_apart => because(line),
         "n" | "no" if !rest.is_empty() => because(rest),
-        "n" | "no" | "" => Said::Answer(Answer::No(messages::user_said_no())),
+        "n" | "no" | "" => Said::Answer(UserAnswer::No(None)),
         // A word alone may be one that was mistyped, and what begins with a yes is none yet.
         "y" | "yes" => Said::Unclear(messages::yes_no_or_why()),
         _ if rest.is_empty() => Said::Unclear(messages::yes_no_or_why()),
@@ -455,7 +451,7 @@ fn said(line: &str, language: Language) -> Said {
 /// A no with the person's own words.
 fn because(words: &str) -> Said {
     let end = if words.ends_with(['.', '!', '?']) { "" } else { "." };
-    Said::Answer(Answer::No(messages::user_said_no_because(format!("{words}{end}"))))
+    Said::Answer(UserAnswer::No(Some(format!("{words}{end}"))))
 }
 
 /// What was typed where there are several calls.
@@ -492,23 +488,24 @@ fn meant(word: &str, language: Language) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::refusal;
 
     #[test]
     fn only_a_plain_yes_is_a_yes() {
         for yes in ["y\n", "YES\n", " y \n"] {
-            assert_eq!(said(yes, Language::English), Said::Answer(Answer::Yes));
+            assert_eq!(said(yes, Language::English), Said::Answer(UserAnswer::Yes));
         }
         for unclear in ["yep\n", "y but carefully\n", "yes, of course\n", "sure\n", "alway\n", "s\n"] {
             assert!(matches!(said(unclear, Language::English), Said::Unclear(_)), "{unclear}");
         }
         for no in ["", "\n", "n\n", "No.\n"] {
-            assert_eq!(said(no, Language::English), Said::Answer(Answer::No("The user said no.".into())), "{no}");
+            assert_eq!(said(no, Language::English), Said::Answer(UserAnswer::No(None)), "{no}");
         }
-        let reason = Answer::No("The user said no: use the other file.".into());
+        let reason = UserAnswer::No(Some("use the other file.".into()));
         for sentence in ["n use the other file\n", "No, use the other file\n", "use the other file.\n"] {
             assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
         }
-        let reason = Answer::No("The user said no: no need for that.".into());
+        let reason = UserAnswer::No(Some("no need for that.".into()));
         for sentence in ["no need for that\n", "n no need for that\n", "No, no need for that.\n"] {
             assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
         }
@@ -524,11 +521,11 @@ mod tests {
     fn of_several_calls_some_are_chosen() {
         let said = |line: &str| said_of_several(line, 3, Language::English);
         assert_eq!((said("1 3\n"), said("2,1\n")), (Said::Numbers(vec![1, 3]), Said::Numbers(vec![2, 1])));
-        assert_eq!((said("y\n"), said("one\n")), (Said::Answer(Answer::Yes), Said::OneByOne));
-        assert_eq!((said("all\n"), said("\n")), (Said::All, Said::Answer(Answer::No("The user said no.".into()))));
+        assert_eq!((said("y\n"), said("one\n")), (Said::Answer(UserAnswer::Yes), Said::OneByOne));
+        assert_eq!((said("all\n"), said("\n")), (Said::All, Said::Answer(UserAnswer::No(None))));
         for unclear in ["4\n", "0\n", "1 yes\n", "99999999999999999999999\n"] {
             let said = said(unclear);
-            assert!(!matches!(said, Said::Numbers(_) | Said::Answer(Answer::Yes)), "{unclear}: {said:?}");
+            assert!(!matches!(said, Said::Numbers(_) | Said::Answer(UserAnswer::Yes)), "{unclear}: {said:?}");
         }
     }
 
@@ -536,11 +533,11 @@ mod tests {
     fn answers_in_portuguese_count_where_the_question_is_in_portuguese() {
         let said = |line| said(line, Language::Portuguese);
         let why = |line| match said(line) {
-            Said::Answer(Answer::No(why)) => why.render(Language::Portuguese),
+            Said::Answer(UserAnswer::No(why)) => refusal(why).render(Language::Portuguese),
             other => panic!("{line} is no no: {other:?}"),
         };
         for yes in ["s\n", "SIM\n", "y\n", "yes\n"] {
-            assert_eq!(said(yes), Said::Answer(Answer::Yes), "{yes}");
+            assert_eq!(said(yes), Said::Answer(UserAnswer::Yes), "{yes}");
             assert!(is_yes(yes, Language::Portuguese));
         }
         assert!(matches!(said("sim, mas com cuidado\n"), Said::Unclear(_)));

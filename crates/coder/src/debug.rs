@@ -11,7 +11,7 @@ use std::error::Error;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 use toolfence_agent::transcript::rfc3339;
 use toolfence_protocol::format;
@@ -28,19 +28,38 @@ pub(crate) const SCHEMA: &str = include_str!("debug.schema.json");
 /// The events that have a name of their own.
 const NAMED: &[&str] = &["path"];
 
-/// Whether anybody wants to know.
-static ON: AtomicBool = AtomicBool::new(false);
+type Output = Box<dyn Fn(String) + Send>;
 
-/// Turns it on.
+/// Takes the lines, if they are wanted. They come from every thread.
+static OUTPUT: Mutex<Option<Output>> = Mutex::new(None);
+
+/// Writes lines to standard error from here on.
 pub(crate) fn start() {
-    ON.store(true, Ordering::Relaxed);
+    start_to(|line| write(&line));
+}
+
+/// Gives lines to this function from here on.
+pub(crate) fn start_to(output: impl Fn(String) + Send + 'static) {
+    *OUTPUT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(output));
     // Where another subscriber is set already, an earlier call of this function has set it.
     let _ = tracing::subscriber::set_global_default(Registry::default().with(Lines));
 }
 
+/// Writes no more lines.
+pub(crate) fn stop() {
+    *OUTPUT.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
 /// Whether lines are written.
 pub(crate) fn is_on() -> bool {
-    ON.load(Ordering::Relaxed)
+    OUTPUT.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
+/// Writes a line to standard error.
+pub(crate) fn write(line: &str) {
+    crate::status::end();
+    // One write, so that the lines of two threads do not mix. If standard error is gone, the line is lost.
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// The project.
@@ -75,9 +94,9 @@ fn line(event: &str, members: Value) {
     if let (Some(line), Value::Object(members)) = (line.as_object_mut(), members) {
         line.extend(members);
     }
-    crate::status::end();
-    // One write, so that the lines of two threads do not mix. Where stderr is gone nobody reads it.
-    let _ = io::stderr().write_all((safe(&line.to_string()) + "\n").as_bytes());
+    if let Some(output) = &*OUTPUT.lock().unwrap_or_else(PoisonError::into_inner) {
+        output(safe(&line.to_string()));
+    }
 }
 
 /// Makes lines of events.

@@ -52,6 +52,16 @@ impl Failure {
         Failure { status, message: messages::ended_by_signal() }
     }
 
+    /// Another process has reported the failure already.
+    pub(crate) fn reported(status: u8) -> Failure {
+        Failure { status, message: Text::default() }
+    }
+
+    /// Whether a signal ended the program.
+    pub(crate) fn is_by_signal(&self) -> bool {
+        [INTERRUPTED, TERMINATED, HUNG_UP].contains(&self.status)
+    }
+
     /// The turn ended without doing what was asked.
     pub(crate) fn unsuccessful(message: Text) -> Failure {
         Failure { status: UNSUCCESSFUL, message }

@@ -137,6 +137,7 @@ const MEANT: &[(&str, &[&str], &[&str])] = &[
     ("", &[WHO_ANSWERS, TOLD, REPLIES, CONVERSATION, RULES], &[]),
     ("demo", &[], &[]),
     ("exec", &[REPLIES, RULES], &[]),
+    ("clip", &[REPLIES, RULES], &[]),
     ("parse", &[REPLIES], &["limit"]),
     ("tools", &[], &["persona", "limit"]),
     ("prompt", &[], &["persona", "limit"]),

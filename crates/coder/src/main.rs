@@ -14,6 +14,7 @@ mod config;
 mod confirm;
 mod debug;
 mod edit;
+mod exec;
 mod explain;
 mod failure;
 mod help;
@@ -32,6 +33,7 @@ mod program;
 mod project;
 mod proposals;
 mod prose;
+mod question;
 mod rules;
 mod runtime;
 mod server;
@@ -62,10 +64,19 @@ fn main() -> ExitCode {
     if let Some(lang) = cli.options.lang {
         shown::set_language(lang.into());
     }
-    if cli.options.debug {
+    if cli.options.debug && !is_host(&cli) {
         debug::start();
     }
     run(&cli).unwrap_or_else(Failure::report)
+}
+
+/// Whether this process is the host of an exec session, which sends the lines of `--debug` to its client.
+fn is_host(cli: &Cli) -> bool {
+    match &cli.command {
+        Some(Command::Exec(arguments)) => arguments.session.host,
+        Some(Command::Clip(arguments)) => arguments.session.host,
+        _ => false,
+    }
 }
 
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {
@@ -100,6 +111,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         },
         (Some(Command::Demo), _) => commands::demo::run(options),
         (Some(Command::Exec(arguments)), _) => commands::exec::run(options, arguments),
+        (Some(Command::Clip(arguments)), _) => commands::clip::run(options, arguments),
         (Some(Command::Parse(arguments)), _) => commands::parse::run(options, arguments),
         (Some(Command::Tools(arguments)), _) => commands::tools::run(options, arguments),
         (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),

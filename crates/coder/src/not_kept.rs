@@ -1,7 +1,8 @@
 //! What was not kept because no user could be asked: the line at the end of `coder exec` and `coder -p`.
 
+use crate::question::Question;
 use std::sync::{Arc, Mutex, PoisonError};
-use toolfence_policy::{AskMode, Pending};
+use toolfence_policy::AskMode;
 use toolfence_protocol::Text;
 use toolfence_protocol::text;
 
@@ -21,12 +22,12 @@ struct Lost {
 
 impl NotKept {
     /// Records a question that got no answer, if it was about files.
-    pub(crate) fn record(&self, question: &Pending) {
+    pub(crate) fn record(&self, question: &Question) {
         let mut lost = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if question.is_about_output() {
+        if question.is_about_output {
             lost.output = true;
         }
-        for target in &question.decision().targets {
+        for target in &question.targets {
             if !lost.files.contains(&target.name) {
                 lost.files.push(target.name.clone());
             }

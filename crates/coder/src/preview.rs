@@ -2,11 +2,12 @@
 
 use crate::marks::{self, FOLDED};
 use crate::messages;
+use crate::question::Question;
 use crate::shown::{Words, escaped, language};
 use crate::style::Style;
 use crate::theme::codes;
 use std::ops::Range;
-use toolfence_policy::{Decision, Target};
+use toolfence_policy::Target;
 use toolfence_protocol::tool::ParamKind;
 use toolfence_protocol::{Language, Text, ToolCall};
 use toolfence_workspace::quoted;
@@ -28,10 +29,14 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
-    /// What the call would do: the command, all of it; or the real names of the files it would change, all of them, with a
-    /// diff or its arguments. The parts of a command that `decision` asks about are marked, with `colour` by underlining. Behind
-    /// its mark a row has `room` columns at most.
-    pub(crate) fn new(call: &ToolCall, decision: &Decision, diff: Option<&str>, colour: bool, room: usize) -> Preview {
+    /// Returns what the question is about. If it is about a call, this is the whole command; or the real names of all
+    /// files that would change, with a diff or the arguments. The parts of a command that the rules ask about are
+    /// marked, with `colour` by underlining. After its mark a row has `room` columns at most.
+    pub(crate) fn new(question: &Question, colour: bool, room: usize) -> Preview {
+        if let Some(changes) = question.changes() {
+            return Preview::of_changes(changes, colour, room);
+        }
+        let (call, diff) = (&question.call, question.diff.as_deref());
         let catalog = toolfence_policy::toolset::catalog();
         let spec = catalog.find(&call.name);
         let given = |kind: ParamKind| spec.and_then(|spec| spec.sole(&kind, &call.args));
@@ -39,7 +44,7 @@ impl Preview {
         let tint = |rows: Vec<String>| if colour { rows.into_iter().map(tinted).collect() } else { rows };
         let rows = match (given(ParamKind::Command), path, given(ParamKind::Text { content: true })) {
             (Some((param, command)), ..) => {
-                return command_rows(call, &param.name, command, &decision.marks, colour, room);
+                return command_rows(call, &param.name, command, &question.marks, colour, room);
             }
             (None, _, content) => match (diff, content) {
                 (Some(diff), _) if !diff.starts_with("--- /dev/null\n") => tint(change_rows(diff, room)),
@@ -51,7 +56,7 @@ impl Preview {
                 (None, None) => arguments(call, room, language()),
             },
         };
-        let names = match (decision.targets.as_slice(), path) {
+        let names = match (question.targets.as_slice(), path) {
             // Nobody could tell what it names.
             ([], Some(path)) => plain(&messages::file(quoted(path)), room),
             (targets, _) => targets.iter().flat_map(|target| plain(&file_row(target), room)).collect(),
@@ -60,7 +65,7 @@ impl Preview {
     }
 
     /// What a command changed on its private copy of the project. The removals, which come first, are always shown.
-    pub(crate) fn of_changes(changes: &str, colour: bool, room: usize) -> Preview {
+    fn of_changes(changes: &str, colour: bool, room: usize) -> Preview {
         let is_diff = |line: &&str| line.starts_with("--- ");
         let removals: usize = changes.split_inclusive('\n').take_while(|line| !is_diff(line)).map(str::len).sum();
         let (removals, rest) = changes.split_at(removals);
@@ -309,7 +314,19 @@ mod tests {
         let spec = toolfence_policy::toolset::builtin(name).or_else(|| (name == optional.name).then_some(&optional));
         let (call, spec) = (call(name, args), spec.expect("it is one of ours"));
         let decision = Policy::default().judge(&call, spec, &**workspace);
-        Preview::new(&call, &decision, diff(&call, workspace).as_deref(), false, ROOM)
+        let question = Question {
+            diff: diff(&call, workspace),
+            call,
+            rule: decision.rule,
+            reason: String::new(),
+            marks: decision.marks,
+            targets: decision.targets,
+            has_run: false,
+            is_about_output: false,
+            always: Ok(Vec::new()),
+            offers_all: false,
+        };
+        Preview::new(&question, false, ROOM)
     }
 
     #[test]

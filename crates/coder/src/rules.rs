@@ -46,8 +46,6 @@ pub(crate) struct Rules {
     pub(crate) language: Language,
     /// Whether conversations are recorded.
     pub(crate) records: bool,
-    /// Whether a reply is the inside of one tool block.
-    pub(crate) bare: bool,
 }
 
 /// Opens the project that the options name, with the rules for it. No MCP server runs yet.
@@ -96,7 +94,7 @@ impl Rules {
         let language = shown::language();
         let format = config.format(language);
         let toolbox = Toolbox::default();
-        Rules { config, persona, policy, toolbox, agents_files: None, format, language, records: false, bare: false }
+        Rules { config, persona, policy, toolbox, agents_files: None, format, language, records: false }
     }
 
     /// Gives the model new tools, and allows those of MCP servers that the settings allow.
@@ -254,7 +252,6 @@ impl Rules {
     pub(crate) fn parser(&self) -> Result<parse::Options, Failure> {
         let mut options = parse::Options::default();
         options.reasoning = self.config.reasoning.value().into();
-        options.bare = self.bare;
         options.limits = (&self.config.limits()).into();
         read_dialects(&self.config.dialects.value(), &mut options).map_err(Failure::wrong_use)?;
         Ok(options)

@@ -54,6 +54,16 @@ pub(crate) fn serve<F: Future<Output = Result<(), Failure>>>(
     }
 }
 
+/// Runs a future that handles the signals itself.
+pub(crate) fn run_with_signals<T>(future: impl AsyncFnOnce(&mut Signals) -> Result<T, Failure>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(cannot_start)?;
+    let ended = runtime.block_on(async { future(&mut Signals::new()?).await });
+    // Everything that counts has ended with the future.
+    runtime.shutdown_background();
+    ended
+}
+
 /// Why there is no runtime.
 pub(crate) fn cannot_start(error: std::io::Error) -> Failure {
     Failure::broken(messages::cannot_start_runtime(Text::from(&error)))
@@ -260,7 +270,7 @@ async fn listen(mut signals: Signals, state: Arc<State>) {
 }
 
 /// The signals that are listened to, each with the status of whoever ends by it.
-struct Signals(Vec<(u8, Signal)>);
+pub(crate) struct Signals(Vec<(u8, Signal)>);
 
 impl Signals {
     /// Whoever started the program with a signal ignored, as `nohup` does, wants it so.
@@ -277,7 +287,8 @@ impl Signals {
         signals.map(Signals).map_err(|error| Failure::broken(messages::cannot_listen_to_signals(Text::from(&error))))
     }
 
-    async fn next(&mut self) -> u8 {
+    /// Returns the exit status that belongs to the next signal.
+    pub(crate) async fn next(&mut self) -> u8 {
         poll_fn(|context| {
             let mut came = self.0.iter_mut().filter_map(|(status, signal)| match signal.poll_recv(context) {
                 Poll::Ready(Some(())) => Some(*status),

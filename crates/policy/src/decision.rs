@@ -74,16 +74,16 @@ pub struct Met {
 }
 
 /// A file that a call would change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Target {
     /// The real name relative to the root, links followed, whatever the path looked like.
     pub name: String,
     /// The path as the call has it, where that is another.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<String>,
     /// The link that the path goes by, relative to the root.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
 }
 

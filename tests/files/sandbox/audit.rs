@@ -32,7 +32,7 @@ fn logged(place: &Place, args: &[&str]) -> Option<Vec<Value>> {
     place.file(".env", "KEY=SECRETVALUE\n");
     place.file("plain", "plain\n");
     let mut child = Command::new(env!("CARGO_BIN_EXE_coder"))
-        .args(["exec", "--yes"])
+        .args(["exec", "--no-session", "--yes"])
         .args(args)
         .current_dir(&place.root)
         .env("XDG_CONFIG_HOME", place.beside.join("config"))

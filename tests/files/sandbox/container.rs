@@ -232,7 +232,7 @@ fn a_real_container_ends_with_a_host_that_is_killed() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([folder].into_iter().chain(std::env::split_paths(&path))).expect("it is a path");
     let mut coder = std::process::Command::new(env!("CARGO_BIN_EXE_coder"))
-        .args(["exec", "--yes"])
+        .args(["exec", "--no-session", "--yes"])
         .current_dir(&place.root)
         .env("PATH", path)
         .env("XDG_CONFIG_HOME", place.beside.join("config"))

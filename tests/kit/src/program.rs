@@ -33,9 +33,11 @@ impl Program {
         Program(command)
     }
 
-    /// Adds arguments.
+    /// Adds arguments. `exec` is run without a session, so that no process of one is left, unless one is named.
     pub fn args(mut self, args: &[&str]) -> Program {
-        self.0.args(args);
+        let others = ["--session", "--no-session", "help", "prompt"];
+        let is_exec = args.contains(&"exec") && !args.iter().any(|arg| others.contains(arg));
+        self.0.args(args).args(is_exec.then_some("--no-session"));
         self
     }
 

@@ -147,10 +147,7 @@ fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
     assert_eq!(asked.len(), 4, "with the old image, and without it");
     let said = asked[3]["messages"][3]["content"].as_str().unwrap();
     assert!(said.contains("What is it?") && said.contains("Never mind."), "{said}");
-    assert!(
-        said.contains("[The image shot.png is not shown: this backend takes no images.]"),
-        "{said}"
-    );
+    assert!(said.contains("[The image shot.png is not shown: this backend takes no images.]"), "{said}");
 }
 
 /// What fails once the images are left out fails for another reason, so it is not asked a third time.

@@ -3,6 +3,7 @@
 pub(crate) mod ask;
 pub(crate) mod audit;
 pub(crate) mod chat;
+pub(crate) mod clip;
 pub(crate) mod commit;
 pub(crate) mod config;
 pub(crate) mod demo;

@@ -8,13 +8,16 @@ use crate::rules;
 use crate::terminal::Terminal;
 use serde_json::json;
 use std::process::ExitCode;
-use toolfence_protocol::{Catalog, Dialect, Language, prompt};
+use toolfence_protocol::{Catalog, Dialect, Language, ToolSpec, prompt};
 
 /// Prints the text.
 pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<ExitCode, Failure> {
     let (project, rules) = rules::open_with_servers(options, false)?;
     let persona = rules.persona.text.trim();
-    let catalog = rules.policy.marked(&rules.toolbox.catalog(), &*project.commands);
+    let mut catalog = rules.policy.marked(&rules.toolbox.catalog(), &*project.commands);
+    if arguments.no_session {
+        catalog = without_jobs(&catalog);
+    }
     let instructions = match arguments.dialect.as_deref() {
         None => prompt::instructions(&catalog, rules.language),
         Some(name) => in_dialect(name, &catalog, rules.language)?,
@@ -33,6 +36,16 @@ pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<Exit
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Leaves out what needs a process that continues to run after the reply.
+fn without_jobs(catalog: &Catalog) -> Catalog {
+    let tools = catalog.specs().iter().filter(|tool| tool.name != "job").cloned();
+    let without_background = |mut tool: ToolSpec| {
+        tool.params.retain(|param| param.name != "background");
+        tool
+    };
+    tools.map(without_background).collect()
 }
 
 /// The instructions for a model that writes this dialect.

@@ -100,6 +100,12 @@ impl Layers {
         Ok(self)
     }
 
+    /// The texts that these layers were read from, and the files that the user trusts.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        let files = self.files.iter().map(|(source, _)| source.text.clone());
+        files.chain([format!("{:?}", self.project), trust::listed(&self.places)]).collect()
+    }
+
     /// All layers, merged.
     pub(crate) fn merged(&self) -> Config {
         let mut config = Config::built_in();

@@ -67,6 +67,13 @@ fn folder(places: &Places) -> Result<&Path, Failure> {
     places.state.as_deref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_trust()))
 }
 
+/// Returns the list of everything that the user trusts, as it is stored.
+pub(crate) fn listed(places: &Places) -> String {
+    let list = folder(places).and_then(|folder| read_own(&folder.join(FILE)));
+    // A list that cannot be read trusts nothing.
+    list.ok().flatten().unwrap_or_default()
+}
+
 /// What is trusted so far. A line that is none is left out: it trusts nothing.
 fn list(places: &Places) -> Result<Vec<Trusted>, Failure> {
     let text = read_own(&folder(places)?.join(FILE))?.unwrap_or_default();

@@ -741,4 +741,43 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ("Only whether it went well", "Só se deu certo"),
     ("It is", "Sim"),
     ("It is not", "Não"),
+    (
+        "The session of the project that handles the reply. A session knows which files the model has read and what you always allowed, and keeps background jobs; it ends after 12 hours without a reply",
+        "A sessão do projeto que trata a resposta. Uma sessão sabe quais arquivos o modelo leu e o que você permitiu sempre, e mantém os processos em segundo plano; ela termina depois de 12 horas sem resposta",
+    ),
+    (
+        "Keep nothing between replies, and leave no process: for scripts",
+        "Não guarda nada entre as respostas e não deixa nenhum processo: para scripts",
+    ),
+    ("End the session and its background jobs", "Encerra a sessão e seus processos em segundo plano"),
+    (
+        "Be the process that keeps the session: for the program itself",
+        "É o processo que mantém a sessão: para o próprio programa",
+    ),
+    ("For a model whose replies this command handles", "Para um modelo cujas respostas este comando trata"),
+    ("`coder exec` and `coder clip`", "`coder exec` e `coder clip`"),
+    (
+        "Leave out background jobs, for `coder exec --no-session`",
+        "Omite os processos em segundo plano, para `coder exec --no-session`",
+    ),
+    (
+        "Watch the clipboard: run the calls of each reply that you copy, and put their results there",
+        "Observa a área de transferência: executa as chamadas de cada resposta que você copia e coloca os resultados ali",
+    ),
+    (
+        "Texts without a call are left alone: they are not stored, sent or printed. Questions are asked in this terminal. What is in the clipboard when this command starts does not count as a reply.",
+        "Textos sem chamada são ignorados: não são guardados, enviados nem impressos. As perguntas são feitas neste terminal. O que está na área de transferência quando este comando começa não conta como resposta.",
+    ),
+    (
+        "The clipboard [default: that of the desktop, or else of tmux]",
+        "A área de transferência [padrão: a do ambiente gráfico ou, se não houver, a do tmux]",
+    ),
+    (
+        "Split results into numbered parts of so many characters, at least 200: Enter puts the next part into the clipboard [default: do not split]",
+        "Divide os resultados em partes numeradas com este número de caracteres, no mínimo 200: Enter coloca a próxima parte na área de transferência [padrão: não dividir]",
+    ),
+    ("With wl-paste and wl-copy, from the package wl-clipboard", "Com wl-paste e wl-copy, do pacote wl-clipboard"),
+    ("With xclip", "Com xclip"),
+    ("With pbpaste and pbcopy", "Com pbpaste e pbcopy"),
+    ("The last buffer of tmux", "O último buffer do tmux"),
 ];

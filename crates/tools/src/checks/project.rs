@@ -446,6 +446,8 @@ mod tests {
         assert!(output.truncated && output.text.to_string().len() <= 100_000, "{}", output.text.to_string().len());
         let told = output.data.expect("errors");
         assert_eq!(told["new_errors"].as_array().map(Vec::len), Some(2 * MOST_ERRORS));
-        assert!(output.failure.is_some_and(|failure| failure.message.to_string().starts_with("`a` and `b` find errors")));
+        assert!(
+            output.failure.is_some_and(|failure| failure.message.to_string().starts_with("`a` and `b` find errors"))
+        );
     }
 }

@@ -1,0 +1,229 @@
+//! `coder clip`: runs the calls of each reply that is copied into the clipboard, and puts the results there.
+
+use crate::args::{ClipArguments, Options};
+use crate::clipboard::Clipboard;
+use crate::config::Layers;
+use crate::confirm::read_answer;
+use crate::exec::{Reply, Report, Session, run_host};
+use crate::failure::{Failure, INTERRUPTED};
+use crate::rules::read_dialects;
+use crate::runtime::{Signals, run_with_signals};
+use crate::shown::Words;
+use crate::terminal::{Terminal, tell};
+use std::future::pending;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::time::{MissedTickBehavior, interval};
+use toolfence_protocol::parse::{self, Event};
+use toolfence_protocol::{FinishReason, text};
+use toolfence_workspace::Digest;
+
+/// How often the clipboard is read.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Watches the clipboard until Ctrl-C.
+pub(crate) fn run(options: &Options, arguments: &ClipArguments) -> Result<ExitCode, Failure> {
+    if arguments.session.host {
+        return run_host(options, &arguments.session.session);
+    }
+    let clipboard = Clipboard::new(arguments.clipboard)?;
+    let parser = parser(options)?;
+    run_with_signals(async |signals| {
+        let mut watch = Watch { clipboard, parser, seen: None };
+        // What was copied before this began is not a reply for it.
+        watch.seen = watch.clipboard.read().await?.as_deref().map(fingerprint);
+        tell(&text!("watching the clipboard: copy a reply of the model, then paste the results. Ctrl-C ends this."));
+        let mut parts = Vec::new().into_iter();
+        loop {
+            tokio::select! {
+                status = signals.next() => return match status {
+                    INTERRUPTED => Ok(ExitCode::SUCCESS),
+                    status => Err(Failure::signalled(status)),
+                },
+                reply = watch.next_reply() => {
+                    let results = handle(options, arguments, reply?, signals).await?;
+                    parts = split(&results, arguments.part).into_iter();
+                }
+                () = next_part_is_wanted(parts.len()) => {}
+            }
+            if let Some(part) = parts.next() {
+                watch.put(&part).await?;
+                // A bell that cannot be rung is no reason to end.
+                let _ = Terminal::stdout().drawn("\x07");
+            }
+        }
+    })
+}
+
+/// How replies are parsed to see whether they have calls.
+fn parser(options: &Options) -> Result<parse::Options, Failure> {
+    let config = Layers::read(options)?.merged();
+    let mut parser = parse::Options::default();
+    parser.reasoning = config.reasoning.value().into();
+    parser.limits = (&config.limits()).into();
+    parser.catalog = Some(toolfence_policy::toolset::catalog());
+    read_dialects(&config.dialects.value(), &mut parser).map_err(Failure::wrong_use)?;
+    Ok(parser)
+}
+
+struct Watch {
+    clipboard: Clipboard,
+    parser: parse::Options,
+    /// The fingerprint of the last text. The text itself may be private, so it is not kept.
+    seen: Option<Digest>,
+}
+
+impl Watch {
+    /// Waits for a new text with a call.
+    async fn next_reply(&mut self) -> Result<String, Failure> {
+        let mut looks = interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            looks.tick().await;
+            let Some(text) = self.clipboard.read().await? else { continue };
+            let fingerprint = fingerprint(&text);
+            if self.seen.as_ref() == Some(&fingerprint) {
+                continue;
+            }
+            self.seen = Some(fingerprint);
+            if has_call(&text, &self.parser) {
+                return Ok(text);
+            }
+        }
+    }
+
+    /// Puts a text into the clipboard, which is no reply when it is read back.
+    async fn put(&mut self, text: &str) -> Result<(), Failure> {
+        self.seen = Some(fingerprint(text));
+        self.clipboard.put(text).await
+    }
+}
+
+/// Identifies a text. Some clipboards add or remove the line end of the last line.
+fn fingerprint(text: &str) -> Digest {
+    Digest::of(text.trim_end().as_bytes())
+}
+
+/// Whether there is a call in the text, or a block that was meant to be one.
+fn has_call(text: &str, parser: &parse::Options) -> bool {
+    let mut found = false;
+    parse::for_each(text, parser.clone(), FinishReason::Stop, |event| {
+        found |= matches!(event, Event::Call { .. } | Event::Malformed { .. } | Event::Incomplete { .. });
+    });
+    found
+}
+
+/// Runs the calls of a reply in the exec session, and returns the text for the model.
+///
+/// # Errors
+/// A signal has ended the program. Other failures are printed, and the results are empty.
+async fn handle(
+    options: &Options,
+    arguments: &ClipArguments,
+    text: String,
+    signals: &mut Signals,
+) -> Result<String, Failure> {
+    let mut results = String::new();
+    let mut show = |report| {
+        match report {
+            Report::Note(note) => tell(&note),
+            Report::Debug(line) => crate::debug::write(&line),
+            Report::Call { label, success: true, .. } => {
+                Terminal::stdout().hanging(&text!("done: {call}", call = label).words())?;
+            }
+            Report::Call { label, success: false, message } => {
+                Terminal::stdout().hanging(&text!("failed: {call}: {message}", call = label, message).words())?;
+            }
+            Report::Output(output) => results = output,
+            _ => {}
+        }
+        Ok(())
+    };
+    let reply = Reply { text, debug: options.debug, ..Reply::default() };
+    // Opened for each reply, so that settings that have changed are noticed.
+    let sent = match Session::open(options, &arguments.session.session) {
+        Ok(session) => session.send(reply, signals, &mut show).await,
+        Err(failure) => Err(failure),
+    };
+    match sent {
+        Err(failure) if failure.is_by_signal() => Err(failure),
+        Err(failure) => {
+            failure.report();
+            Ok(String::new())
+        }
+        Ok(_) => Ok(results),
+    }
+}
+
+/// Returns when the user has pressed Enter for the next of the parts that are left.
+async fn next_part_is_wanted(left: usize) {
+    let question = text!("{count} {count|part is|parts are} left. Press Enter for the next one. ", count = left as u64);
+    // Without a terminal there is no key to wait for.
+    if left == 0 || read_answer(&question.words()).await.is_err() {
+        pending::<()>().await;
+    }
+}
+
+/// Splits results into numbered parts of at most `most` characters, at line ends if the lines are not longer than that.
+/// Without a limit, and if there is no text, there is nothing to split.
+fn split(text: &str, most: Option<usize>) -> Vec<String> {
+    /// The longest head of a part.
+    const HEAD: usize = 40;
+    let most = most.unwrap_or(usize::MAX);
+    if text.is_empty() {
+        return Vec::new();
+    }
+    if text.chars().count() <= most {
+        return vec![text.to_owned()];
+    }
+    let room = most.saturating_sub(HEAD).max(1);
+    let (mut parts, mut part, mut length) = (Vec::new(), String::new(), 0);
+    for line in text.split_inclusive('\n') {
+        let count = line.chars().count();
+        if length > 0 && length + count > room {
+            parts.push(std::mem::take(&mut part));
+            length = 0;
+        }
+        if count <= room {
+            part.push_str(line);
+            length += count;
+            continue;
+        }
+        for c in line.chars() {
+            if length == room {
+                parts.push(std::mem::take(&mut part));
+                length = 0;
+            }
+            part.push(c);
+            length += 1;
+        }
+    }
+    parts.push(part);
+    let count = parts.len();
+    let numbered = parts.into_iter().enumerate();
+    numbered.map(|(at, part)| format!("[part {} of {count}]\n{part}", at + 1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_split_at_line_ends_and_have_everything() {
+        let text: String = (0..40).map(|line| format!("line {line}\n")).collect();
+        let parts = split(&text, Some(140));
+        assert!(parts.len() > 2 && parts.iter().all(|part| part.chars().count() <= 140 && part.ends_with('\n')));
+        let bodies = parts.iter().enumerate().map(|(at, part)| {
+            part.strip_prefix(&format!("[part {} of {}]\n", at + 1, parts.len())).expect("each part has its number")
+        });
+        assert_eq!(bodies.collect::<String>(), text);
+    }
+
+    #[test]
+    fn a_line_that_is_longer_than_a_part_is_split() {
+        let parts = split(&"ä".repeat(1000), Some(200));
+        assert!(parts.iter().all(|part| part.chars().count() <= 200));
+        assert_eq!(parts.iter().map(|part| part.matches('ä').count()).sum::<usize>(), 1000);
+        assert_eq!((split("short", Some(200)).len(), split("", None).len()), (1, 0));
+    }
+}

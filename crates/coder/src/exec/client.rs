@@ -1,0 +1,299 @@
+//! The client's side of a reply: finds or starts the host, asks the user its questions, and passes on its reports.
+
+use super::lines::{Link, Reply, Report, Request, read_lines, write_lines};
+use super::open;
+use super::place::Place;
+use super::worker::Worker;
+use crate::args::Options;
+use crate::confirm::AtTheTerminal;
+use crate::failure::{Failure, INTERRUPTED};
+use crate::question::{Question, UserAnswer};
+use crate::runtime::Signals;
+use crate::terminal::tell;
+use std::fs::File;
+use std::future::pending;
+use std::pin::Pin;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
+use toolfence_protocol::{Text, text};
+
+/// How long a host may take to start. It also starts the servers of the settings.
+const START: Duration = Duration::from_secs(120);
+
+/// How long the client waits for the end of a host. Its jobs are ended first.
+const LAST_WAIT: Duration = Duration::from_secs(60);
+
+/// How often the client looks whether another process has released the lock or listens.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// How often a host whose settings differ is replaced before the client gives up.
+const MOST_STARTS: usize = 3;
+
+/// An exec session, as its client sees it.
+pub(crate) struct Session {
+    place: Place,
+    fingerprint: String,
+}
+
+impl Session {
+    pub(crate) fn open(options: &Options, name: &str) -> Result<Session, Failure> {
+        let (place, fingerprint) = open(options, name)?;
+        Ok(Session { place, fingerprint })
+    }
+
+    /// Lets the host of the session handle a reply, and starts a host if no host runs. Returns the exit status.
+    pub(crate) async fn send(
+        &self,
+        mut reply: Reply,
+        signals: &mut Signals,
+        show: &mut (dyn FnMut(Report) -> Result<(), Failure> + Send),
+    ) -> Result<u8, Failure> {
+        reply.fingerprint.clone_from(&self.fingerprint);
+        for _ in 0..MOST_STARTS {
+            let mut link = tokio::select! {
+                status = signals.next() => return Err(Failure::signalled(status)),
+                link = self.connect() => link?,
+            };
+            let _ = link.requests.send(Request::Reply(reply.clone())); // a closed connection is noticed below
+            match converse(&mut link, signals, show).await? {
+                Ended::Status(status) => return Ok(status),
+                Ended::Busy => {
+                    return Err(Failure::unsuccessful(text!(
+                        "busy: the exec session handles another reply at the moment; try again when it has ended"
+                    )));
+                }
+                Ended::Changed { jobs: true } => {
+                    return Err(Failure::wrong_use(text!(
+                        "The options or settings are not those that the exec session was started with, and it has \
+                         jobs. End it and its jobs with `coder exec --end`, or use the same options."
+                    )));
+                }
+                Ended::Changed { jobs: false } => {
+                    tell(&text!(
+                        "The options or settings have changed: a new exec session begins. It does not know which \
+                         files were read and what you always allowed."
+                    ));
+                }
+                Ended::Gone { began: false } => {}
+                Ended::Gone { began: true } => {
+                    return Err(Failure::broken(text!(
+                        "The process of the exec session ended before the reply was handled."
+                    )));
+                }
+            }
+        }
+        Err(Failure::broken(text!("The exec session ended again and again before it handled the reply.")))
+    }
+
+    /// Ends the session and its jobs. Returns `false` if there was no session.
+    pub(crate) async fn end(&self) -> Result<bool, Failure> {
+        let deadline = Instant::now() + LAST_WAIT;
+        let mut found = false;
+        loop {
+            if let Some(_lock) = self.place.try_lock()? {
+                self.place.remove_socket();
+                return Ok(found);
+            }
+            if let Some(link) = self.link().await?.filter(|_| !found) {
+                found = true;
+                let _ = link.requests.send(Request::End); // a host that is gone releases the lock
+                let mut reports = link.reports;
+                // The host closes the connection when it has ended.
+                let _ = timeout(LAST_WAIT, async { while reports.recv().await.is_some() {} }).await;
+            }
+            wait(deadline).await?;
+        }
+    }
+
+    /// Connects to the host. If none has the lock, this starts one.
+    async fn connect(&self) -> Result<Link, Failure> {
+        let deadline = Instant::now() + START;
+        loop {
+            if let Some(lock) = self.place.try_lock()? {
+                if self.place.has_socket() {
+                    tell(&text!(
+                        "The process of the exec session was killed: a new exec session begins. It does not know \
+                         which files were read and what you always allowed."
+                    ));
+                }
+                start_host(lock).await?;
+            }
+            if let Some(link) = self.link().await? {
+                return Ok(link);
+            }
+            wait(deadline).await?;
+        }
+    }
+
+    async fn link(&self) -> Result<Option<Link>, Failure> {
+        let Some(stream) = self.place.connect().await? else { return Ok(None) };
+        let (read, write) = stream.into_split();
+        Ok(Some(Link { requests: write_lines(write).0, reports: read_lines(read) }))
+    }
+}
+
+/// Waits a moment.
+///
+/// # Errors
+/// The deadline has passed.
+async fn wait(deadline: Instant) -> Result<(), Failure> {
+    if Instant::now() > deadline {
+        return Err(Failure::broken(text!("The process of the exec session does not answer. Kill it and try again.")));
+    }
+    sleep(GLANCE).await;
+    Ok(())
+}
+
+/// Handles a reply in this process, without a session. Returns the exit status.
+pub(crate) async fn run_alone(
+    options: &Options,
+    reply: Reply,
+    signals: &mut Signals,
+    show: &mut (dyn FnMut(Report) -> Result<(), Failure> + Send),
+) -> Result<u8, Failure> {
+    let mut worker = Worker::new(options)?;
+    let (requests, sent) = mpsc::unbounded_channel();
+    let (forwarded, mut received) = mpsc::channel(1);
+    let (report, reported) = mpsc::unbounded_channel();
+    let (forwarded_report, reports) = mpsc::channel(1);
+    let (_never, mut stop) = watch::channel(false);
+    let mut link = Link { requests, reports };
+    let handle = async {
+        worker.handle(reply, &mut received, &report, &mut stop).await;
+        drop(report);
+    };
+    let converse = async {
+        let ended = converse(&mut link, signals, show).await;
+        drop(link);
+        ended
+    };
+    let (requests, reports) = (forward(sent, forwarded), forward(reported, forwarded_report));
+    let ((), (), (), ended) = tokio::join!(handle, requests, reports, converse);
+    match ended? {
+        Ended::Status(status) => Ok(status),
+        _ => Err(Failure::broken(text!("The process of the exec session ended before the reply was handled."))),
+    }
+}
+
+/// Passes everything on until one side is closed, in the place of a connection.
+async fn forward<T>(mut from: mpsc::UnboundedReceiver<T>, to: mpsc::Sender<T>) {
+    while let Some(line) = from.recv().await {
+        if to.send(line).await.is_err() {
+            break;
+        }
+    }
+}
+
+/// How the handling of a reply ended.
+enum Ended {
+    Status(u8),
+    Busy,
+    Changed {
+        jobs: bool,
+    },
+    /// The connection was closed, after the host had begun to handle the reply or before.
+    Gone {
+        began: bool,
+    },
+}
+
+type Asking = Pin<Box<dyn Future<Output = UserAnswer> + Send>>;
+
+/// Asks what the host asks and passes on its reports, until the reply is handled.
+async fn converse(
+    link: &mut Link,
+    signals: &mut Signals,
+    show: &mut (dyn FnMut(Report) -> Result<(), Failure> + Send),
+) -> Result<Ended, Failure> {
+    let mut asking: Option<Asking> = None;
+    let (mut began, mut ending) = (false, None);
+    loop {
+        tokio::select! {
+            biased;
+            status = signals.next() => match ending {
+                // A host that does not end its tools must not keep the client.
+                Some(status) => return Err(Failure::signalled(status)),
+                None if status == INTERRUPTED => drop(link.requests.send(Request::Interrupt)),
+                None => {
+                    (ending, asking) = (Some(status), None);
+                    // The host cancels the round of a client that has closed its side of the connection.
+                    link.requests = mpsc::unbounded_channel().0;
+                }
+            },
+            answer = answered(&mut asking) => {
+                asking = None;
+                let _ = link.requests.send(Request::Answer(answer)); // a closed connection is noticed below
+            }
+            report = link.reports.recv() => match report {
+                None if ending.is_none() => return Ok(Ended::Gone { began }),
+                None | Some(Report::End(_)) if ending.is_some() => {
+                    return Err(Failure::signalled(ending.unwrap_or(INTERRUPTED)));
+                }
+                Some(Report::End(status)) => return Ok(Ended::Status(status)),
+                Some(Report::Began) => began = true,
+                Some(Report::Busy) => return Ok(Ended::Busy),
+                Some(Report::Changed { jobs }) => return Ok(Ended::Changed { jobs }),
+                Some(Report::Question(question)) => asking = Some(Box::pin(ask(*question))),
+                Some(report) => show(report)?,
+                None => {}
+            },
+        }
+    }
+}
+
+async fn ask(question: Question) -> UserAnswer {
+    AtTheTerminal::new().ask_question(&question).await
+}
+
+/// The user's answer, once there is a question.
+async fn answered(asking: &mut Option<Asking>) -> UserAnswer {
+    match asking {
+        Some(asking) => asking.await,
+        None => pending().await,
+    }
+}
+
+/// Starts the host, which takes over the lock, and waits until it listens.
+///
+/// # Errors
+/// The host could not start. It has printed why on standard error, so the failure has its status and no message.
+async fn start_host(lock: File) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::broken(text!("cannot start the process of the exec session: {error}", error = Text::from(&error)))
+    };
+    let program = std::env::current_exe().map_err(failed)?;
+    let mut command = Command::new(program);
+    // The host reads the same options; what is printed until it listens is for the user.
+    command.args(std::env::args_os().skip(1)).arg("--host").stdin(lock).stdout(Stdio::piped());
+    let mut starting = Starting(Some(command.spawn().map_err(failed)?));
+    drop(command);
+    let Some(host) = &mut starting.0 else { return Ok(()) };
+    let mut line = String::new();
+    if let Some(output) = host.stdout.take() {
+        let mut output = BufReader::new(output);
+        let read = timeout(START, output.read_line(&mut line)).await;
+        read.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())).map_err(failed)?;
+    }
+    if line.is_empty() {
+        let status = host.wait().await.map_err(failed)?;
+        let status = status.code().and_then(|code| u8::try_from(code).ok()).filter(|code| *code != 0);
+        return Err(Failure::reported(status.unwrap_or(crate::failure::BROKEN)));
+    }
+    starting.0 = None;
+    Ok(())
+}
+
+/// A host that does not listen yet. It is killed if the client gives up.
+struct Starting(Option<Child>);
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(host) = &mut self.0 {
+            let _ = host.start_kill(); // a host that has ended cannot be killed
+        }
+    }
+}

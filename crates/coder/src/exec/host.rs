@@ -1,0 +1,169 @@
+//! The host of an exec session: the process that keeps its agent and its jobs between replies.
+
+use super::lines::{Reply, Report, Request, read_lines, write_lines};
+use super::open;
+use super::place::{Place, is_of_this_user};
+use super::worker::{Worker, stopped};
+use crate::args::Options;
+use crate::failure::Failure;
+use crate::runtime::run_with_signals;
+use crate::terminal::Terminal;
+use std::fs::File;
+use std::future::pending;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::sync::{Mutex, Semaphore, watch};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use toolfence_protocol::Text;
+
+/// A session without a reply for so long is ended.
+const IDLE: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// How often the host looks whether its project is still there.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// How long a client may take to send its reply.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Connections at a time; only one of them has its reply handled.
+const MOST_CONNECTIONS: usize = 16;
+
+/// What the connections share.
+struct Shared {
+    fingerprint: String,
+    /// Taken when the session ends.
+    worker: Mutex<Option<Worker>>,
+    /// Set to `true` when the session ends.
+    stop: watch::Sender<bool>,
+}
+
+/// Keeps a session until it is ended, is idle for long, or its project is gone. The client that starts this process
+/// holds the lock and passes it on as standard input.
+pub(crate) fn run(options: &Options, session: &str) -> Result<ExitCode, Failure> {
+    // Signals of the client's terminal are not for this process. It leads no group, as it was just started.
+    let _ = rustix::process::setsid();
+    let (place, fingerprint) = open(options, session)?;
+    let _lock = place.inherit_lock()?;
+    let root = options.root.canonicalize().map_err(|error| Failure::broken(Text::from(&error)))?;
+    let mut options = options.clone();
+    // A person brings each reply, so the number of rounds ends no turn.
+    options.rules.limit.push("rounds=10000".to_owned());
+    let worker = Worker::new(&options)?;
+    run_with_signals(async |signals| {
+        let stop = watch::Sender::new(false);
+        let shared = Arc::new(Shared { fingerprint, worker: Mutex::new(Some(worker)), stop });
+        tokio::select! {
+            _ = signals.next() => {}
+            ended = serve(&shared, &place, &root) => ended?,
+        }
+        place.remove_socket();
+        shared.stop.send_replace(true);
+        // A round that runs is cancelled, and gives the worker back then.
+        let worker = shared.worker.lock().await.take();
+        // The jobs end with the worker, which takes a moment.
+        let _ = tokio::task::spawn_blocking(move || drop(worker)).await;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+async fn serve(shared: &Arc<Shared>, place: &Place, root: &Path) -> Result<(), Failure> {
+    let listener = place.listen()?;
+    let project = identity(root);
+    Terminal::stdout().line("ready")?;
+    detach();
+    let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut looks = interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut stop = shared.stop.subscribe();
+    loop {
+        tokio::select! {
+            () = stopped(&mut stop) => return Ok(()),
+            _ = looks.tick() => {
+                let idle = match shared.worker.try_lock().as_deref() {
+                    Ok(Some(worker)) => worker.last_reply.elapsed() >= IDLE,
+                    _ => false,
+                };
+                if idle || identity(root) != project || !place.has_socket() {
+                    return Ok(());
+                }
+            }
+            Ok((stream, _)) = listener.accept() => {
+                let Ok(permit) = connections.clone().try_acquire_owned() else { continue };
+                let shared = shared.clone();
+                tokio::spawn(async move {
+                    answer(stream, &shared).await;
+                    drop(permit);
+                });
+            }
+        }
+    }
+}
+
+/// The device and inode of a folder.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    folder.metadata().ok().map(|folder| (folder.dev(), folder.ino()))
+}
+
+/// Closes the outputs of the client, which otherwise would not see the end of its own.
+fn detach() {
+    if let Ok(null) = File::options().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+}
+
+/// Does what a client asks for.
+async fn answer(stream: UnixStream, shared: &Shared) {
+    if !is_of_this_user(&stream) {
+        return;
+    }
+    let (read, write) = stream.into_split();
+    let mut requests = read_lines(read);
+    let (reports, writer) = write_lines(write);
+    let ends = match timeout(PATIENCE, requests.recv()).await {
+        Ok(Some(Request::Reply(reply))) => handle(reply, &mut requests, &reports, shared).await,
+        Ok(Some(Request::End)) => {
+            shared.stop.send_replace(true);
+            // The connection is closed when this process ends.
+            pending().await
+        }
+        _ => false,
+    };
+    drop(reports);
+    // Without the worker's lock: a client that does not read must not keep others waiting.
+    let _ = writer.await;
+    if ends {
+        // Only now, because the client must have received the reason.
+        shared.stop.send_replace(true);
+    }
+}
+
+/// Handles a reply. Returns `true` if the session must end because the options or settings have changed.
+async fn handle(
+    reply: Reply,
+    requests: &mut tokio::sync::mpsc::Receiver<Request>,
+    reports: &tokio::sync::mpsc::UnboundedSender<Report>,
+    shared: &Shared,
+) -> bool {
+    let (last, ends) = match shared.worker.try_lock().as_deref_mut() {
+        Err(_) => (Report::Busy, false),
+        // The session is ending. The client sends the reply to the next one.
+        Ok(None) => return false,
+        Ok(Some(worker)) if reply.fingerprint != shared.fingerprint => {
+            let jobs = worker.has_jobs();
+            (Report::Changed { jobs }, !jobs)
+        }
+        Ok(Some(worker)) => {
+            let mut stop = shared.stop.subscribe();
+            let _ = reports.send(Report::Began); // the writer ends only with its client
+            worker.handle(reply, requests, reports, &mut stop).await;
+            return false;
+        }
+    };
+    let _ = reports.send(last);
+    ends
+}

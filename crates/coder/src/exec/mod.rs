@@ -1,0 +1,68 @@
+//! Exec sessions: `coder exec` handles one reply, and a host process keeps what has to last until the next one.
+//!
+//! The host is this program again. It holds the lock of the session and one agent, listens at a socket, and handles one
+//! reply at a time. The client, which has the terminal, sends the reply, asks the user the host's questions and prints
+//! what the host reports.
+
+mod client;
+mod host;
+mod lines;
+mod place;
+mod worker;
+
+pub(crate) use client::{Session, run_alone};
+pub(crate) use host::run as run_host;
+pub(crate) use lines::{Reply, Report};
+
+use crate::args::Options;
+use crate::config::Layers;
+use crate::failure::Failure;
+use crate::rules::with_persona;
+use place::Place;
+use std::os::unix::fs::MetadataExt;
+use toolfence_workspace::Digest;
+
+/// The environment variables that change what a session does, in addition to those that begin with `TOOLFENCE_`.
+const VARIABLES: &[&str] = &[
+    "HOME",
+    "PATH",
+    "SHELL",
+    "TMPDIR",
+    "USER",
+    "LANG",
+    "LC_ALL",
+    "LC_MESSAGES",
+    "VIRTUAL_ENV",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOROOT",
+    "GOPATH",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+];
+
+/// Reads the settings, sets language and colours, and returns where the session is and the fingerprint of everything
+/// that decides what it does. A host whose fingerprint is another one would apply other rules than the user sees in the
+/// settings.
+fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
+    let layers = Layers::read(options)?;
+    let place = Place::new(layers.places.state.as_deref(), layers.places.root(), session)?;
+    let (layers, persona) = with_persona(layers)?;
+    layers.merged().settle_looks();
+    let root = layers.places.root().to_owned();
+    let options = Options { root, debug: false, color: None, ..options.clone() };
+    let mut variables: Vec<_> = std::env::vars_os().collect();
+    variables.retain(|(name, _)| {
+        VARIABLES.iter().any(|known| name == known) || name.as_encoded_bytes().starts_with(b"TOOLFENCE_")
+    });
+    variables.sort();
+    let mut text = format!("{options:?} {persona:?} {:?} {variables:?}", layers.sources());
+    // After an update of the program, a session of the old one must not continue.
+    if let Ok(program) = std::env::current_exe().and_then(|path| path.metadata()) {
+        text.push_str(&format!(" {} {} {}", program.ino(), program.mtime(), program.len()));
+    }
+    Ok((place, Digest::of(text.as_bytes()).to_string()))
+}
