@@ -6,5 +6,6 @@ mod changes;
 mod hostile;
 mod program;
 mod requests;
+mod sessions;
 mod support;
 mod turns;

@@ -493,6 +493,15 @@ impl Agent {
         }
     }
 
+    /// Ends the turn whose future was dropped, as the next turn would do. What the model wrote until then is in the conversation and in the
+    /// transcript. Without such a turn nothing happens.
+    pub fn abandon_turn(&mut self) {
+        if !self.session.is_idle() {
+            self.end_dropped_turn();
+            self.transcript.iter_mut().for_each(|transcript| transcript.ended(&Ok(StopReason::Cancelled)));
+        }
+    }
+
     /// Ends the turn whose future was dropped, or that waits for another round.
     fn end_dropped_turn(&mut self) {
         self.between_rounds = false;

@@ -12,14 +12,16 @@
 //!                                +-- tools, sessions, health, openapi.json, the page
 //! ```
 //!
-//! Architecture invariant: nothing but the health of the server and the files of the page is told to a client without the token, and what a turn started has
-//! ended before its connection, its time or the server has.
+//! Architecture invariant: a client without the token gets only the health of the server and the files of the page. A turn of
+//! `POST /api/agent` ends with its connection; a turn in a conversation continues until it is cancelled. Both end with their time limit and
+//! with the server.
 //!
 //! It makes no agents: [`Agents`] does, which knows the project, the model and the settings.
 
 mod access;
 mod answer;
 mod approvals;
+mod feed;
 #[cfg(test)]
 mod openapi;
 mod outbox;
@@ -39,6 +41,7 @@ use crate::messages;
 use access::Access;
 use answer::Trouble;
 use approvals::Approvals;
+use feed::Feeds;
 use run::Whole;
 use serde_json::Value;
 use std::fmt;
@@ -198,6 +201,8 @@ struct Shared {
     access: Access,
     connections: Connections,
     approvals: Approvals<Whole>,
+    /// The events of turns in conversations.
+    feeds: Arc<Feeds>,
     together: Together,
     /// A place for each turn at a time.
     places: Arc<Semaphore>,
@@ -256,6 +261,7 @@ impl Api {
             access,
             connections,
             approvals: Approvals::default(),
+            feeds: Arc::default(),
             together: Together::default(),
             places,
             running: Mutex::default(),

@@ -4,7 +4,7 @@ use super::Shared;
 use super::access;
 use super::answer::Trouble;
 use super::types::{
-    AgentRequest, Approval, ApprovalRequest, Context, ContextHistory, Denial, DirectRequest, Edit, LoginRequest,
+    AgentRequest, Approval, ApprovalRequest, CancelRequest, Context, ContextHistory, Denial, DirectRequest, Edit, LoginRequest,
     MOST_OF_PROMPT, MarkdownRequest, ModelRequest, TurnRequest, UndoRequest,
 };
 use crate::body::{self, BodyProblem};
@@ -320,6 +320,13 @@ impl Asked for UndoRequest {
     fn read(fields: &mut Fields) -> Result<UndoRequest, Trouble> {
         fields.end()?;
         Ok(UndoRequest {})
+    }
+}
+
+impl Asked for CancelRequest {
+    fn read(fields: &mut Fields) -> Result<CancelRequest, Trouble> {
+        fields.end()?;
+        Ok(CancelRequest {})
     }
 }
 

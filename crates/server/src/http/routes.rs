@@ -2,14 +2,14 @@
 
 use super::Shared;
 use super::access;
-use super::answer::{Trouble, done, text};
+use super::answer::{self, Trouble, done};
 use super::outputs;
 use super::page;
 use super::request::{self, Order, Sent};
 use super::run;
-use super::sessions::{self, Stretch};
+use super::sessions::{self, Start, Stretch};
 use super::types::{
-    AgentRequest, ApprovalRequest, Health, Html, Login, LoginRequest, MarkdownRequest, PersonaOfServer, Personas,
+    AgentRequest, ApprovalRequest, Cancel, CancelRequest, Health, Html, Login, LoginRequest, MarkdownRequest, PersonaOfServer, Personas,
     Status, Tools, TurnRequest, Undo, UndoRequest,
 };
 use crate::messages;
@@ -24,6 +24,7 @@ use hyper::{HeaderMap, Method};
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 use toolfence_agent::transcript::export::reply_html;
+use toolfence_protocol::text;
 use toolfence_session::persona::Persona;
 
 /// The description of the API in the form of OpenAPI 3.1, as text.
@@ -33,7 +34,7 @@ pub const OPENAPI: &str = include_str!("openapi.json");
 type Route = fn() -> MethodRouter<Arc<Shared>>;
 
 /// Every route: the method, the path with `{id}` for a name, and what answers there.
-const TABLE: [(&str, &str, Route); 15] = [
+const TABLE: [(&str, &str, Route); 17] = [
     ("GET", "/api/health", || get(health)),
     ("POST", "/api/login", || post(login)),
     ("POST", "/api/agent", || post(run_turn)),
@@ -45,6 +46,8 @@ const TABLE: [(&str, &str, Route); 15] = [
     ("GET", "/api/sessions/{id}", || get(get_session)),
     ("GET", "/api/sessions/{id}/messages", || get(list_messages)),
     ("POST", "/api/sessions/{id}/turns", || post(run_session_turn)),
+    ("GET", "/api/sessions/{id}/events", || get(follow_turn)),
+    ("POST", "/api/sessions/{id}/cancel", || post(cancel_turn)),
     ("POST", "/api/undo", || post(undo)),
     ("POST", "/api/redo", || post(redo)),
     ("POST", "/api/markdown", || post(render_markdown)),
@@ -170,6 +173,20 @@ async fn run_session_turn(
     run::turn(&shared, order, Some(file)).await
 }
 
+async fn follow_turn(State(shared): State<Arc<Shared>>, Name(id): Name, start: Start) -> Result<Response, Trouble> {
+    run::events(&shared, &sessions::whole_id(&shared, id).await?, start.after)
+}
+
+async fn cancel_turn(
+    State(shared): State<Arc<Shared>>,
+    Name(id): Name,
+    _: Sent<CancelRequest>,
+) -> Result<Response, Trouble> {
+    let cancelled = run::cancel(&shared, &sessions::whole_id(&shared, id).await?).await;
+    let message = if cancelled { text!("The turn has ended.") } else { text!("No turn of this conversation was running.") };
+    Ok(done(&message, Cancel { cancelled }, shared.options.language))
+}
+
 async fn answer_approval(
     State(shared): State<Arc<Shared>>,
     Name(id): Name,
@@ -233,7 +250,7 @@ async fn render_markdown(
 }
 
 async fn description() -> Response {
-    text(200, "application/json", OPENAPI)
+    answer::text(200, "application/json", OPENAPI)
 }
 
 /// Takes the last turn back, or the last undo, where no turn runs.

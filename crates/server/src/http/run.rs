@@ -1,14 +1,16 @@
-//! A turn that a request asked for: run beside its connection, told as events or answered whole, ended with its client.
+//! A turn that a request asked for, in a task of its own, with events or with one answer.
 //!
-//! It decides nothing: the agent judges calls, and a client answers for the person.
+//! A turn outside of a conversation ends with its client. A turn in a conversation continues without clients until its end, its time limit
+//! or a request that cancels it. This module decides nothing: the agent judges calls, and a client answers for the person.
 
 use super::Shared;
 use super::answer::{Trouble, done, whole, with_headers};
+use super::feed::{Feed, OpenFeed};
 use super::outbox::Outbox;
 use super::request::{Order, Work};
 use super::together::Member;
 use super::types::{AgentAnswer, Answered, ApprovalRequest, Call, Failure, PendingCall, Tokens, TurnSoFar};
-use crate::body::{self, Pieces};
+use crate::body::{self, Body, Pieces};
 use crate::messages;
 use crate::pipe::words;
 use crate::question::Choices;
@@ -18,6 +20,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::future::pending;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
@@ -44,8 +47,7 @@ const MOST_WAITING: usize = 64 << 10;
 /// The code of a backend that failed.
 const BACKEND: &str = "backend";
 
-/// Runs what a request asks for, in the conversation of a file or in a new one where that is wanted. Its answer is whole, or begins and
-/// goes on as events.
+/// Runs what a request asks for, in the conversation of a file or in a new one if the request names one.
 pub(super) async fn turn(
     shared: &Arc<Shared>,
     order: Order,
@@ -53,9 +55,18 @@ pub(super) async fn turn(
 ) -> Result<Response, Trouble> {
     let place = shared.places.clone().try_acquire_owned();
     let place = place.map_err(|_| Trouble::new(503, "busy", messages::too_many_turns(shared.options.turns)))?;
+    let in_conversation = conversation.is_some();
     let mut agent = agent(shared, &order, conversation).await?;
-    let session = agent.recorded().map(|transcript| transcript.id().to_owned());
+    let recorded = agent.recorded().map(|transcript| (transcript.id().to_owned(), transcript.turn() + 1));
+    let feed = match &recorded {
+        Some((session, turn)) if in_conversation => {
+            let feed = shared.feeds.begin(session, *turn);
+            Some(feed.ok_or_else(|| Trouble::new(409, "conflict", text!("A turn of this conversation is running.")))?)
+        }
+        _ => None,
+    };
     let (stream, dropped) = (order.stream, order.dropped);
+    let session = recorded.map(|(session, _)| session);
     let running = Running {
         shared: shared.clone(),
         agent: Some(agent),
@@ -68,24 +79,61 @@ pub(super) async fn turn(
         session: session.clone(),
         _place: place,
     };
-    if stream {
-        // The stream itself holds what waits for a slow reader.
-        let (pieces, body) = body::pieces(1);
-        shared.spawn(running.tell(pieces));
-        let mut answer = with_headers(200, "text/event-stream", body);
-        // A reverse proxy must not wait for the end of it.
-        answer.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
-        if dropped > 0 {
-            answer.headers_mut().insert("x-context-dropped", HeaderValue::from(dropped));
-        }
-        if let Some(session) = session.and_then(|session| HeaderValue::from_str(&session).ok()) {
-            answer.headers_mut().insert("x-session", session);
-        }
-        return Ok(answer);
+    if !stream {
+        let (news, heard) = mpsc::channel(1);
+        let task = match feed {
+            Some(feed) => {
+                shared.spawn(running.run_detached(feed, Some(news)));
+                None
+            }
+            None => Some(shared.spawn(running.answer(news))),
+        };
+        return Ok(Whole { heard, task }.wait(shared).await);
     }
-    let (news, heard) = mpsc::channel(1);
-    let task = shared.spawn(running.answer(news));
-    Ok(Whole { heard, task: Some(task) }.wait(shared).await)
+    let body = match feed {
+        Some(feed) => {
+            let events = feed.feed().clone();
+            shared.spawn(running.run_detached(feed, None));
+            events.body(0, shared.options.silence)
+        }
+        None => {
+            // The stream itself holds what waits for a slow reader.
+            let (pieces, body) = body::pieces(1);
+            shared.spawn(running.tell(pieces));
+            body
+        }
+    };
+    let mut answer = event_stream(body, session.as_deref());
+    if dropped > 0 {
+        answer.headers_mut().insert("x-context-dropped", HeaderValue::from(dropped));
+    }
+    Ok(answer)
+}
+
+/// A response with events. Its head names the conversation.
+fn event_stream(body: Body, session: Option<&str>) -> Response {
+    let mut answer = with_headers(200, "text/event-stream", body);
+    // A reverse proxy must not wait for the end of it.
+    answer.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+    if let Some(session) = session.and_then(|session| HeaderValue::from_str(session).ok()) {
+        answer.headers_mut().insert("x-session", session);
+    }
+    answer
+}
+
+/// The events of the running or the last turn of a conversation, after the one with this id.
+pub(super) fn events(shared: &Shared, session: &str, after: u64) -> Result<Response, Trouble> {
+    let unknown = || Trouble::not_found(text!("The server has no turn of this conversation; its messages may have it."));
+    let feed = shared.feeds.find(session).ok_or_else(unknown)?;
+    Ok(event_stream(feed.body(after, shared.options.silence), Some(session)))
+}
+
+/// Cancels the running turn of a conversation and waits until it has ended. Returns whether one was running.
+pub(super) async fn cancel(shared: &Shared, session: &str) -> bool {
+    let Some(feed) = shared.feeds.find(session).filter(|_| shared.feeds.is_running(session)) else { return false };
+    feed.cancelled.notify_one();
+    feed.ended().await;
+    true
 }
 
 /// An agent for what is asked, in a conversation where one is named. It is made where nobody waits for a file: a conversation is read,
@@ -157,9 +205,10 @@ enum News {
     },
 }
 
-/// A turn whose answer is whole. Dropping it ends the turn.
+/// A turn whose answer is whole.
 pub(super) struct Whole {
     heard: mpsc::Receiver<News>,
+    /// A turn that ends when this is dropped: one outside of a conversation.
     task: Option<AbortHandle>,
 }
 
@@ -226,6 +275,30 @@ struct End {
 }
 
 impl Running {
+    /// Runs a turn of a conversation to its end, whether or not a client waits.
+    async fn run_detached(mut self, open: OpenFeed, news: Option<mpsc::Sender<News>>) {
+        let feed = open.feed().clone();
+        let (record, end) = self.run(Out::Feed(feed.clone(), news.clone())).await;
+        self.last_events(&record, &end).into_iter().for_each(|event| feed.push(event));
+        // A client that hears the answer can begin the next turn.
+        drop(open);
+        if let Some(news) = news {
+            self.send_answer(record, end, &news).await;
+        }
+    }
+
+    /// The events at the end of a turn.
+    fn last_events(&self, record: &Record, end: &End) -> Vec<Value> {
+        let error = end.trouble.as_ref().filter(|_| !is_plain(&end.reason));
+        let error = error.map(|(_, why)| words::error(why, self.shared.options.language));
+        let mut stop = words::over(&end.reason, None);
+        stop["rounds"] = record.rounds.into();
+        stop["usage"] = json!(self.usage());
+        stop["context_dropped"] = self.dropped.into();
+        stop["window"] = json!(self.window);
+        error.into_iter().chain([stop]).collect()
+    }
+
     /// Tells it as events, until its end or until the client is gone.
     async fn tell(mut self, pieces: Pieces) {
         let shared = self.shared.clone();
@@ -233,15 +306,7 @@ impl Running {
         let silence = shared.options.silence;
         let mut run = pin!(async {
             let (record, end) = self.run(Out::Events(outbox.clone())).await;
-            if let Some((_, why)) = end.trouble.filter(|_| !is_plain(&end.reason)) {
-                outbox.tell(&words::error(&why, shared.options.language));
-            }
-            let mut stop = words::over(&end.reason, None);
-            stop["rounds"] = record.rounds.into();
-            stop["usage"] = json!(self.usage());
-            stop["context_dropped"] = self.dropped.into();
-            stop["window"] = json!(self.window);
-            outbox.tell(&stop);
+            self.last_events(&record, &end).iter().for_each(|event| outbox.tell(event));
         });
         let mut ended = false;
         // While events wait for the client the turn stands still, and its own time limit with it.
@@ -271,6 +336,10 @@ impl Running {
     /// Answers it whole.
     async fn answer(mut self, news: mpsc::Sender<News>) {
         let (record, end) = self.run(Out::Answer(news.clone())).await;
+        self.send_answer(record, end, &news).await;
+    }
+
+    async fn send_answer(&self, record: Record, end: End, news: &mpsc::Sender<News>) {
         let language = self.shared.options.language;
         let sentence = self.sentence(&record);
         let so_far = record.so_far(&self.work, self.dropped, self.session.clone());
@@ -303,7 +372,30 @@ impl Running {
             Work::Model { message, .. } => message,
             Work::Tool { name, .. } => name,
         };
-        let ended = timeout(shared.options.turn, agent.run(said, &mut listener)).await;
+        let feed = match &listener.out {
+            Out::Feed(feed, _) => Some(feed.clone()),
+            _ => None,
+        };
+        let canceller = agent.canceller();
+        let ended = timeout(shared.options.turn, async {
+            let mut run = pin!(agent.run(said, &mut listener));
+            let cancelled = async {
+                match &feed {
+                    Some(feed) => feed.cancelled.notified().await,
+                    None => pending().await,
+                }
+            };
+            // The turn is polled first: its beginning forgets an earlier cancellation.
+            tokio::select! {
+                biased;
+                ended = &mut run => ended,
+                () = cancelled => {
+                    canceller.cancel();
+                    run.await
+                }
+            }
+        })
+        .await;
         // Whoever is told that the turn is over may take it back. Where the end failed in its middle, the turn has left all the same.
         if let Some(over) = self.over()
             && let Ok(Some(together)) = over.await
@@ -338,8 +430,11 @@ impl Running {
             // A turn that never began has nothing to write.
             together.as_ref()?;
             let _right = ending.acquire_owned().await;
-            let ended =
-                spawn_blocking(move || agents.ended(persona.as_deref(), Some(&mut agent).filter(|_| !is_direct)));
+            let ended = spawn_blocking(move || {
+                // The text of a reply that was cut is part of the conversation.
+                agent.abandon_turn();
+                agents.ended(persona.as_deref(), Some(&mut agent).filter(|_| !is_direct));
+            });
             // A panic in there has been told, and the turn has left all the same.
             let _ = ended.await;
             together
@@ -434,6 +529,19 @@ impl Record {
 enum Out {
     Events(Arc<Outbox>),
     Answer(mpsc::Sender<News>),
+    /// In a conversation. One client may wait for the whole answer too.
+    Feed(Arc<Feed>, Option<mpsc::Sender<News>>),
+}
+
+impl Out {
+    /// The client that waits for a whole answer.
+    fn news(&self) -> Option<&mpsc::Sender<News>> {
+        match self {
+            Out::Events(_) => None,
+            Out::Answer(news) => Some(news),
+            Out::Feed(_, news) => news.as_ref(),
+        }
+    }
 }
 
 /// The host of a turn: it tells the client, and asks it.
@@ -453,8 +561,10 @@ impl Listener {
     }
 
     fn tell(&self, line: impl FnOnce() -> Value) {
-        if let Out::Events(outbox) = &self.out {
-            outbox.tell(&line());
+        match &self.out {
+            Out::Events(outbox) => outbox.tell(&line()),
+            Out::Answer(_) => {}
+            Out::Feed(feed, _) => feed.push(line()),
         }
     }
 }
@@ -503,7 +613,7 @@ impl Host for Listener {
 
     fn answered(&mut self, result: &ToolResult) {
         // The results of a stream were told already, but for the one that a direct call comes to.
-        if matches!(self.out, Out::Answer(_)) || matches!(self.work, Work::Tool { .. }) {
+        if self.out.news().is_some() || matches!(self.work, Work::Tool { .. }) {
             let args = self.record.args.get(&result.id).cloned();
             self.record.calls.push(Call::new(result, args, self.language()));
         }
@@ -521,32 +631,33 @@ impl Host for Listener {
                 Some(changes) => Some(beginning(changes, self.language())),
                 None => question.diff().filter(|diff| diff.len() <= MOST_OF_DIFF).map(str::to_owned),
             };
-            match &self.out {
-                Out::Events(outbox) => {
-                    let mut line = words::ask(question, self.language());
-                    // They are the diff.
-                    line.as_object_mut().map(|line| line.remove("changes"));
-                    line["diff"] = diff.into();
-                    line["approval"] = id.as_str().into();
-                    outbox.tell(&line);
-                }
-                Out::Answer(news) => {
-                    let pending = PendingCall::new(question, &id, diff, self.language());
-                    let so_far = self.record.so_far(&self.work, self.dropped, self.session.clone());
-                    let data = TurnSoFar { pending: Some(pending), ..so_far };
-                    let tool = question.call().name.clone();
-                    let asked = News::Asked { id: id.clone(), tool, data: Box::new(data) };
-                    if news.send(asked).await.is_err() {
-                        return nobody();
-                    }
+            self.tell(|| {
+                let mut line = words::ask(question, self.language());
+                // They are the diff.
+                line.as_object_mut().map(|line| line.remove("changes"));
+                line["diff"] = diff.clone().into();
+                line["approval"] = id.as_str().into();
+                line
+            });
+            if let Some(news) = self.out.news() {
+                let pending = PendingCall::new(question, &id, diff, self.language());
+                let so_far = self.record.so_far(&self.work, self.dropped, self.session.clone());
+                let data = TurnSoFar { pending: Some(pending), ..so_far };
+                let tool = question.call().name.clone();
+                let asked = News::Asked { id: id.clone(), tool, data: Box::new(data) };
+                // In a conversation another client may answer.
+                if news.send(asked).await.is_err() && matches!(self.out, Out::Answer(_)) {
+                    return nobody();
                 }
             }
             let wait = self.shared.options.approval;
             match timeout(wait, answered).await {
                 Ok(Ok(answer)) => answer,
                 _ => {
-                    // Nobody waits for what would come of the turn either.
-                    if let Some(turn) = open.expire() {
+                    // Outside of a conversation no client waits for the end of the turn either.
+                    if let Some(turn) = open.expire()
+                        && matches!(self.out, Out::Answer(_))
+                    {
                         self.canceller.cancel();
                         turn.let_go();
                     }

@@ -120,6 +120,10 @@ pub(super) struct Denial {
     pub(super) reason: Option<String>,
 }
 
+/// An empty object.
+#[cfg_attr(test, derive(JsonSchema), schemars(deny_unknown_fields))]
+pub(super) struct CancelRequest {}
+
 /// The token, for a cookie.
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct LoginRequest {
@@ -553,10 +557,12 @@ pub(super) struct Session {
     fork: Option<ForkOf>,
     /// Bytes of its file.
     bytes: u64,
+    /// Whether a turn of it runs here: /api/sessions/{id}/events has its events.
+    running: bool,
 }
 
-impl From<&Summary> for Session {
-    fn from(summary: &Summary) -> Session {
+impl Session {
+    pub(super) fn new(summary: &Summary, running: bool) -> Session {
         let fork = summary.fork.as_ref();
         Session {
             id: summary.id.clone(),
@@ -569,6 +575,7 @@ impl From<&Summary> for Session {
             model: summary.model.clone(),
             fork: fork.map(|fork| ForkOf { session: fork.session.clone(), message: fork.message.clone() }),
             bytes: summary.bytes,
+            running,
         }
     }
 }
@@ -591,6 +598,13 @@ pub(super) struct Messages {
     pub(super) total: usize,
     /// Where the stretch begins.
     pub(super) offset: usize,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Cancel {
+    /// false if no turn of the conversation was running.
+    pub(super) cancelled: bool,
 }
 
 #[derive(Serialize)]

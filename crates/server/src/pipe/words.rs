@@ -230,6 +230,12 @@ pub fn over(reason: &StopReason, text: Option<&str>) -> Value {
     told("stop", json!({"reason": reason.name(), "text": text}))
 }
 
+/// Earlier events of a stream over HTTP are lost: the records of this turn have what they said.
+#[cfg(feature = "http")]
+pub(crate) fn gap(turn: u64) -> Value {
+    told("gap", json!({"turn": turn}))
+}
+
 /// Something went wrong.
 pub fn error(message: &Text, language: Language) -> Value {
     told("error", json!({"message": message.render(language)}))
