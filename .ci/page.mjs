@@ -10,6 +10,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { connect, createServer as connections } from "node:net";
 import { join } from "node:path";
+import { webchat } from "./webchat.mjs";
 
 const [coder, pictures] = process.argv.slice(2);
 /** No wait of this script is longer, whatever hangs. */
@@ -259,6 +260,8 @@ async function scenes() {
   await keyboard(first);
   server = await restarts(first, server);
   await personas(first);
+  const start = (options) => served("127.0.0.1:0", TOKEN, ...options);
+  await webchat({ browser: english, project, token: TOKEN, start, ended, within, check, call });
   await first.inert("at the end");
   await pasted(first, "another-token-of-it");
   await ended(server.child);
@@ -582,9 +585,9 @@ async function stops(one) {
     check(model.gone > gone, "the model is not read any more");
     check(await one.run(`document.getElementById("log").innerText.trim().endsWith("Stopped.")`), "the page shows that");
     go();
-    model.replies = [`It goes on after ${what}.`];
-    await one.ask("Go on.");
-    await one.shows(`It goes on after ${what}.`, "the conversation continues");
+    model.replies = [`It continues after ${what}.`];
+    await one.ask("Continue.");
+    await one.shows(`It continues after ${what}.`, "the conversation continues");
     check(model.seen.at(-1).some((message) => message.content.includes(begins)), "the model is sent what it had written");
   }
 }

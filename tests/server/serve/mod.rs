@@ -5,6 +5,7 @@ mod access;
 mod changes;
 mod hostile;
 mod program;
+mod replies;
 mod requests;
 mod sessions;
 mod support;

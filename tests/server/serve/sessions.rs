@@ -101,11 +101,9 @@ async fn a_client_resumes_behind_the_event_that_it_has() {
 async fn the_text_of_a_reply_that_was_cut_stays_in_the_conversation() {
     let text = "This is half of";
     let waits = || Reply::SaysAndWaits(text.to_owned());
-    for (reply, reason, turn) in [
-        (waits(), "cancelled", 60),
-        (waits(), "cancelled", 1),
-        (Reply::SaysAndFails(text.to_owned()), "failed", 60),
-    ] {
+    for (reply, reason, turn) in
+        [(waits(), "cancelled", 60), (waits(), "cancelled", 1), (Reply::SaysAndFails(text.to_owned()), "failed", 60)]
+    {
         let replies = [reply, says("And the rest.")];
         let stage = Stage::with(replies, |options| options.turn = Duration::from_secs(turn)).await;
         let mut events = stage.open_at(NEW, go()).await;

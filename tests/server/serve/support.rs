@@ -182,12 +182,22 @@ impl Agents for Project {
         Ok(self.built(persona, tool, backend, Vec::new()))
     }
 
-    fn conversation(&self, persona: Option<&str>, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error> {
+    fn conversation(
+        &self,
+        persona: Option<&str>,
+        tool: Option<&str>,
+        file: Option<&Path>,
+        backend: Option<Arc<dyn Backend>>,
+    ) -> Result<Agent, Error> {
         let transcript = match file {
             Some(file) => Transcript::resume(file)?,
             None => Transcript::create(&self.sessions, self.runner.workspace().root_path())?,
         };
-        Ok(self.built(persona, tool, None, transcript.history()).transcript(transcript))
+        Ok(self.built(persona, tool, backend, transcript.history()).transcript(transcript))
+    }
+
+    fn instructions(&self) -> String {
+        "Call the tools.".to_owned()
     }
 
     fn workspace(&self) -> Arc<Workspace> {

@@ -19,7 +19,7 @@ pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<Exit
         None => prompt::instructions(&catalog, setup.language),
         Some(name) => in_dialect(name, &catalog, setup.language)?,
     };
-    let text = format!("{persona}\n\n{}", instructions.trim_end());
+    let text = joined(&setup, &instructions);
     let mut out = Terminal::stdout();
     match arguments.format {
         PromptFormat::Text => out.line(&text)?,
@@ -33,6 +33,16 @@ pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<Exit
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The persona and the instructions as one text.
+pub(crate) fn text(setup: &Setup) -> String {
+    let instructions = prompt::instructions(&setup.marked_catalog(), setup.language);
+    joined(setup, &instructions)
+}
+
+fn joined(setup: &Setup, instructions: &str) -> String {
+    format!("{}\n\n{}", setup.persona.text.trim(), instructions.trim_end())
 }
 
 /// The instructions for a model that writes this dialect.

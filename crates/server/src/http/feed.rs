@@ -1,6 +1,6 @@
 //! The events of a turn in a conversation: any number of clients read them, also after the connection that began the turn is gone.
 //!
-//! A turn writes its events without waiting for a reader. A feed keeps the newest ones, and a reader that is too far behind gets the event
+//! A turn writes its events without waiting for a reader. A feed keeps the newest ones, and a reader that is too slow gets the event
 //! `gap` instead of the lost ones. Ids increase from turn to turn, also across a restart, so that an old id never skips a new event.
 
 use crate::pipe::words;

@@ -69,6 +69,14 @@ pub(super) fn stop(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": names.collect::<Vec<_>>()})
 }
 
+pub(super) fn finish(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": [FinishReason::Stop, FinishReason::Length, FinishReason::Cut]})
+}
+
+pub(super) fn stopped() -> FinishReason {
+    FinishReason::Stop
+}
+
 pub(super) fn effect(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": [Effect::Read, Effect::Write, Effect::Execute]})
 }
@@ -309,6 +317,21 @@ fn operation<'a>(route: (&str, &str), schemas: &'a mut Schemas) -> Operation<'a>
         )
         .takes::<CancelRequest>()
         .gives::<Done<Cancel>>("200", "No turn of the conversation runs."),
+        ("POST", "/api/sessions/{id}/replies") => schemas.operation(
+            "read_reply",
+            "Reads a model's reply that the client brings, runs its calls, and answers with the text to send to the model.",
+        )
+        .takes::<ReplyRequest>()
+        .gives_turn(
+            "The calls have their results.",
+            "A call waits for an approval, whose answer has the results; or, after more, the piece was added.",
+        )
+        .gives_events("The calls have their results."),
+        ("GET", "/api/sessions/{id}/instructions") => schemas.operation(
+            "show_instructions",
+            "The text to send to a model first whose replies the client brings.",
+        )
+        .gives::<Done<Instructions>>("200", "The text."),
         ("POST", "/api/undo") => schemas.operation("undo", "Takes back what the last turn changed, while none runs.")
             .takes::<UndoRequest>()
             .gives::<Done<Undo>>("200", "What was done."),
@@ -405,6 +428,7 @@ fn the_fields_that_are_described_are_those_that_are_read() {
     assert_eq!(described(&["ModelRequest", "DirectRequest"]), read::<AgentRequest>("prompt").0);
     assert_eq!(described(&["Approval", "Edit", "Denial"]), read::<ApprovalRequest>("args").0);
     assert_eq!(described(&["Context"]), read::<Context>("prompt").0);
+    assert_eq!(described(&["ReplyRequest"]), read::<ReplyRequest>("text").0);
     assert_eq!(described(&["LoginRequest"]), read::<LoginRequest>("token").0);
     assert_eq!(described(&["MarkdownRequest"]), read::<MarkdownRequest>("text").0);
     let known = described(&["TurnRequest"]);

@@ -9,7 +9,8 @@ use super::types::{Messages, OneSession, Session, Sessions};
 use crate::messages;
 use axum::extract::FromRequestParts;
 use hyper::http::request::Parts;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 use toolfence_agent::transcript::{Store, Stored, Summary};
@@ -156,6 +157,11 @@ pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stret
 /// The file of the conversation whose name begins so.
 pub(super) async fn file(shared: &Arc<Shared>, id: String) -> Result<PathBuf, Trouble> {
     reading(shared, move |store, root| Ok(find(store, root, &id)?.path)).await
+}
+
+/// The id of the conversation in this file.
+pub(super) fn id_of(file: &Path) -> Option<String> {
+    file.file_stem().and_then(OsStr::to_str).map(str::to_owned)
 }
 
 /// Reads files where nobody waits for a file.

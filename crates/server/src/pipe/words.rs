@@ -217,7 +217,7 @@ pub fn compacted(done: &Compacted, messages: &[Message]) -> Value {
     told("compacted", fields)
 }
 
-pub(super) fn results(text: &str) -> Value {
+pub(crate) fn results(text: &str) -> Value {
     told("results", json!({"text": text}))
 }
 

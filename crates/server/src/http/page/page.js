@@ -313,6 +313,8 @@ class Telling {
     }
     if (event.event === "call" || event.event === "ask") this.args.set(event.id, event.args);
     if (event.event === "progress") return;
+    // A reply that another client has brought, and whose results that client gets.
+    if (event.event === "results") this.ended = true;
     if (event.event === "lost") return place.tell(words.lost);
     if (event.event === "note") return place.tell(plain(`${words.works} ${event.text}`.slice(0, 120)));
     if (event.event === "started") return place.tell(plain(`${words.writing} ${event.name}`));

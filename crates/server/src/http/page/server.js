@@ -135,7 +135,7 @@ export class Turn {
           attempt = 0;
           this.#last = id ?? this.#last;
           yield event;
-          if (event.event === "stop") return;
+          if (event.event === "stop" || event.event === "results") return;
         }
         if (resumes || !this.session) return;
       } catch (error) {
