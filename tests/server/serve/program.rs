@@ -285,7 +285,7 @@ async fn replies_of_a_client_need_no_model() {
     let server = started(home.path(), &["--yes"]);
     let answer = server.ask("POST", &path, &call("read_file", &json!({"path": "a.txt"}))).await.json();
     let results = answer["data"]["results"].as_str().unwrap();
-    assert!(results.contains("hi") && results.contains("was resumed after a break"), "{answer}");
+    assert!(results.contains("hi") && results.contains("this conversation was resumed later"), "{answer}");
 }
 
 /// A model over HTTP that says the same every time: its base URL, and the bodies of the requests that came to it.
