@@ -159,6 +159,26 @@ def used(url, project, described, package):
     assert ask("get_session", 404, "zzz").error.code == "not_found"
     assert ask("list_sessions", 400, limit=0).error.field == "limit"
 
+    # Events of the last turn, and a turn that is not there to be cancelled.
+    assert "event: stop" in ask("follow_turn", 200, name)
+    assert ask("cancel_turn", 200, name, body=models.CancelRequest()).data.cancelled is False
+
+    # Replies of a model that only the client has.
+    instructions = ask("show_instructions", 200, "new").data.text
+    assert "read_file" in instructions
+    piece, rest = call("read_file", {"path": "seen.txt"})[:20], call("read_file", {"path": "seen.txt"})[20:]
+    begun = ask("read_reply", 202, "new", body=models.ReplyRequest(text=piece, more=True))
+    assert begun.success and not begun.data.pending
+    chat = begun.data.session
+    read = ask("read_reply", 200, chat, body=models.ReplyRequest(text=rest))
+    assert not read.data.stop and "let x = 1;" in read.data.results and read.data.calls[0].tool == "read_file"
+    waits = ask("read_reply", 202, chat, body=models.ReplyRequest(text=call("write_file", {"path": "Chatfile", "content": "x\n"})))
+    over = ask("answer_approval", 200, waits.data.pending.approval, body=models.Approval(decision="approve"))
+    assert "Created Chatfile" in over.data.results and os.path.exists(project + "/Chatfile")
+    assert ask("undo", 200, body=models.UndoRequest()).data.undone is not None and not os.path.exists(project + "/Chatfile")
+    last = ask("read_reply", 200, chat, body=models.ReplyRequest(text="It was made.", finish="stop"))
+    assert "put files back" in last.data.results, last
+
     # Back and forth.
     undone = ask("undo", 200, body=models.UndoRequest()).data.undone
     assert undone is not None and not os.path.exists(project + "/Makefile"), undone

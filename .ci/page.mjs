@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --experimental-websocket
 // Uses the page of `coder serve` in a headless Chromium, with a model that says what each scene wants: questions that are answered, hostile
-// texts of the model, a tool and a file name, turns that are stopped or reloaded, two tabs, a server that comes back, a narrow and a wide
+// texts of the model, a tool and a file name, turns that are stopped or continue without the page, two tabs, a server that comes back, a narrow and a wide
 // screen, the keyboard, the clipboard, both languages, and an accessibility checker in every state. Needs Node 20 and chromium, and axe-core where AXE names its script.
 //
 //     [AXE=axe.min.js] .ci/page.mjs CODER [FOLDER]     FOLDER gets the screenshots
@@ -8,7 +8,9 @@ import { spawn, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { connect, createServer as connections } from "node:net";
 import { join } from "node:path";
+import { webchat } from "./webchat.mjs";
 
 const [coder, pictures] = process.argv.slice(2);
 /** No wait of this script is longer, whatever hangs. */
@@ -270,12 +272,16 @@ async function scenes() {
   await changes(first);
   await outputs(first);
   await stops(first);
+  await continues(first);
+  await breaks(english, server);
   await reloads(first, server);
   await column(first);
   await tabs(first, english, server);
   await keyboard(first);
   server = await restarts(first, server);
   await personas(first);
+  const start = (options) => served("127.0.0.1:0", TOKEN, ...options);
+  await webchat({ browser: english, project, token: TOKEN, start, ended, within, check, call });
   await first.inert("at the end");
   await pasted(first, "another-token-of-it");
   await ended(server.child);
@@ -786,9 +792,9 @@ async function outputs(one) {
   check(await one.run(`[...document.querySelectorAll("#log details")].at(-1).querySelector(":scope > pre").textContent.split("\\n").length`) === 60001, "each line once");
 }
 
-/** The button and the key that stop, and a new conversation in the middle of a turn. */
+/** The button and the key that stop. */
 async function stops(one) {
-  for (const [what, stop] of [["the button", () => one.click("#stop")], ["Escape", () => one.key("Escape")], ["a new conversation", () => one.click("#fresh")]]) {
+  for (const [what, stop] of [["the button", () => one.click("#stop")], ["Escape", () => one.key("Escape")]]) {
     const begins = `It begins, and ${what}`;
     const [reply, go] = halting(begins);
     model.replies = [reply];
@@ -801,17 +807,106 @@ async function stops(one) {
     await one.until(READY, `${what} ends it`);
     for (const late = Date.now() + PATIENCE; model.gone === gone && Date.now() < late; ) await wait(20);
     check(model.gone > gone, "the model is not read any more");
-    const said = await one.run(`document.getElementById("log").innerText.trim().endsWith("Stopped.")`);
-    check(said === (what !== "a new conversation"), "that is told where it belongs");
-    if (said) check(await one.run(`[...document.querySelectorAll("#log article")].at(-1).className`) === "note", "and is no error");
+    check(await one.run(`document.getElementById("log").innerText.trim().endsWith("Stopped.")`), "the page shows that");
+    check(await one.run(`[...document.querySelectorAll("#log article")].at(-1).className`) === "note", "and is no error");
     go();
+    model.replies = [`It continues after ${what}.`];
+    await one.ask("Continue.");
+    await one.shows(`It continues after ${what}.`, "the conversation continues");
+    check(model.seen.at(-1).some((message) => message.content.includes(begins)), "the model is sent what it had written");
   }
+}
+
+/** Turns continue without the page: while another conversation is shown, and after a reload. */
+async function continues(one) {
+  let [reply, go] = halting("It begins here, and ");
+  model.replies = [async (say) => {
+    await reply(say);
+    say("it ends here.");
+  }];
+  const gone = model.gone;
+  await one.click("#fresh");
+  await one.ask("Take your time.");
+  await one.shows("It begins here, and", "a turn runs");
+  const address = await one.run("location.href");
+  await one.click("#fresh");
+  await one.until(READY, "another conversation can be had meanwhile");
+  model.replies.push("Something else.");
+  await one.ask("What else?");
+  await one.shows("Something else.", "it has its answer");
+  await one.click("#past");
+  await one.until(`document.querySelectorAll("#list button").length > 1`, "the conversations are listed");
+  await one.run(`[...document.querySelectorAll("#list button")].find((one) => one.textContent.includes("Take your time.")).click()`);
+  await one.shows("It begins here, and", "the first conversation shows its turn");
+  check(await one.run(`document.getElementById("send").disabled && !document.getElementById("stop").disabled`), "which runs");
+  await one.reload();
+  await one.shows("It begins here, and", "also after a reload");
+  check(await one.run("location.href") === address, "in the same conversation");
+  check(await one.run(`document.querySelectorAll("#log .user").length === 1 && document.querySelectorAll("#log .answer").length === 1`), "everything once");
+  check(model.gone === gone, "the model is still read");
+  go();
+  await one.until(`${READY} && document.getElementById("log").innerText.includes("It begins here, and it ends here.")`, "the page shows its end");
+  // A question survives a reload, and its answer arrives.
+  model.replies = [call("bash", { command: "touch continued.txt" }), "It is there."];
+  await one.ask("Make it.");
+  await one.until(ASKED, "it asks");
+  await one.reload();
+  await one.until(`${ASKED} && document.querySelector(".question").textContent.includes("touch continued.txt")`, "the question is open after a reload");
+  await one.run(`document.querySelector(".question .yes").click()`);
+  await one.until(`${READY} && document.getElementById("log").innerText.includes("It is there.")`, "and is answered");
+  check(existsSync(join(project, "continued.txt")), "the change is kept");
+  // Stop in a page that has attached.
+  [reply, go] = halting("This one is stopped.");
+  model.replies = [reply];
+  await one.ask("And stop.");
+  await one.shows("This one is stopped.", "a turn runs");
+  await one.reload();
+  await one.shows("This one is stopped.", "the page attaches to it");
+  await one.click("#stop");
+  await one.until(`${READY} && document.getElementById("log").innerText.trim().endsWith("Stopped.")`, "Stop ends it");
+  go();
+}
+
+/** A connection that breaks in the middle of a turn, and a server that cannot be reached for a moment. */
+async function breaks(english, server) {
+  const sockets = new Set();
+  let open = true;
+  const between = connections((socket) => {
+    const onwards = connect(new URL(server.address).port, "127.0.0.1");
+    for (const one of [socket, onwards]) {
+      sockets.add(one);
+      one.on("error", () => {});
+      one.on("close", () => [socket, onwards].forEach((each) => each.destroy()));
+    }
+    if (open) socket.pipe(onwards).pipe(socket);
+    else socket.destroy();
+  });
+  await within(new Promise((listening) => between.listen(0, "127.0.0.1", listening)), "the connections are passed on");
+  const one = await english.page(`http://127.0.0.1:${between.address().port}/#token=${TOKEN}`, false);
+  const [reply, go] = halting("The first half, ");
+  model.replies = [async (say) => {
+    await reply(say);
+    say("the second half.");
+  }];
+  await one.ask("Break.");
+  await one.shows("The first half,", "a turn runs");
+  open = false;
+  sockets.forEach((socket) => socket.destroy());
+  await one.until(`document.getElementById("status").textContent.includes("connection is lost")`, "the page notices a lost connection");
+  go();
+  open = true;
+  await one.until(`${READY} && document.getElementById("log").innerText.includes("The first half, the second half.")`, "and resumes");
+  check(await one.run(`document.querySelectorAll("#log .answer").length === 1`), "nothing is shown twice");
+  await one.send("Page.close");
+  sockets.forEach((socket) => socket.destroy());
+  between.close();
 }
 
 /** A page that is loaded again in the middle of a turn. */
 async function reloads(one, server) {
   const [reply, go] = halting("This is half of");
   model.replies = ["First of all.", reply];
+  await one.click("#fresh");
   await one.ask("Begin.");
   await one.shows("First of all.", "a conversation begins");
   const address = await one.run("location.href");
@@ -819,21 +914,17 @@ async function reloads(one, server) {
   await one.ask("More.");
   await one.shows("This is half of", "a turn runs");
   await one.run(`document.getElementById("prompt").value = "typed meanwhile"`);
-  await one.send("Page.reload");
-  await one.until(`!document.querySelector("#log [aria-busy]") && ${READY} && document.querySelectorAll("#log .user").length === 2`, "the page is loaded again, with the conversation");
+  await one.reload();
+  await one.until(`document.querySelectorAll("#log .user").length === 2 && document.getElementById("log").innerText.includes("This is half of")`,
+    "the page is loaded again, with the conversation and its turn");
   check(await one.run("location.href") === address, "it is the same one");
   check(await one.run(`document.getElementById("prompt").value`) === "typed meanwhile", "what was typed is still there");
   go();
+  await one.until(READY, "the turn ends");
   await one.run(`document.getElementById("prompt").value = ""`);
-  // The turn that was cut off may still be ending; then nothing is lost.
-  for (const late = Date.now() + PATIENCE; ; await wait(100)) {
-    model.replies = ["And now all of it."];
-    if (!await one.run(`document.getElementById("prompt").value`)) await one.ask("Again.");
-    else await one.key("Enter");
-    await one.until(READY, "an answer or a refusal");
-    if (await one.run(`document.getElementById("log").innerText.includes("And now all of it.")`)) break;
-    if (Date.now() > late) throw new Error("never: it goes on");
-  }
+  model.replies = ["And now all of it."];
+  await one.ask("Again.");
+  await one.shows("And now all of it.", "the next turn follows");
   check(model.seen.at(-1).some((message) => message.content.includes("Begin.")), "it goes on where it was");
   // Many conversations and long ones: the newest is what is shown.
   await one.click("#past");

@@ -44,11 +44,11 @@ async def model(reader, writer):
     writer.close()
 
 
-async def ask(port, prompt):
+async def ask(port, prompt, path="/api/agent"):
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     body = json.dumps({"prompt": prompt, "stream": True})
     writer.write((
-        f"POST /api/agent HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {TOKEN}\r\n"
+        f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {TOKEN}\r\n"
         f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n{body}"
     ).encode())
     head = await reader.readuntil(b"\r\n\r\n")
@@ -56,9 +56,10 @@ async def ask(port, prompt):
     return reader, writer
 
 
-async def active(port):
+async def active(port, number=0):
+    """A turn that is read to its end: every second one in a conversation, whose events the server keeps for a while."""
     start = time.monotonic()
-    reader, writer = await ask(port, "100 0.02")
+    reader, writer = await ask(port, "100 0.02", ["/api/agent", "/api/sessions/new/turns"][number % 2])
     await reader.readuntil(b"event: text")
     first = time.monotonic() - start
     await reader.readuntil(b'"reason":"answered"')
@@ -90,7 +91,7 @@ async def main(coder, idle_count, active_count):
         for number in range(5):
             idle = [await ask(port, "0 0") for _ in range(idle_count)]
             quiet = memory(process, "VmRSS")
-            times = await asyncio.gather(*(active(port) for _ in range(active_count)))
+            times = await asyncio.gather(*(active(port, number) for number in range(active_count)))
             held.append(memory(process, "VmRSS"))
             firsts, wholes = ([time for time in column] for column in zip(*times))
             print(f"round {number + 1}: {idle_count} idle streams {quiet:.0f} MB, {active_count} active beside them {held[-1]:.0f} MB; "

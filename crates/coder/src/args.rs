@@ -686,6 +686,9 @@ pub(crate) struct ServeArguments {
     /// Another name of this server, such as that of a reverse proxy in front of it; may be given again
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
+    /// A web page that may use this server with its token, such as https://chat.example; may be given again
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    pub(crate) origin: Vec<String>,
     /// How many turns may run at a time; more are refused
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = many)]
     pub(crate) turns: u32,

@@ -1,10 +1,15 @@
 //! What the servers of HTTP read of a request's headers before anything else: whose name it was sent to, the key, and the kind of
 //! the body.
 //!
-//! It refuses nothing: each server has words of its own for that.
+//! It refuses nothing: each server has words of its own for that. It also writes the headers for pages of other origins (CORS).
 
-use hyper::HeaderMap;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::body::Body;
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, AUTHORIZATION, CONTENT_TYPE,
+    HeaderName, HeaderValue, ORIGIN, VARY,
+};
+use hyper::{HeaderMap, Response, StatusCode};
 use std::hint::black_box;
 use std::net::IpAddr;
 
@@ -36,6 +41,38 @@ pub(crate) fn name_of(host: &str) -> Option<&str> {
 pub(crate) fn is_loopback(host: &str) -> bool {
     let Some(name) = name_of(host).map(str::to_ascii_lowercase) else { return false };
     name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// The origin of the page that sends the request, if it is one of those that the host names.
+pub(crate) fn named_origin(headers: &HeaderMap, named: &[String]) -> Option<HeaderValue> {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let origin = origins.next().filter(|_| origins.next().is_none())?;
+    named.iter().any(|named| named.as_bytes() == origin.as_bytes()).then(|| origin.clone())
+}
+
+/// Lets a page of this origin read the answer.
+pub(crate) fn allow_page(answer: &mut HeaderMap, page: HeaderValue) {
+    answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
+    answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("x-session"));
+    answer.insert(VARY, HeaderValue::from_static("origin"));
+}
+
+/// The answer to a browser that asks whether a page may send a request.
+pub(crate) fn preflight(asked: &HeaderMap) -> Response<Body> {
+    let mut answer = Response::new(Body::from(""));
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    let headers = answer.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if let Some(wanted) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+    }
+    // Browsers ask this before a page of the Internet sends a request to this machine.
+    if asked.contains_key("access-control-request-private-network") {
+        let allows = HeaderName::from_static("access-control-allow-private-network");
+        headers.insert(allows, HeaderValue::from_static("true"));
+    }
+    answer
 }
 
 /// Compares in a time that tells nothing but the length.

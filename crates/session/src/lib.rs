@@ -326,6 +326,11 @@ impl Session {
         &self.options.limits
     }
 
+    /// Sets how many rounds a turn may have.
+    pub fn set_most_rounds(&mut self, rounds: u64) {
+        self.options.limits.rounds = rounds;
+    }
+
     /// How results are written for the model.
     pub fn format(&self) -> &Format {
         &self.options.format

@@ -73,6 +73,42 @@ async fn a_page_gets_a_cookie_for_the_token() {
     assert!(header(&secure.head, "set-cookie").unwrap().ends_with("; Secure"));
 }
 
+/// A page of a named origin needs the token, and gets no more with it than what CORS lets it read.
+#[tokio::test]
+async fn a_page_of_a_named_origin_uses_the_server_with_the_token_only() {
+    let origin = "https://chat.example";
+    let stage = Stage::with([says("Yes.")], |options| options.origins = vec![origin.into()]).await;
+    let host = format!("host: {}\r\ncontent-type: application/json\r\n", stage.address);
+    let page = format!("{host}origin: {origin}\r\nsec-fetch-site: cross-site\r\n");
+    let key = format!("authorization: Bearer {TOKEN}\r\n");
+    let login = json!({"token": TOKEN}).to_string();
+    let logged_in = stage.ask_with("POST", "/api/login", &host, &login).await;
+    let cookie = header(&logged_in.head, "set-cookie").unwrap();
+    let cookie = format!("cookie: {}\r\n", cookie.split(';').next().unwrap());
+    let page_key = format!("x-page-key: {}\r\n", logged_in.json()["data"]["page_key"].as_str().unwrap());
+    for (headers, status, allowed) in [
+        (format!("{page}{key}"), 200, Some(origin)),
+        (page.clone(), 401, Some(origin)),
+        (format!("{page}{cookie}{page_key}"), 401, Some(origin)),
+        (format!("{page}origin: {origin}\r\n{key}"), 403, None),
+        (format!("{host}origin: {origin}.evil\r\n{key}"), 403, None),
+        (format!("{host}origin: http://chat.example\r\n{key}"), 403, None),
+        (format!("{host}{key}"), 200, None),
+    ] {
+        let answer = stage.ask_with("POST", "/api/agent", &headers, PROMPT).await;
+        let names = header(&answer.head, "access-control-allow-origin");
+        assert_eq!((answer.status, names.as_deref()), (status, allowed), "{headers}: {}", answer.body);
+        assert_eq!(header(&answer.head, "access-control-allow-credentials"), None);
+    }
+    let asked = "access-control-request-method: POST\r\naccess-control-request-headers: authorization,content-type\r\n";
+    let answer = stage.ask_with("OPTIONS", "/api/agent", &format!("{page}{asked}"), "").await;
+    let allowed = header(&answer.head, "access-control-allow-headers");
+    assert_eq!((answer.status, allowed.as_deref()), (204, Some("authorization,content-type")), "{}", answer.head);
+    let other = format!("{host}origin: https://other.example\r\n{asked}");
+    let answer = stage.ask_with("OPTIONS", "/api/agent", &other, "").await;
+    assert_eq!((answer.status, header(&answer.head, "access-control-allow-origin")), (403, None));
+}
+
 #[tokio::test]
 async fn names_and_pages_of_others_are_refused() {
     let mut stage = Stage::with([says("Yes.")], |options| options.hosts = vec!["code.example".into()]).await;

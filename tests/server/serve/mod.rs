@@ -5,6 +5,8 @@ mod access;
 mod changes;
 mod hostile;
 mod program;
+mod replies;
 mod requests;
+mod sessions;
 mod support;
 mod turns;

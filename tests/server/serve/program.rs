@@ -274,6 +274,47 @@ async fn a_turn_of_a_conversation_needs_that_they_are_written_down() {
     assert!(told["message"].as_str().unwrap().contains("--no-transcript"), "{told}");
 }
 
+/// Replies that a client brings need no model. Between them the program remembers, and each is undone by itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replies_of_a_client_need_no_model() {
+    let home = home();
+    let project = home.path().join("project");
+    std::fs::write(project.join("a.txt"), "hi\n").unwrap();
+    let mut server = started(home.path(), &["--yes"]);
+    let told = server.ask("GET", "/api/sessions/new/instructions", &Value::Null).await.json();
+    let prompt = Program::new(env!("CARGO_BIN_EXE_coder"), home.path()).args(&["prompt", "--yes"]).run(&project, "");
+    assert_eq!(told["data"]["text"].as_str().unwrap().trim_end(), prompt.out.trim_end());
+    let call =
+        |name: &str, args: &Value| json!({"text": format!("```tool\n{}\n```\n", json!({"name": name, "args": args}))});
+    let job = json!({"command": "sleep 87.75", "background": true});
+    let first = server.ask("POST", "/api/sessions/new/replies", &call("bash", &job)).await.json();
+    let session = first["data"]["session"].as_str().unwrap().to_owned();
+    let path = format!("/api/sessions/{session}/replies");
+    let answer = server.ask("POST", &path, &call("job", &json!({"action": "poll", "id": "j1"}))).await.json();
+    assert_eq!(answer["data"]["calls"][0]["success"], true, "{answer}");
+    for name in ["one.txt", "two.txt"] {
+        let write = call("write_file", &json!({"path": name, "content": "x\n"}));
+        let answer = server.ask("POST", &path, &write).await.json();
+        assert_eq!(answer["data"]["calls"][0]["success"], true, "{answer}");
+    }
+    let undone = server.ask("POST", "/api/undo", &json!({})).await.json();
+    assert_eq!(undone["data"]["undone"]["done"].as_array().map(Vec::len), Some(1), "{undone}");
+    assert!(project.join("one.txt").exists() && !project.join("two.txt").exists());
+    let answer = server.ask("POST", &path, &call("read_file", &json!({"path": "a.txt"}))).await.json();
+    assert!(answer["data"]["results"].as_str().unwrap().contains("put files back"), "{answer}");
+    // More replies than a turn has rounds.
+    for number in 0..25 {
+        let read = call("bash", &json!({"command": format!("echo {number}")}));
+        let answer = server.ask("POST", &path, &read).await.json();
+        assert_eq!(answer["data"]["stop"], Value::Null, "{answer}");
+    }
+    assert_eq!(server.terminate(), Some(143));
+    let server = started(home.path(), &["--yes"]);
+    let answer = server.ask("POST", &path, &call("read_file", &json!({"path": "a.txt"}))).await.json();
+    let results = answer["data"]["results"].as_str().unwrap();
+    assert!(results.contains("hi") && results.contains("this conversation was resumed later"), "{answer}");
+}
+
 /// A model over HTTP that says the same every time: its base URL, and the bodies of the requests that came to it.
 async fn model(says: &'static str) -> (String, Arc<Mutex<Vec<Value>>>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -111,7 +111,7 @@ async fn a_body_that_does_not_say_that_it_is_json_is_refused_everywhere() {
         }
         routes += 1;
     }
-    assert_eq!(routes, 7);
+    assert_eq!(routes, 9);
     assert!(stage.seen.lock().unwrap().messages.is_empty());
 }
 

@@ -5,7 +5,7 @@ use boon::{Compiler, Schemas};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,13 +13,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::{Backend, Chunk, Sink};
+use toolfence_agent::transcript::{Store, Transcript};
 use toolfence_policy::AskMode;
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::{Catalog, Error, FinishReason, Message, Text};
 use toolfence_sandbox::isolation::Settings;
 use toolfence_server::http::{Agents, Api, ApiOptions, OPENAPI, ROUTES};
 use toolfence_session::persona::Persona;
-use toolfence_session::{Session, SessionOptions};
+use toolfence_session::{Session, SessionOptions, Turn};
 use toolfence_tools::{self as tools, CommandRunner};
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::OpenTurn;
@@ -35,6 +36,10 @@ pub(super) enum Reply {
     /// A line, and the same again for ever.
     Floods(String),
     Fails,
+    /// A text, and then nothing.
+    SaysAndWaits(String),
+    /// A text, and then an error.
+    SaysAndFails(String),
 }
 
 pub(super) fn says(text: &str) -> Reply {
@@ -51,6 +56,8 @@ pub(super) fn calls(name: &str, args: &Value) -> Reply {
 pub(super) struct Seen {
     pub(super) messages: Vec<Vec<Message>>,
     pub(super) gone: usize,
+    /// Bytes of floods.
+    pub(super) bytes: usize,
 }
 
 struct Model {
@@ -94,8 +101,18 @@ impl Backend for Model {
                 Reply::Waits => std::future::pending().await,
                 Reply::Floods(line) => {
                     while sink.chunk(Chunk::Text(&line)) == ControlFlow::Continue(()) {
+                        self.seen.lock().unwrap().bytes += line.len();
                         tokio::task::yield_now().await;
                     }
+                }
+                Reply::SaysAndWaits(text) => {
+                    let _ = sink.chunk(Chunk::Text(&text));
+                    std::future::pending().await
+                }
+                Reply::SaysAndFails(text) => {
+                    let _ = sink.chunk(Chunk::Text(&text));
+                    ends.1 = true;
+                    return Err(Error::new("the model is asleep"));
                 }
                 Reply::Fails => {
                     ends.1 = true;
@@ -112,6 +129,34 @@ struct Project {
     runner: Arc<CommandRunner>,
     model: Arc<Model>,
     mode: AskMode,
+    /// The folder of the conversations.
+    sessions: PathBuf,
+}
+
+impl Project {
+    fn built(
+        &self,
+        persona: Option<&str>,
+        tool: Option<&str>,
+        backend: Option<Arc<dyn Backend>>,
+        history: Vec<Turn>,
+    ) -> Agent {
+        let mut toolbox = tools::standard(self.runner.clone());
+        if persona == Some("reader") {
+            toolbox = toolbox.only(&["read_file".to_owned(), "search".to_owned()]);
+        }
+        if let Some(tool) = tool {
+            toolbox = toolbox.only(&[tool.to_owned()]);
+        }
+        let mut options = SessionOptions::default();
+        let names: Vec<String> = toolbox.catalog().specs().iter().map(|spec| spec.name.to_string()).collect();
+        options.system = names.join(" ");
+        options.limits.reply_bytes = 1 << 40;
+        options.history = history;
+        let policy = toolfence_kit::policy(self.mode);
+        let session = Session::new(options, Arc::new(toolbox.catalog()), policy, self.runner.clone());
+        Agent::new(session, toolbox, backend.unwrap_or_else(|| self.model.clone()))
+    }
 }
 
 impl Agents for Project {
@@ -134,24 +179,25 @@ impl Agents for Project {
         tool: Option<&str>,
         backend: Option<Arc<dyn Backend>>,
     ) -> Result<Agent, Text> {
-        let mut toolbox = tools::standard(self.runner.clone());
-        if persona == Some("reader") {
-            toolbox = toolbox.only(&["read_file".to_owned(), "search".to_owned()]);
-        }
-        if let Some(tool) = tool {
-            toolbox = toolbox.only(&[tool.to_owned()]);
-        }
-        let mut options = SessionOptions::default();
-        let names: Vec<String> = toolbox.catalog().specs().iter().map(|spec| spec.name.to_string()).collect();
-        options.system = names.join(" ");
-        options.limits.reply_bytes = 1 << 40;
-        let policy = toolfence_kit::policy(self.mode);
-        let session = Session::new(options, Arc::new(toolbox.catalog()), policy, self.runner.clone());
-        Ok(Agent::new(session, toolbox, backend.unwrap_or_else(|| self.model.clone())))
+        Ok(self.built(persona, tool, backend, Vec::new()))
     }
 
-    fn conversation(&self, _: Option<&str>, _: Option<&str>, _: Option<&Path>) -> Result<Agent, Error> {
-        Err(Error::new("there are no conversations here"))
+    fn conversation(
+        &self,
+        persona: Option<&str>,
+        tool: Option<&str>,
+        file: Option<&Path>,
+        backend: Option<Arc<dyn Backend>>,
+    ) -> Result<Agent, Error> {
+        let transcript = match file {
+            Some(file) => Transcript::resume(file)?,
+            None => Transcript::create(&self.sessions, self.runner.workspace().root_path())?,
+        };
+        Ok(self.built(persona, tool, backend, transcript.history()).transcript(transcript))
+    }
+
+    fn instructions(&self) -> String {
+        "Call the tools.".to_owned()
     }
 
     fn workspace(&self) -> Arc<Workspace> {
@@ -218,10 +264,14 @@ impl Stage {
         let runner = Arc::new(CommandRunner::new(workspace, settings).private_copies(state.path()));
         let copies = runner.no_private_copies().is_none();
         let mut options = ApiOptions::new(TOKEN);
+        let store = Store::new(state.path());
+        let sessions = store.folder(runner.workspace().root_path());
+        options.sessions = Some((store, runner.workspace().root_path().to_owned()));
+        options.recording = true;
         change(&mut options);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let api = Api::new(options, Arc::new(Project { runner, model, mode }));
+        let api = Api::new(options, Arc::new(Project { runner, model, mode, sessions }));
         let (end, ended) = oneshot::channel();
         let serving = tokio::spawn(async move { api.serve(listener, async { drop(ended.await) }).await.unwrap() });
         Stage {
@@ -296,10 +346,21 @@ impl Stage {
     }
 
     /// A turn as events, from its beginning.
-    pub(super) async fn open(&self, mut body: Value) -> Events<'_> {
+    pub(super) async fn open(&self, body: Value) -> Events<'_> {
+        self.open_at("/api/agent", body).await
+    }
+
+    /// A turn of this route as events, from its beginning.
+    pub(super) async fn open_at(&self, path: &str, mut body: Value) -> Events<'_> {
         body["stream"] = true.into();
-        let stream = self.send("POST", "/api/agent", &self.headers(), body.to_string().as_bytes()).await;
-        Events { stage: self, stream, text: String::new() }
+        let stream = self.send("POST", path, &self.headers(), body.to_string().as_bytes()).await;
+        Events { stage: self, stream, text: String::new(), id: String::new() }
+    }
+
+    /// The events of a conversation, with these headers.
+    pub(super) async fn follow(&self, path: &str, headers: &str) -> Events<'_> {
+        let stream = self.send("GET", path, &(self.headers() + headers), b"").await;
+        Events { stage: self, stream, text: String::new(), id: String::new() }
     }
 
     /// Waits until this holds.
@@ -330,9 +391,22 @@ pub(super) struct Events<'a> {
     stage: &'a Stage,
     pub(super) stream: TcpStream,
     text: String,
+    /// The id of the last event that was read, if it had one.
+    pub(super) id: String,
 }
 
 impl Events<'_> {
+    /// Reads the head of the response, before any event, and returns the conversation that it names.
+    pub(super) async fn session(&mut self) -> String {
+        while !self.text.contains("\r\n\r\n") {
+            let mut buffer = [0; 4096];
+            let got = self.stream.read(&mut buffer).await.unwrap();
+            assert!(got > 0, "no head in {}", self.text);
+            self.text.push_str(std::str::from_utf8(&buffer[..got]).expect("text in ASCII"));
+        }
+        crate::proxy::support::header(&self.text, "x-session").expect("a session")
+    }
+
     /// Reads until an event of this name; gives it.
     pub(super) async fn until(&mut self, name: &str) -> Value {
         let read = async {
@@ -343,7 +417,8 @@ impl Events<'_> {
                 {
                     let event = self.text[at..at + end].to_owned();
                     self.text.drain(..at + end);
-                    let line = event.split_once("\ndata: ").expect("data").1;
+                    let (head, line) = event.split_once("\ndata: ").expect("data");
+                    self.id = head.split_once("\nid: ").map(|(_, id)| id.to_owned()).unwrap_or_default();
                     return serde_json::from_str(line).expect("JSON");
                 }
                 let mut buffer = [0; 4096];
@@ -424,6 +499,7 @@ impl Checks {
         for block in text.split_terminator("\n\n").filter(|block| !block.starts_with(':')) {
             let (name, data) = block.split_once("\ndata: ").unwrap_or_else(|| panic!("{block:?}"));
             let event: Value = serde_json::from_str(data).unwrap();
+            let name = name.split('\n').next().unwrap();
             assert_eq!(name, format!("event: {}", event["event"].as_str().unwrap()));
             self.event(&event);
             events.push(event);

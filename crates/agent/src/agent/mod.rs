@@ -454,6 +454,16 @@ impl Agent {
         ended.map(RoundEnd::Ended)
     }
 
+    /// Whether a turn waits for the next [`round`](Agent::round).
+    pub fn is_between_rounds(&self) -> bool {
+        self.between_rounds
+    }
+
+    /// Sets how many rounds a turn may have: see `limits.rounds` of the settings.
+    pub fn set_most_rounds(&mut self, rounds: u64) {
+        self.session.set_most_rounds(rounds);
+    }
+
     async fn run_rounds(&mut self, host: &mut dyn Host) -> Result<StopReason, Error> {
         self.drive(host).await?;
         loop {
@@ -494,6 +504,15 @@ impl Agent {
         self.session.handle(Input::User(user));
         if let Some(transcript) = &mut self.transcript {
             transcript.user(user, &self.session);
+        }
+    }
+
+    /// Ends the turn whose future was dropped, as the next turn would do. What the model wrote until then is in the conversation and in the
+    /// transcript. Without such a turn nothing happens.
+    pub fn abandon_turn(&mut self) {
+        if !self.between_rounds && !self.session.is_idle() {
+            self.end_dropped_turn();
+            self.transcript.iter_mut().for_each(|transcript| transcript.ended(&Ok(StopReason::Cancelled)));
         }
     }
 

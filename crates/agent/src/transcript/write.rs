@@ -257,8 +257,8 @@ impl Transcript {
         self.clean(instructions) == self.instructions
     }
 
-    /// The number of the last turn.
-    pub(crate) fn turn(&self) -> u64 {
+    /// The number of the last turn; 0 before the first one.
+    pub fn turn(&self) -> u64 {
         self.turn
     }
 

@@ -4,7 +4,8 @@ use crate::args::{Options, PromptArguments, dialects_in_instructions};
 use crate::choices::PromptFormat;
 use crate::failure::Failure;
 use crate::messages;
-use crate::rules;
+use crate::project::Project;
+use crate::rules::{self, Rules};
 use crate::terminal::Terminal;
 use serde_json::json;
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<Exit
         None => prompt::instructions(&catalog, rules.language),
         Some(name) => in_dialect(name, &catalog, rules.language)?,
     };
-    let text = format!("{persona}\n\n{}", instructions.trim_end());
+    let text = joined(&rules, &instructions);
     let mut out = Terminal::stdout();
     match arguments.format {
         PromptFormat::Text => out.line(&text)?,
@@ -46,6 +47,16 @@ fn without_jobs(catalog: &Catalog) -> Catalog {
         tool
     };
     tools.map(without_background).collect()
+}
+
+/// The persona and the instructions as one text.
+pub(crate) fn text(project: &Project, rules: &Rules) -> String {
+    let catalog = rules.policy.marked(&rules.toolbox.catalog(), &*project.commands);
+    joined(rules, &prompt::instructions(&catalog, rules.language))
+}
+
+fn joined(rules: &Rules, instructions: &str) -> String {
+    format!("{}\n\n{}", rules.persona.text.trim(), instructions.trim_end())
 }
 
 /// The instructions for a model that writes this dialect.

@@ -2,7 +2,7 @@
 
 use crate::args::{Options, ServeArguments};
 use crate::commands::sessions::resumed_note;
-use crate::commands::undo;
+use crate::commands::{prompt, undo};
 use crate::config::redactor;
 use crate::failure::Failure;
 use crate::messages;
@@ -48,6 +48,7 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     let mut wanted = ApiOptions::new(&token);
     wanted.language = language();
     wanted.hosts.clone_from(&arguments.host);
+    wanted.origins.clone_from(&arguments.origin);
     wanted.sessions = project.store.clone().map(|store| (store, project.workspace.root_path().to_owned()));
     wanted.recording = rules.records && project.store.is_some();
     wanted.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
@@ -200,28 +201,49 @@ impl Agents for Seats {
         rules.agent_with(toolbox, project, learned, backend, transcript).map_err(words)
     }
 
-    fn conversation(&self, persona: Option<&str>, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error> {
+    fn conversation(
+        &self,
+        persona: Option<&str>,
+        tool: Option<&str>,
+        file: Option<&Path>,
+        backend: Option<Arc<dyn Backend>>,
+    ) -> Result<Agent, Error> {
         let wrong = |failure: Failure| Error::new(words(failure));
         let seat = self.seat(persona).map_err(Error::new)?;
         let Seat { project, rules, model } = &*seat;
         if !rules.records {
             return Err(Error::with_kind(ErrorKind::NotFound, messages::conversations_are_off()));
         }
-        let (toolbox, learned, backend) = seat.turn(tool).map_err(Error::new)?;
         let model = model.as_deref().ok();
+        let brought = backend.is_some();
+        let (toolbox, learned, backend) = match backend {
+            Some(backend) => (seat.tools_of(tool).map_err(Error::new)?, Learned::default(), backend),
+            None => seat.turn(tool).map_err(Error::new)?,
+        };
+        // A person carries each reply, so their number needs no limit.
+        let built = |transcript| -> Result<Agent, Error> {
+            let mut agent = rules.agent_with(toolbox, project, learned, backend, Some(transcript)).map_err(wrong)?;
+            if brought {
+                agent.set_most_rounds(u64::MAX);
+            }
+            Ok(agent)
+        };
         let Some(file) = file else {
             let transcript = rules.new_transcript(project, model, Store::folder).map_err(wrong)?;
             let transcript = transcript.ok_or_else(|| Error::new(messages::no_place_for_conversations()))?;
-            return rules.agent_with(toolbox, project, learned, backend, Some(transcript)).map_err(wrong);
+            return built(transcript);
         };
         let transcript = Transcript::resume(file)?;
         // Nobody else writes from here on.
         let goes_on = self.left().remove(file).is_some_and(|then| length(file) == Some(then));
         let note = (!goes_on).then(|| resumed_note(&transcript).into_string(language()));
-        let transcript = rules.continue_transcript(transcript, model);
-        let mut agent = rules.agent_with(toolbox, project, learned, backend, Some(transcript)).map_err(wrong)?;
+        let mut agent = built(rules.continue_transcript(transcript, model))?;
         note.iter().for_each(|note| agent.note(note));
         Ok(agent)
+    }
+
+    fn instructions(&self) -> String {
+        prompt::text(&self.first.project, &self.first.rules)
     }
 
     fn workspace(&self) -> Arc<Workspace> {

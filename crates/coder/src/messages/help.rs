@@ -290,6 +290,10 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          vezes [padrão: text]",
     ),
     (
+        "A web page that may use this server with its token, such as https://chat.example; may be given again",
+        "Uma página web que pode usar este servidor com o token dele, como https://chat.example; pode ser repetida",
+    ),
+    (
         "A web page that may use the proxy, such as https://chat.example; may be given several times",
         "Uma página web que pode usar o proxy, como https://chat.example; pode ser usada várias vezes",
     ),

@@ -7,7 +7,7 @@
 
 use super::answer::Trouble;
 use super::{ApiOptions, random_token};
-use crate::headers::{bearer, is_json, is_loopback, name_of, same};
+use crate::headers::{bearer, is_json, is_loopback, name_of, named_origin, same};
 use crate::messages;
 use hyper::header::{COOKIE, HOST, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
@@ -28,6 +28,7 @@ pub(super) struct Access {
     /// The name of the cookie. Browsers keep one jar for all ports of a machine.
     cookie: String,
     hosts: Vec<String>,
+    origins: Vec<String>,
     loopback: bool,
 }
 
@@ -41,8 +42,14 @@ impl Access {
             page_key: random_token()?,
             cookie: format!("toolfence_{}", address.port()),
             hosts: options.hosts.clone(),
+            origins: options.origins.clone(),
             loopback: address.ip().is_loopback(),
         })
+    }
+
+    /// The origin of a page of another server, if the host lets it use this one.
+    pub(super) fn named_page(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        named_origin(headers, &self.origins)
     }
 
     /// Refuses what was sent to a name that is not this server's, or by a page that is not.
@@ -59,8 +66,9 @@ impl Access {
             let page = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
             page.is_some_and(|(scheme, page)| matches!(scheme, "http" | "https") && page.eq_ignore_ascii_case(host))
         };
-        let ours = head.headers.get_all("sec-fetch-site").iter().all(own_site)
-            && head.headers.get_all(ORIGIN).iter().all(own_page);
+        let ours = self.named_page(&head.headers).is_some()
+            || head.headers.get_all("sec-fetch-site").iter().all(own_site)
+                && head.headers.get_all(ORIGIN).iter().all(own_page);
         if ours { Ok(()) } else { Err(Trouble::forbidden(messages::page_is_another())) }
     }
 
@@ -85,7 +93,9 @@ impl Access {
         let named = head.headers.contains_key(ORIGIN) || text(&head.headers, "sec-fetch-site") == Some("same-origin");
         let key = text(&head.headers, PAGE_KEY).unwrap_or_default();
         let has_key = same(key.as_bytes(), self.page_key.as_bytes());
-        if has_cookie && has_key && (named || head.method == Method::GET) {
+        // The cookie is for the page of this server.
+        let is_own = self.named_page(&head.headers).is_none();
+        if is_own && has_cookie && has_key && (named || head.method == Method::GET) {
             return Ok(());
         }
         Err(Trouble::unauthorized())

@@ -12,20 +12,23 @@
 //!                                +-- tools, sessions, health, openapi.json, the page
 //! ```
 //!
-//! Architecture invariant: nothing but the health of the server and the files of the page is told to a client without the token, and what a turn started has
-//! ended before its connection, its time or the server has.
+//! Architecture invariant: a client without the token gets only the health of the server and the files of the page. A turn of
+//! `POST /api/agent` ends with its connection; a turn in a conversation continues until it is cancelled. Both end with their time limit and
+//! with the server.
 //!
 //! It makes no agents: [`Agents`] does, which knows the project, the model and the settings.
 
 mod access;
 mod answer;
 mod approvals;
+mod feed;
 #[cfg(test)]
 mod openapi;
 mod outbox;
 mod outputs;
 mod page;
 mod project;
+mod replies;
 mod request;
 mod routes;
 mod run;
@@ -41,6 +44,8 @@ use crate::messages;
 use access::Access;
 use answer::Trouble;
 use approvals::Approvals;
+use feed::Feeds;
+use replies::Seats;
 use run::Whole;
 use serde_json::Value;
 use std::fmt;
@@ -80,13 +85,23 @@ pub trait Agents: Send + Sync {
         backend: Option<Arc<dyn Backend>>,
     ) -> Result<Agent, Text>;
 
-    /// An agent that goes on with the conversation in this file, or begins a new one that is written down.
+    /// An agent that goes on with the conversation in this file, or begins a new one that is written down. Where a backend is given, that one
+    /// answers: with the replies that a client brings, whose number is not limited.
     ///
     /// # Errors
     /// Why not: of the kind [`Busy`](toolfence_protocol::ErrorKind::Busy) where somebody else is in that conversation, of
     /// [`NotFound`](toolfence_protocol::ErrorKind::NotFound) where there is none, and of
     /// [`Other`](toolfence_protocol::ErrorKind::Other) where nobody can answer. Any other kind says that it cannot be read.
-    fn conversation(&self, persona: Option<&str>, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error>;
+    fn conversation(
+        &self,
+        persona: Option<&str>,
+        tool: Option<&str>,
+        file: Option<&Path>,
+        backend: Option<Arc<dyn Backend>>,
+    ) -> Result<Agent, Error>;
+
+    /// The persona and the instructions, for a model to which a client brings them.
+    fn instructions(&self) -> String;
 
     /// The project, whose long outputs clients may read.
     fn workspace(&self) -> Arc<Workspace>;
@@ -130,6 +145,8 @@ pub struct ApiOptions {
     pub language: Language,
     /// Names of this server beside those of loopback: what a reverse proxy in front of it is called.
     pub hosts: Vec<String>,
+    /// Origins of pages of other servers that may use this one with its token, such as `https://chat.example`.
+    pub origins: Vec<String>,
     /// The conversations that were written down, and the root of the project whose they are.
     pub sessions: Option<(Store, PathBuf)>,
     /// Whether new conversations are written down, so that a turn can belong to one.
@@ -162,6 +179,7 @@ impl ApiOptions {
             token: token.into(),
             language: Language::English,
             hosts: Vec::new(),
+            origins: Vec::new(),
             sessions: None,
             recording: false,
             body: 4 << 20,
@@ -205,6 +223,10 @@ struct Shared {
     access: Access,
     connections: Connections,
     approvals: Approvals<Whole>,
+    /// The events of turns in conversations.
+    feeds: Arc<Feeds>,
+    /// The agents whose replies clients bring.
+    seats: Arc<Seats>,
     together: Together,
     /// A place for each turn at a time.
     places: Arc<Semaphore>,
@@ -263,16 +285,20 @@ impl Api {
             access,
             connections,
             approvals: Approvals::default(),
+            feeds: Arc::default(),
+            seats: Arc::default(),
             together: Together::default(),
             places,
             running: Mutex::default(),
             ending: Arc::new(Semaphore::new(1)),
         });
         let _ends = EndsAll(shared.clone());
+        shared.spawn(shared.seats.clone().sweep());
         shared.connections.serve(listener, routes::router(shared.clone()), end).await;
         let mut running = std::mem::take(&mut *shared.running.lock().unwrap_or_else(PoisonError::into_inner));
         running.shutdown().await;
         shared.together.over().await;
-        Ok(())
+        let cleared = spawn_blocking(move || shared.seats.clear(Duration::ZERO)).await;
+        cleared.map_err(|error| Error::because("end the conversations", error))
     }
 }

@@ -4,7 +4,7 @@
 use super::project::Prefix;
 use super::request::{Asked, Fields, Given};
 use super::routes::{MOST_OF_NAME, OPENAPI, ROUTES};
-use super::sessions::Stretch;
+use super::sessions::{Start, Stretch};
 use super::types::*;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::{RecursiveTransform, Transform};
@@ -68,6 +68,14 @@ pub(super) fn stop(_: &mut SchemaGenerator) -> Schema {
     ];
     let names = all.iter().map(|reason| Some(reason.name())).chain([None]);
     json_schema!({"enum": names.collect::<Vec<_>>()})
+}
+
+pub(super) fn finish(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": [FinishReason::Stop, FinishReason::Length, FinishReason::Cut]})
+}
+
+pub(super) fn stopped() -> FinishReason {
+    FinishReason::Stop
 }
 
 pub(super) fn effect(_: &mut SchemaGenerator) -> Schema {
@@ -237,10 +245,14 @@ impl Operation<'_> {
 
     /// A turn may also be told as events.
     fn streams(self) -> Self {
+        self.gives_turn("The turn is over.", "A call waits for an approval; the answer to that goes on from here.")
+            .gives_events("The turn is over.")
+    }
+
+    fn gives_events(self, description: &str) -> Self {
         let events = "Events whose names and data are lines of coder pipe: $defs/out of coder pipe --schema.";
         let schema = json!({"type": "string", "description": events});
-        self.gives_turn("The turn is over.", "A call waits for an approval; the answer to that goes on from here.")
-            .gives_of("200", "The turn is over.", "text/event-stream", schema)
+        self.gives_of("200", description, "text/event-stream", schema)
     }
 }
 
@@ -302,6 +314,33 @@ fn operation<'a>(route: (&str, &str), schemas: &'a mut Schemas) -> Operation<'a>
         )
         .takes::<TurnRequest>()
         .streams(),
+        ("GET", "/api/sessions/{id}/events") => schemas.operation(
+            "follow_turn",
+            "Streams the events of the running or the last turn of a conversation. Each has an id, with which a client resumes.",
+        )
+        .asks::<Start>(&["after"])
+        .gives_events("The events, to the end of the turn."),
+        ("POST", "/api/sessions/{id}/cancel") => schemas.operation(
+            "cancel_turn",
+            "Cancels the running turn of a conversation, and answers when it has ended.",
+        )
+        .takes::<CancelRequest>()
+        .gives::<Done<Cancel>>("200", "No turn of the conversation runs."),
+        ("POST", "/api/sessions/{id}/replies") => schemas.operation(
+            "read_reply",
+            "Reads a model's reply that the client brings, runs its calls, and answers with the text to send to the model.",
+        )
+        .takes::<ReplyRequest>()
+        .gives_turn(
+            "The calls have their results.",
+            "A call waits for an approval, whose answer has the results; or, after more, the piece was added.",
+        )
+        .gives_events("The calls have their results."),
+        ("GET", "/api/sessions/{id}/instructions") => schemas.operation(
+            "show_instructions",
+            "The text to send to a model first whose replies the client brings.",
+        )
+        .gives::<Done<Instructions>>("200", "The text."),
         ("POST", "/api/undo") => schemas.operation("undo", "Takes back what the last turn changed, while none runs.")
             .takes::<UndoRequest>()
             .gives::<Done<Undo>>("200", "What was done."),
@@ -398,9 +437,10 @@ fn the_fields_that_are_described_are_those_that_are_read() {
     assert_eq!(described(&["ModelRequest", "DirectRequest"]), read::<AgentRequest>("prompt").0);
     assert_eq!(described(&["Approval", "Edit", "Denial"]), read::<ApprovalRequest>("args").0);
     assert_eq!(described(&["Context"]), read::<Context>("prompt").0);
+    assert_eq!(described(&["ReplyRequest"]), read::<ReplyRequest>("text").0);
     assert_eq!(described(&["LoginRequest"]), read::<LoginRequest>("token").0);
     assert_eq!(described(&["MarkdownRequest"]), read::<MarkdownRequest>("text").0);
     let known = described(&["TurnRequest"]);
     assert!(known.len() > 4 && known.iter().all(|field| read::<TurnRequest>(field).1), "{known:?}");
-    assert!(!read::<UndoRequest>("token").1);
+    assert!(!read::<UndoRequest>("token").1 && !read::<CancelRequest>("token").1);
 }

@@ -4,8 +4,8 @@ use super::Shared;
 use super::access;
 use super::answer::Trouble;
 use super::types::{
-    AgentRequest, Approval, ApprovalRequest, Context, ContextHistory, Denial, DirectRequest, Edit, LoginRequest,
-    MOST_OF_PROMPT, MarkdownRequest, ModelRequest, TurnRequest, UndoRequest,
+    AgentRequest, Approval, ApprovalRequest, CancelRequest, Context, ContextHistory, Denial, DirectRequest, Edit,
+    LoginRequest, MOST_OF_PROMPT, MarkdownRequest, ModelRequest, ReplyRequest, TurnRequest, UndoRequest,
 };
 use crate::body::{self, BodyProblem};
 use crate::messages;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use std::mem::take;
 use std::sync::Arc;
 use toolfence_protocol::json::strict;
-use toolfence_protocol::{Args, Catalog, Text, close_names, text};
+use toolfence_protocol::{Args, Catalog, FinishReason, Text, close_names, text};
 use toolfence_session::persona::Persona;
 
 /// Entries of the context that count: the last ones.
@@ -43,6 +43,8 @@ pub(super) enum Work {
     Model { prompt: String, message: String, tool: Option<String> },
     /// A tool alone.
     Tool { name: String, args: Args },
+    /// A reply that a client has brought, with a title for the undo history.
+    Reply { title: String },
 }
 
 impl Work {
@@ -50,7 +52,7 @@ impl Work {
     pub(super) fn title(&self) -> &str {
         match self {
             Work::Model { prompt, .. } => prompt.trim_start().lines().next().unwrap_or_default(),
-            Work::Tool { name, .. } => name,
+            Work::Tool { name, .. } | Work::Reply { title: name } => name,
         }
     }
 }
@@ -316,10 +318,33 @@ impl Asked for MarkdownRequest {
     }
 }
 
+impl Asked for ReplyRequest {
+    fn read(fields: &mut Fields) -> Result<ReplyRequest, Trouble> {
+        let (text, finish) = (fields.text("text", "text")?, fields.text("finish", "finish")?);
+        let (more, stream) = (fields.flag("more")?, fields.flag("stream")?);
+        fields.end()?;
+        let finish = match finish.as_ref().map(|finish| finish.value.as_str()) {
+            None | Some("stop") => FinishReason::Stop,
+            Some("length") => FinishReason::Length,
+            Some("cut") => FinishReason::Cut,
+            Some(_) => return Err(fields.wrong("finish", text!("This must be stop, length or cut."))),
+        };
+        let text = text.ok_or_else(|| fields.missing("text"))?.value;
+        Ok(ReplyRequest { text, finish, more, stream })
+    }
+}
+
 impl Asked for UndoRequest {
     fn read(fields: &mut Fields) -> Result<UndoRequest, Trouble> {
         fields.end()?;
         Ok(UndoRequest {})
+    }
+}
+
+impl Asked for CancelRequest {
+    fn read(fields: &mut Fields) -> Result<CancelRequest, Trouble> {
+        fields.end()?;
+        Ok(CancelRequest {})
     }
 }
 

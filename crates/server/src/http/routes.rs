@@ -2,17 +2,19 @@
 
 use super::Shared;
 use super::access;
-use super::answer::{Trouble, done, text};
+use super::answer::{self, Trouble, done};
 use super::outputs;
 use super::page;
 use super::project::{self, Prefix};
+use super::replies;
 use super::request::{self, Order, Sent};
 use super::run;
-use super::sessions::{self, Stretch};
+use super::sessions::{self, Start, Stretch};
 use super::types::{
-    AgentRequest, ApprovalRequest, Health, Html, Login, LoginRequest, MarkdownRequest, PersonaOfServer, Personas,
-    Status, Tools, TurnRequest, Undo, UndoRequest,
+    AgentRequest, ApprovalRequest, Cancel, CancelRequest, Health, Html, Instructions, Login, LoginRequest,
+    MarkdownRequest, PersonaOfServer, Personas, ReplyRequest, Status, Tools, TurnRequest, Undo, UndoRequest,
 };
+use crate::headers::{allow_page, preflight};
 use crate::messages;
 use axum::Router;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
@@ -22,9 +24,11 @@ use axum::routing::{MethodRouter, get, post};
 use hyper::header::{ACCEPT, ALLOW, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 use toolfence_agent::transcript::export::reply_html;
+use toolfence_protocol::text;
 use toolfence_session::persona::Persona;
 
 /// The description of the API in the form of OpenAPI 3.1, as text.
@@ -34,7 +38,7 @@ pub const OPENAPI: &str = include_str!("openapi.json");
 type Route = fn() -> MethodRouter<Arc<Shared>>;
 
 /// Every route: the method, the path with `{id}` for a name, and what answers there.
-const TABLE: [(&str, &str, Route); 17] = [
+const TABLE: [(&str, &str, Route); 21] = [
     ("GET", "/api/health", || get(health)),
     ("POST", "/api/login", || post(login)),
     ("POST", "/api/agent", || post(run_turn)),
@@ -48,6 +52,10 @@ const TABLE: [(&str, &str, Route); 17] = [
     ("GET", "/api/sessions/{id}", || get(get_session)),
     ("GET", "/api/sessions/{id}/messages", || get(list_messages)),
     ("POST", "/api/sessions/{id}/turns", || post(run_session_turn)),
+    ("GET", "/api/sessions/{id}/events", || get(follow_turn)),
+    ("POST", "/api/sessions/{id}/cancel", || post(cancel_turn)),
+    ("POST", "/api/sessions/{id}/replies", || post(read_reply)),
+    ("GET", "/api/sessions/{id}/instructions", || get(show_instructions)),
     ("POST", "/api/undo", || post(undo)),
     ("POST", "/api/redo", || post(redo)),
     ("POST", "/api/markdown", || post(render_markdown)),
@@ -66,7 +74,7 @@ pub const ROUTES: &[(&str, &str)] = &{
 };
 
 /// The name of a conversation that begins.
-const NEW: &str = "new";
+pub(super) const NEW: &str = "new";
 
 /// Characters of a name in a path.
 pub(super) const MOST_OF_NAME: usize = 64;
@@ -86,16 +94,20 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 /// Refuses whoever may not ask, before anything else is said of a request. Writes down what is refused, and counts.
 async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
+    let page = shared.access.named_page(&head.headers);
     let path = path.as_ref().map_or("none", MatchedPath::as_str);
     let file = page::file(head.uri.path()).filter(|_| head.method == Method::GET);
     let allowed = shared.access.place(&head).and_then(|()| match path {
         // Whoever has no token yet sends it with the body, and whoever asks for the health may have none.
         "/api/health" | "/api/login" => Ok(()),
+        // A browser asks without it whether a page may send a request.
+        _ if page.is_some() && head.method == Method::OPTIONS => Ok(()),
         _ if file.is_some() => Ok(()),
         _ => shared.access.key(&head),
     });
     let (route, mut answer) = match (allowed, file) {
         (Err(trouble), _) => ("none", trouble.into_response()),
+        (Ok(()), _) if page.is_some() && head.method == Method::OPTIONS => ("preflight", preflight(&head.headers)),
         (Ok(()), Some(file)) => ("page", file),
         (Ok(()), None) => (path, next.run(Request::from_parts(head, body)).await),
     };
@@ -105,6 +117,7 @@ async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, req
         told.headers_mut().extend(answer.headers_mut().remove(ALLOW).map(|method| (ALLOW, method)));
         answer = told;
     }
+    page.into_iter().for_each(|page| allow_page(answer.headers_mut(), page));
     answer
 }
 
@@ -169,8 +182,54 @@ async fn run_session_turn(
     Sent(request): Sent<TurnRequest>,
 ) -> Result<Response, Trouble> {
     let order = ordered(&headers, request.order(&shared).await?);
-    let file = if id == NEW { None } else { Some(sessions::file(&shared, id).await?) };
+    let file = file(&shared, id).await?;
+    if let Some(session) = file.as_deref().and_then(sessions::id_of) {
+        // The agent that waits for a reply has the transcript locked.
+        let seats = shared.seats.clone();
+        let evicted = spawn_blocking(move || seats.evict(&session)).await;
+        evicted.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
+    }
     run::turn(&shared, order, Some(file)).await
+}
+
+/// The file of a conversation; `None` for a new one.
+async fn file(shared: &Arc<Shared>, id: String) -> Result<Option<PathBuf>, Trouble> {
+    if id == NEW { Ok(None) } else { sessions::file(shared, id).await.map(Some) }
+}
+
+async fn read_reply(
+    State(shared): State<Arc<Shared>>,
+    Name(id): Name,
+    headers: HeaderMap,
+    Sent(request): Sent<ReplyRequest>,
+) -> Result<Response, Trouble> {
+    let stream = request.stream || access::text(&headers, ACCEPT.as_str()).is_some_and(wants_events);
+    replies::reply(&shared, id, request, stream).await
+}
+
+async fn show_instructions(State(shared): State<Arc<Shared>>, Name(id): Name) -> Result<Response, Trouble> {
+    if id != NEW {
+        sessions::whole_id(&shared, id).await?;
+    }
+    let agents = shared.agents.clone();
+    let text = spawn_blocking(move || agents.instructions()).await;
+    let text = text.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
+    Ok(done(&messages::here_they_are(), Instructions { text }, shared.options.language))
+}
+
+async fn follow_turn(State(shared): State<Arc<Shared>>, Name(id): Name, start: Start) -> Result<Response, Trouble> {
+    run::events(&shared, &sessions::whole_id(&shared, id).await?, start.after)
+}
+
+async fn cancel_turn(
+    State(shared): State<Arc<Shared>>,
+    Name(id): Name,
+    _: Sent<CancelRequest>,
+) -> Result<Response, Trouble> {
+    let cancelled = run::cancel(&shared, &sessions::whole_id(&shared, id).await?).await;
+    let message =
+        if cancelled { text!("The turn has ended.") } else { text!("No turn of this conversation was running.") };
+    Ok(done(&message, Cancel { cancelled }, shared.options.language))
 }
 
 async fn answer_approval(
@@ -246,7 +305,7 @@ async fn render_markdown(
 }
 
 async fn description() -> Response {
-    text(200, "application/json", OPENAPI)
+    answer::text(200, "application/json", OPENAPI)
 }
 
 /// Takes the last turn back, or the last undo, where no turn runs.
@@ -256,6 +315,12 @@ async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble>
     let done = done.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
     let done = done.ok_or_else(|| Trouble::new(409, "conflict", messages::a_turn_runs()))?;
     let undone = done.map_err(|why| Trouble::new(409, "conflict", why))?;
+    if undone.is_some() {
+        let note = text!(
+            "The user has put files back: what a turn changed may be undone. Read them again before you edit them."
+        );
+        shared.seats.note(&note.render(shared.options.language));
+    }
     let said = if undone.is_some() { messages::files_were_put_back() } else { messages::nothing_to_put_back() };
     Ok(self::done(&said, Undo { undone }, shared.options.language))
 }

@@ -1,14 +1,17 @@
-//! A turn that a request asked for: run beside its connection, told as events or answered whole, ended with its client.
+//! A turn that a request asked for, in a task of its own, with events or with one answer.
 //!
-//! It decides nothing: the agent judges calls, and a client answers for the person.
+//! A turn outside of a conversation ends with its client. A turn in a conversation continues without clients until its end, its time limit
+//! or a request that cancels it. This module decides nothing: the agent judges calls, and a client answers for the person.
 
 use super::Shared;
 use super::answer::{Trouble, done, whole, with_headers};
+use super::feed::{Feed, OpenFeed};
 use super::outbox::Outbox;
+use super::replies::{BroughtReply, Seat};
 use super::request::{Order, Work};
 use super::together::Member;
 use super::types::{AgentAnswer, Answered, ApprovalRequest, Call, Failure, PendingCall, Tokens, TurnSoFar};
-use crate::body::{self, Pieces};
+use crate::body::{self, Body, Pieces};
 use crate::messages;
 use crate::pipe::words;
 use crate::question::Choices;
@@ -17,6 +20,7 @@ use hyper::header::HeaderValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::future::pending;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,16 +28,16 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
-use toolfence_agent::agent::{Agent, Canceller, Host};
+use toolfence_agent::agent::{Agent, Canceller, Host, RoundEnd};
 use toolfence_agent::backend::{Backend, Chunk, Sink, Usage};
 use toolfence_policy::Pending;
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::{
-    Args, Error, ErrorCode, ErrorKind, FinishReason, Language, Message, Text, ToolCall, ToolResult, text,
+    Args, Error, ErrorCode, ErrorKind, FinishReason, Language, Message, Role, Text, ToolCall, ToolResult, text,
 };
 use toolfence_sandbox::project::random_name;
-use toolfence_session::{Answer, Compacted, StopReason, WindowUse};
+use toolfence_session::{Answer, Compacted, Note, StopReason, WindowUse};
 
 /// Bytes of a diff that a question has; of a larger change it has the arguments alone.
 const MOST_OF_DIFF: usize = 1 << 20;
@@ -44,48 +48,71 @@ const MOST_WAITING: usize = 64 << 10;
 /// The code of a backend that failed.
 const BACKEND: &str = "backend";
 
-/// Runs what a request asks for, in the conversation of a file or in a new one where that is wanted. Its answer is whole, or begins and
-/// goes on as events.
+/// Runs what a request asks for, in the conversation of a file or in a new one if the request names one.
 pub(super) async fn turn(
     shared: &Arc<Shared>,
     order: Order,
     conversation: Option<Option<PathBuf>>,
 ) -> Result<Response, Trouble> {
-    let place = shared.places.clone().try_acquire_owned();
-    let place = place.map_err(|_| Trouble::new(503, "busy", messages::too_many_turns(shared.options.turns)))?;
+    let place = place(shared)?;
+    let in_conversation = conversation.is_some();
     let mut agent = agent(shared, &order, conversation).await?;
-    let session = agent.recorded().map(|transcript| transcript.id().to_owned());
-    let (stream, dropped) = (order.stream, order.dropped);
+    let recorded = agent.recorded().map(|transcript| (transcript.id().to_owned(), transcript.turn() + 1));
+    let feed = match &recorded {
+        Some((session, turn)) if in_conversation => Some(shared.feeds.begin(session, *turn).ok_or_else(conflict)?),
+        _ => None,
+    };
     let running = Running {
         shared: shared.clone(),
         agent: Some(agent),
+        brought: None,
         together: None,
         used: Usage::default(),
         window: None,
         work: order.work,
         persona: order.persona,
-        dropped,
-        session: session.clone(),
+        dropped: order.dropped,
+        session: recorded.map(|(session, _)| session),
         _place: place,
     };
-    if stream {
-        // The stream itself holds what waits for a slow reader.
-        let (pieces, body) = body::pieces(1);
-        shared.spawn(running.tell(pieces));
-        let mut answer = with_headers(200, "text/event-stream", body);
-        // A reverse proxy must not wait for the end of it.
-        answer.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
-        if dropped > 0 {
-            answer.headers_mut().insert("x-context-dropped", HeaderValue::from(dropped));
-        }
-        if let Some(session) = session.and_then(|session| HeaderValue::from_str(&session).ok()) {
-            answer.headers_mut().insert("x-session", session);
-        }
-        return Ok(answer);
+    running.respond(feed, order.stream).await
+}
+
+/// A place among the turns at a time.
+pub(super) fn place(shared: &Shared) -> Result<OwnedSemaphorePermit, Trouble> {
+    let place = shared.places.clone().try_acquire_owned();
+    place.map_err(|_| Trouble::new(503, "busy", messages::too_many_turns(shared.options.turns)))
+}
+
+pub(super) fn conflict() -> Trouble {
+    Trouble::new(409, "conflict", text!("A turn of this conversation is running."))
+}
+
+/// A response with events. Its head names the conversation.
+fn event_stream(body: Body, session: Option<&str>) -> Response {
+    let mut answer = with_headers(200, "text/event-stream", body);
+    // A reverse proxy must not wait for the end of it.
+    answer.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+    if let Some(session) = session.and_then(|session| HeaderValue::from_str(session).ok()) {
+        answer.headers_mut().insert("x-session", session);
     }
-    let (news, heard) = mpsc::channel(1);
-    let task = shared.spawn(running.answer(news));
-    Ok(Whole { heard, task: Some(task) }.wait(shared).await)
+    answer
+}
+
+/// The events of the running or the last turn of a conversation, after the one with this id.
+pub(super) fn events(shared: &Shared, session: &str, after: u64) -> Result<Response, Trouble> {
+    let unknown =
+        || Trouble::not_found(text!("The server has no turn of this conversation; its messages may have it."));
+    let feed = shared.feeds.find(session).ok_or_else(unknown)?;
+    Ok(event_stream(feed.body(after, shared.options.silence), Some(session)))
+}
+
+/// Cancels the running turn of a conversation and waits until it has ended. Returns whether one was running.
+pub(super) async fn cancel(shared: &Shared, session: &str) -> bool {
+    let Some(feed) = shared.feeds.find(session).filter(|_| shared.feeds.is_running(session)) else { return false };
+    feed.cancelled.notify_one();
+    feed.ended().await;
+    true
 }
 
 /// An agent for what is asked, in a conversation where one is named. It is made where nobody waits for a file: a conversation is read,
@@ -96,8 +123,12 @@ async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<
     let begun = spawn_blocking(move || {
         let persona = persona.as_deref();
         match (work, conversation) {
-            (Work::Model { tool, .. }, Some(file)) => agents.conversation(persona, tool.as_deref(), file.as_deref()),
+            (Work::Model { tool, .. }, Some(file)) => {
+                agents.conversation(persona, tool.as_deref(), file.as_deref(), None)
+            }
             (Work::Model { tool, .. }, None) => agents.agent(persona, tool.as_deref(), None).map_err(Error::new),
+            // A reply comes with its agent.
+            (Work::Reply { .. }, _) => Err(Error::new(messages::request_failed())),
             (Work::Tool { name, args }, _) => {
                 let call = ToolCall::new("call_1", name.clone(), args);
                 let backend = Arc::new(Direct(Mutex::new(Some(call))));
@@ -110,7 +141,7 @@ async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<
 }
 
 /// Why there is no agent. Whoever cannot answer at all says so without a kind; the other kinds are about the conversation.
-fn nobody(error: &Error) -> Trouble {
+pub(super) fn nobody(error: &Error) -> Trouble {
     match error.kind() {
         ErrorKind::Other => Trouble::new(503, "no_backend", error.text()),
         ErrorKind::Busy => Trouble::new(409, "conflict", error.text()),
@@ -141,6 +172,8 @@ struct Record {
     rounds: u32,
     /// Why the last reply broke off.
     broke_off: Option<Text>,
+    /// What to send to the model of a client that brings its replies.
+    results: Option<String>,
 }
 
 /// What the client of a whole answer is told by its turn.
@@ -157,9 +190,10 @@ enum News {
     },
 }
 
-/// A turn whose answer is whole. Dropping it ends the turn.
+/// A turn whose answer is whole.
 pub(super) struct Whole {
     heard: mpsc::Receiver<News>,
+    /// A turn that ends when this is dropped: one outside of a conversation.
     task: Option<AbortHandle>,
 }
 
@@ -191,10 +225,12 @@ impl Drop for Whole {
 }
 
 /// A turn with all it needs.
-struct Running {
+pub(super) struct Running {
     shared: Arc<Shared>,
     /// It is there until the turn is over.
     agent: Option<Agent>,
+    /// The backend of an agent that stays in memory for the next reply.
+    brought: Option<Arc<BroughtReply>>,
     /// The turn among those that are undone together, from its beginning to its end.
     together: Option<Member>,
     /// What the turn took of the model, once it is over.
@@ -219,13 +255,99 @@ impl Drop for Running {
 
 /// How a turn ended.
 struct End {
-    reason: StopReason,
+    /// `None` if the turn waits for the next reply.
+    reason: Option<StopReason>,
     /// Why it has no answer: the code and the words.
     trouble: Option<(Cow<'static, str>, Text)>,
     status: u16,
 }
 
 impl Running {
+    /// One round of a conversation whose replies a client brings.
+    pub(super) fn of_reply(
+        shared: Arc<Shared>,
+        agent: Agent,
+        brought: Arc<BroughtReply>,
+        title: String,
+        session: String,
+        place: OwnedSemaphorePermit,
+    ) -> Running {
+        Running {
+            shared,
+            agent: Some(agent),
+            brought: Some(brought),
+            together: None,
+            used: Usage::default(),
+            window: None,
+            work: Work::Reply { title },
+            persona: None,
+            dropped: 0,
+            session: Some(session),
+            _place: place,
+        }
+    }
+
+    /// Starts the turn, and answers with its events or its end. `feed`: it is a turn of a conversation.
+    pub(super) async fn respond(self, feed: Option<OpenFeed>, stream: bool) -> Result<Response, Trouble> {
+        let (shared, dropped, session) = (self.shared.clone(), self.dropped, self.session.clone());
+        if !stream {
+            let (news, heard) = mpsc::channel(1);
+            let task = match feed {
+                Some(feed) => {
+                    shared.spawn(self.run_detached(feed, Some(news)));
+                    None
+                }
+                None => Some(shared.spawn(self.answer(news))),
+            };
+            return Ok(Whole { heard, task }.wait(&shared).await);
+        }
+        let body = match feed {
+            Some(feed) => {
+                let events = feed.feed().clone();
+                shared.spawn(self.run_detached(feed, None));
+                events.body(0, shared.options.silence)
+            }
+            None => {
+                // The stream itself holds what waits for a slow reader.
+                let (pieces, body) = body::pieces(1);
+                shared.spawn(self.tell(pieces));
+                body
+            }
+        };
+        let mut answer = event_stream(body, session.as_deref());
+        if dropped > 0 {
+            answer.headers_mut().insert("x-context-dropped", HeaderValue::from(dropped));
+        }
+        Ok(answer)
+    }
+
+    /// Runs a turn of a conversation to its end, whether or not a client waits.
+    async fn run_detached(mut self, open: OpenFeed, news: Option<mpsc::Sender<News>>) {
+        let feed = open.feed().clone();
+        let (record, end) = self.run(Out::Feed(feed.clone(), news.clone())).await;
+        self.last_events(&record, &end).into_iter().for_each(|event| feed.push(event));
+        // A client that hears the answer can begin the next turn.
+        drop(open);
+        if let Some(news) = news {
+            self.send_answer(record, end, &news).await;
+        }
+    }
+
+    /// The events at the end of a turn.
+    fn last_events(&self, record: &Record, end: &End) -> Vec<Value> {
+        let error = end.trouble.as_ref().filter(|_| !end.reason.as_ref().is_some_and(is_plain));
+        let error = error.map(|(_, why)| words::error(why, self.shared.options.language));
+        let Some(reason) = &end.reason else {
+            return vec![words::results(record.results.as_deref().unwrap_or_default())];
+        };
+        let mut stop = words::over(reason, record.results.as_deref());
+        stop["rounds"] = record.rounds.into();
+        stop["usage"] = json!(self.usage());
+        stop["context_dropped"] = self.dropped.into();
+        stop["window"] = json!(self.window);
+        error.into_iter().chain([stop]).collect()
+    }
+
     /// Tells it as events, until its end or until the client is gone.
     async fn tell(mut self, pieces: Pieces) {
         let shared = self.shared.clone();
@@ -233,15 +355,7 @@ impl Running {
         let silence = shared.options.silence;
         let mut run = pin!(async {
             let (record, end) = self.run(Out::Events(outbox.clone())).await;
-            if let Some((_, why)) = end.trouble.filter(|_| !is_plain(&end.reason)) {
-                outbox.tell(&words::error(&why, shared.options.language));
-            }
-            let mut stop = words::over(&end.reason, None);
-            stop["rounds"] = record.rounds.into();
-            stop["usage"] = json!(self.usage());
-            stop["context_dropped"] = self.dropped.into();
-            stop["window"] = json!(self.window);
-            outbox.tell(&stop);
+            self.last_events(&record, &end).iter().for_each(|event| outbox.tell(event));
         });
         let mut ended = false;
         // While events wait for the client the turn stands still, and its own time limit with it.
@@ -271,10 +385,15 @@ impl Running {
     /// Answers it whole.
     async fn answer(mut self, news: mpsc::Sender<News>) {
         let (record, end) = self.run(Out::Answer(news.clone())).await;
+        self.send_answer(record, end, &news).await;
+    }
+
+    async fn send_answer(&self, record: Record, end: End, news: &mpsc::Sender<News>) {
         let language = self.shared.options.language;
         let sentence = self.sentence(&record);
         let so_far = record.so_far(&self.work, self.dropped, self.session.clone());
-        let data = TurnSoFar { stop: Some(end.reason.name()), usage: self.usage(), ..so_far };
+        let stop = end.reason.as_ref().map(StopReason::name);
+        let data = TurnSoFar { stop, usage: self.usage(), results: record.results, ..so_far };
         let message = end.trouble.as_ref().map_or(&sentence, |(_, why)| why).render(language);
         let error = end.trouble.map(|(code, _)| Failure { code, field: None, message: message.clone() });
         let answer = AgentAnswer { success: error.is_none(), message, data, error };
@@ -298,26 +417,76 @@ impl Running {
             dropped: self.dropped,
             session: self.session.clone(),
             canceller: agent.canceller(),
+            sent: 0,
         };
         let said = match &self.work {
             Work::Model { message, .. } => message,
-            Work::Tool { name, .. } => name,
+            Work::Tool { name, .. } | Work::Reply { title: name } => name,
         };
-        let ended = timeout(shared.options.turn, agent.run(said, &mut listener)).await;
+        let is_round = matches!(self.work, Work::Reply { .. });
+        let feed = match &listener.out {
+            Out::Feed(feed, _) => Some(feed.clone()),
+            _ => None,
+        };
+        let canceller = agent.canceller();
+        // A reply that begins a turn has no message before it that would have these notes.
+        let notes: Vec<String> = match is_round && !agent.is_between_rounds() {
+            true => agent.session().owed().iter().map(|note| note.text().to_owned()).collect(),
+            false => Vec::new(),
+        };
+        let ended = timeout(shared.options.turn, async {
+            let mut run = pin!(async {
+                match is_round {
+                    true => agent.round(said, &mut listener).await,
+                    false => agent.run(said, &mut listener).await.map(RoundEnd::Ended),
+                }
+            });
+            let cancelled = async {
+                match &feed {
+                    Some(feed) => feed.cancelled.notified().await,
+                    None => pending().await,
+                }
+            };
+            // The turn is polled first: its beginning forgets an earlier cancellation.
+            tokio::select! {
+                biased;
+                ended = &mut run => ended,
+                () = cancelled => {
+                    canceller.cancel();
+                    run.await
+                }
+            }
+        })
+        .await;
+        let results = match &ended {
+            Ok(Ok(RoundEnd::Send(results))) => results.clone(),
+            Ok(Ok(_)) if is_round => unsent(agent, listener.sent),
+            _ => String::new(),
+        };
+        let results = match results.is_empty() {
+            // Without results the client sends nothing, so the notes wait for the next ones.
+            true => {
+                notes.iter().for_each(|note| agent.note(note));
+                None
+            }
+            false => Some(notes.into_iter().chain([results]).collect::<Vec<_>>().join("\n\n")),
+        };
         // Whoever is told that the turn is over may take it back. Where the end failed in its middle, the turn has left all the same.
         if let Some(over) = self.over()
             && let Ok(Some(together)) = over.await
         {
             together.leave().await;
         }
-        let record = listener.record;
+        let mut record = listener.record;
+        record.results = results;
         let end = match ended {
-            Ok(Ok(reason)) => self.end(reason, &record),
+            Ok(Ok(RoundEnd::Ended(reason))) => self.end(reason, &record),
+            Ok(Ok(_)) => End { reason: None, trouble: None, status: 200 },
             Ok(Err(error)) => End { status: 502, ..failed(&error) },
             Err(_) => {
                 let limit = shared.options.turn.as_secs();
                 let why = messages::turn_took_too_long(limit);
-                End { reason: StopReason::Cancelled, trouble: Some(("timeout".into(), why)), status: 200 }
+                End { reason: Some(StopReason::Cancelled), trouble: Some(("timeout".into(), why)), status: 200 }
             }
         };
         (record, end)
@@ -328,18 +497,25 @@ impl Running {
     fn over(&mut self) -> Option<JoinHandle<Option<Member>>> {
         let mut agent = self.agent.take()?;
         let together = self.together.take();
-        let is_direct = matches!(self.work, Work::Tool { .. });
+        let asks_model = matches!(self.work, Work::Model { .. });
         self.used = agent.turn_usage();
-        self.window = (!is_direct).then(|| agent.session().window_use());
+        self.window = asks_model.then(|| agent.session().window_use());
         // Without a runtime the server is gone.
         let runtime = Handle::try_current().ok()?;
         let (agents, persona, ending) = (self.shared.agents.clone(), self.persona.clone(), self.shared.ending.clone());
+        let seat = self.session.clone().zip(self.brought.take()).map(|seat| (self.shared.seats.clone(), seat));
         Some(runtime.spawn(async move {
             // A turn that never began has nothing to write.
             together.as_ref()?;
             let _right = ending.acquire_owned().await;
-            let ended =
-                spawn_blocking(move || agents.ended(persona.as_deref(), Some(&mut agent).filter(|_| !is_direct)));
+            let ended = spawn_blocking(move || {
+                // The text of a reply that was cut is part of the conversation.
+                agent.abandon_turn();
+                agents.ended(persona.as_deref(), Some(&mut agent).filter(|_| asks_model));
+                if let Some((seats, (session, brought))) = seat {
+                    seats.keep(session, Seat::new(agent, brought));
+                }
+            });
             // A panic in there has been told, and the turn has left all the same.
             let _ = ended.await;
             together
@@ -362,13 +538,17 @@ impl Running {
             }
         };
         let status = if matches!(reason, StopReason::Failed(_)) { 502 } else { 200 };
-        End { reason, trouble, status }
+        End { reason: Some(reason), trouble, status }
     }
 
     /// One sentence of what happened.
     fn sentence(&self, record: &Record) -> Text {
         match (&self.work, record.calls.len()) {
             (Work::Tool { name, .. }, _) => messages::tool_succeeded(name),
+            (Work::Reply { .. }, 0) => text!("The reply was read."),
+            (Work::Reply { .. }, count) => {
+                text!("{count} {count|call|calls} of the reply {count|has|have} a result.", count)
+            }
             (_, 0) => messages::model_answered(),
             (_, calls) => messages::model_answered_after(calls),
         }
@@ -384,7 +564,7 @@ impl Running {
 
 fn failed(error: &Error) -> End {
     let why = error.text();
-    End { reason: StopReason::Failed(why.clone()), trouble: Some((BACKEND.into(), why)), status: 502 }
+    End { reason: Some(StopReason::Failed(why.clone())), trouble: Some((BACKEND.into(), why)), status: 502 }
 }
 
 /// The name of a code, as it is written in JSON.
@@ -418,13 +598,14 @@ impl Record {
     /// What the turn has come to so far.
     fn so_far(&self, work: &Work, dropped: usize, session: Option<String>) -> TurnSoFar {
         TurnSoFar {
-            answer: matches!(work, Work::Model { .. }).then(|| self.answer.clone()),
+            answer: (!matches!(work, Work::Tool { .. })).then(|| self.answer.clone()),
             calls: self.calls.clone(),
             rounds: self.rounds,
             stop: None,
             usage: None,
             context_dropped: dropped,
             session,
+            results: None,
             pending: None,
         }
     }
@@ -434,6 +615,19 @@ impl Record {
 enum Out {
     Events(Arc<Outbox>),
     Answer(mpsc::Sender<News>),
+    /// In a conversation. One client may wait for the whole answer too.
+    Feed(Arc<Feed>, Option<mpsc::Sender<News>>),
+}
+
+impl Out {
+    /// The client that waits for a whole answer.
+    fn news(&self) -> Option<&mpsc::Sender<News>> {
+        match self {
+            Out::Events(_) => None,
+            Out::Answer(news) => Some(news),
+            Out::Feed(_, news) => news.as_ref(),
+        }
+    }
 }
 
 /// The host of a turn: it tells the client, and asks it.
@@ -445,6 +639,8 @@ struct Listener {
     dropped: usize,
     session: Option<String>,
     canceller: Canceller,
+    /// Messages of the conversation that the model has.
+    sent: usize,
 }
 
 impl Listener {
@@ -453,20 +649,28 @@ impl Listener {
     }
 
     fn tell(&self, line: impl FnOnce() -> Value) {
-        if let Out::Events(outbox) = &self.out {
-            outbox.tell(&line());
+        match &self.out {
+            Out::Events(outbox) => outbox.tell(&line()),
+            Out::Answer(_) => {}
+            Out::Feed(feed, _) => feed.push(line()),
         }
     }
 }
 
 impl Host for Listener {
-    fn calling(&mut self, _: &[Message]) {
+    fn calling(&mut self, history: &[Message]) {
+        self.sent = history.len();
         self.record.rounds += 1;
         self.record.answer.clear();
         self.record.args.clear();
         if matches!(self.work, Work::Tool { .. }) {
             self.record.rounds = 0;
         }
+    }
+
+    fn takes_images(&self) -> bool {
+        // A client sends text to its model.
+        !matches!(self.work, Work::Reply { .. })
     }
 
     fn compacted(&mut self, done: &Compacted) {
@@ -503,7 +707,7 @@ impl Host for Listener {
 
     fn answered(&mut self, result: &ToolResult) {
         // The results of a stream were told already, but for the one that a direct call comes to.
-        if matches!(self.out, Out::Answer(_)) || matches!(self.work, Work::Tool { .. }) {
+        if self.out.news().is_some() || matches!(self.work, Work::Tool { .. }) {
             let args = self.record.args.get(&result.id).cloned();
             self.record.calls.push(Call::new(result, args, self.language()));
         }
@@ -521,32 +725,33 @@ impl Host for Listener {
                 Some(changes) => Some(beginning(changes, self.language())),
                 None => question.diff().filter(|diff| diff.len() <= MOST_OF_DIFF).map(str::to_owned),
             };
-            match &self.out {
-                Out::Events(outbox) => {
-                    let mut line = words::ask(question, self.language());
-                    // They are the diff.
-                    line.as_object_mut().map(|line| line.remove("changes"));
-                    line["diff"] = diff.into();
-                    line["approval"] = id.as_str().into();
-                    outbox.tell(&line);
-                }
-                Out::Answer(news) => {
-                    let pending = PendingCall::new(question, &id, diff, self.language());
-                    let so_far = self.record.so_far(&self.work, self.dropped, self.session.clone());
-                    let data = TurnSoFar { pending: Some(pending), ..so_far };
-                    let tool = question.call().name.clone();
-                    let asked = News::Asked { id: id.clone(), tool, data: Box::new(data) };
-                    if news.send(asked).await.is_err() {
-                        return nobody();
-                    }
+            self.tell(|| {
+                let mut line = words::ask(question, self.language());
+                // They are the diff.
+                line.as_object_mut().map(|line| line.remove("changes"));
+                line["diff"] = diff.clone().into();
+                line["approval"] = id.as_str().into();
+                line
+            });
+            if let Some(news) = self.out.news() {
+                let pending = PendingCall::new(question, &id, diff, self.language());
+                let so_far = self.record.so_far(&self.work, self.dropped, self.session.clone());
+                let data = TurnSoFar { pending: Some(pending), ..so_far };
+                let tool = question.call().name.clone();
+                let asked = News::Asked { id: id.clone(), tool, data: Box::new(data) };
+                // In a conversation another client may answer.
+                if news.send(asked).await.is_err() && matches!(self.out, Out::Answer(_)) {
+                    return nobody();
                 }
             }
             let wait = self.shared.options.approval;
             match timeout(wait, answered).await {
                 Ok(Ok(answer)) => answer,
                 _ => {
-                    // Nobody waits for what would come of the turn either.
-                    if let Some(turn) = open.expire() {
+                    // Outside of a conversation no client waits for the end of the turn either.
+                    if let Some(turn) = open.expire()
+                        && matches!(self.out, Out::Answer(_))
+                    {
                         self.canceller.cancel();
                         turn.let_go();
                     }
@@ -555,6 +760,14 @@ impl Host for Listener {
             }
         })
     }
+}
+
+/// What the model was not sent when its turn ended: results without another round, and notes.
+fn unsent(agent: &Agent, sent: usize) -> String {
+    let messages = agent.session().messages();
+    let rest = messages.get(sent..).unwrap_or_default().iter().filter(|message| message.role == Role::User);
+    let notes = agent.session().owed().iter().map(Note::text);
+    rest.map(|message| message.content.as_str()).chain(notes).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The changes of a command, as long as a diff may be: the removals are at the beginning.

@@ -3,15 +3,18 @@
 //! It reads only; an agent writes. A name is compared with those of the list and never becomes a path.
 
 use super::Shared;
+use super::access;
 use super::answer::Trouble;
 use super::types::{Messages, OneSession, Session, Sessions};
 use crate::messages;
 use axum::extract::FromRequestParts;
 use hyper::http::request::Parts;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 use toolfence_agent::transcript::{Store, Stored, Summary};
+use toolfence_protocol::text;
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -76,11 +79,12 @@ impl<S: Sync> FromRequestParts<S> for Stretch {
 
 /// The conversations, the last one first.
 pub(super) async fn list(shared: &Arc<Shared>, stretch: Stretch) -> Result<Sessions, Trouble> {
-    let recording = shared.options.recording;
+    let (recording, feeds) = (shared.options.recording, shared.feeds.clone());
     reading(shared, move |store, root| {
         let all = store.list(Some(root));
         let (total, offset) = (all.len(), stretch.start(all.len()));
-        let sessions = stretch.cut(all).map(|session| Session::from(&session)).collect();
+        let described = |session: Summary| Session::new(&session, feeds.is_running(&session.id));
+        let sessions = stretch.cut(all).map(described).collect();
         Ok(Sessions { sessions, total, offset, recording })
     })
     .await
@@ -88,7 +92,54 @@ pub(super) async fn list(shared: &Arc<Shared>, stretch: Stretch) -> Result<Sessi
 
 /// The conversation whose name begins so.
 pub(super) async fn one(shared: &Arc<Shared>, id: String) -> Result<OneSession, Trouble> {
-    reading(shared, move |store, root| Ok(OneSession { session: Session::from(&find(store, root, &id)?) })).await
+    let feeds = shared.feeds.clone();
+    reading(shared, move |store, root| {
+        let session = find(store, root, &id)?;
+        Ok(OneSession { session: Session::new(&session, feeds.is_running(&session.id)) })
+    })
+    .await
+}
+
+/// The whole id of the conversation whose id begins so.
+pub(super) async fn whole_id(shared: &Arc<Shared>, id: String) -> Result<String, Trouble> {
+    // A conversation without a reply need not be on the disk.
+    if shared.feeds.find(&id).is_some() {
+        return Ok(id);
+    }
+    reading(shared, move |store, root| Ok(find(store, root, &id)?.id)).await
+}
+
+/// Where a stream of events begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Start {
+    /// The id of the last event that the client has; the header Last-Event-ID has precedence. Without it the stream begins with the turn.
+    pub(super) after: u64,
+}
+
+impl<S: Sync> FromRequestParts<S> for Start {
+    type Rejection = Trouble;
+
+    async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Start, Trouble> {
+        const HEADER: &str = "last-event-id";
+        let number = |name: &str, value: &str| {
+            value.parse().map_err(|_| Trouble::field(name, text!("This must be the id of an event.")))
+        };
+        let mut after = 0;
+        for pair in head.uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            after = match pair.split_once('=') {
+                Some(("after", value)) => number("after", value)?,
+                _ => {
+                    let name: String = pair.split('=').next().unwrap_or_default().chars().take(100).collect();
+                    return Err(Trouble::field(name, messages::no_such_field()));
+                }
+            };
+        }
+        if let Some(value) = access::text(&head.headers, HEADER) {
+            after = number(HEADER, value)?;
+        }
+        Ok(Start { after })
+    }
 }
 
 /// The records of a conversation.
@@ -106,6 +157,11 @@ pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stret
 /// The file of the conversation whose name begins so.
 pub(super) async fn file(shared: &Arc<Shared>, id: String) -> Result<PathBuf, Trouble> {
     reading(shared, move |store, root| Ok(find(store, root, &id)?.path)).await
+}
+
+/// The id of the conversation in this file.
+pub(super) fn id_of(file: &Path) -> Option<String> {
+    file.file_stem().and_then(OsStr::to_str).map(str::to_owned)
 }
 
 /// Reads files where nobody waits for a file.

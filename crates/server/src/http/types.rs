@@ -10,7 +10,9 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
 use toolfence_agent::transcript::{Record, Summary, rfc3339};
-use toolfence_protocol::{Args, Effect, ErrorCode, Language, Param, ParamKind, ToolFailure, ToolResult, ToolSpec};
+use toolfence_protocol::{
+    Args, Effect, ErrorCode, FinishReason, Language, Param, ParamKind, ToolFailure, ToolResult, ToolSpec,
+};
 
 #[cfg(test)]
 use super::openapi::{self, ToolArgs};
@@ -89,6 +91,21 @@ pub(super) struct Context {
     pub(super) result: String,
 }
 
+/// A reply of a model, or a piece of one.
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct ReplyRequest {
+    pub(super) text: String,
+    /// Why the reply ended: by itself, by the model's length limit, or because its stream broke.
+    #[cfg_attr(test, schemars(default = "openapi::stopped", schema_with = "openapi::finish"))]
+    pub(super) finish: FinishReason,
+    /// More pieces of this reply follow; its calls run after the last one.
+    #[cfg_attr(test, schemars(default))]
+    pub(super) more: bool,
+    /// Events instead of one answer.
+    #[cfg_attr(test, schemars(default))]
+    pub(super) stream: bool,
+}
+
 /// What becomes of a call that waits.
 #[cfg_attr(test, derive(JsonSchema), schemars(untagged))]
 pub(super) enum ApprovalRequest {
@@ -119,6 +136,10 @@ pub(super) struct Denial {
     /// What the model is told.
     pub(super) reason: Option<String>,
 }
+
+/// An empty object.
+#[cfg_attr(test, derive(JsonSchema), schemars(deny_unknown_fields))]
+pub(super) struct CancelRequest {}
 
 /// The token, for a cookie.
 #[cfg_attr(test, derive(JsonSchema))]
@@ -201,7 +222,7 @@ pub(super) struct TurnSoFar {
     pub(super) calls: Vec<Call>,
     /// How often the model was asked.
     pub(super) rounds: u32,
-    /// Why the turn ended; null while a call waits.
+    /// Why the turn ended; null while a call or the model's next reply is waited for.
     #[cfg_attr(test, schemars(schema_with = "openapi::stop"))]
     pub(super) stop: Option<&'static str>,
     pub(super) usage: Option<Tokens>,
@@ -209,7 +230,28 @@ pub(super) struct TurnSoFar {
     pub(super) context_dropped: usize,
     /// The conversation that it is written down in.
     pub(super) session: Option<String>,
+    /// For a reply that the client has sent: the text to send to the model. Without it the model has nothing to answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) results: Option<String>,
     pub(super) pending: Option<PendingCall>,
+}
+
+impl TurnSoFar {
+    /// A turn of this conversation in which nothing has happened.
+    pub(super) fn of(session: String) -> TurnSoFar {
+        TurnSoFar {
+            answer: None,
+            calls: Vec::new(),
+            rounds: 0,
+            stop: None,
+            usage: None,
+            context_dropped: 0,
+            session: Some(session),
+            results: None,
+            pending: None,
+        }
+    }
 }
 
 /// A call with its result.
@@ -587,10 +629,12 @@ pub(super) struct Session {
     fork: Option<ForkOf>,
     /// Bytes of its file.
     bytes: u64,
+    /// Whether a turn of it runs here: /api/sessions/{id}/events has its events.
+    running: bool,
 }
 
-impl From<&Summary> for Session {
-    fn from(summary: &Summary) -> Session {
+impl Session {
+    pub(super) fn new(summary: &Summary, running: bool) -> Session {
         let fork = summary.fork.as_ref();
         Session {
             id: summary.id.clone(),
@@ -603,6 +647,7 @@ impl From<&Summary> for Session {
             model: summary.model.clone(),
             fork: fork.map(|fork| ForkOf { session: fork.session.clone(), message: fork.message.clone() }),
             bytes: summary.bytes,
+            running,
         }
     }
 }
@@ -625,6 +670,20 @@ pub(super) struct Messages {
     pub(super) total: usize,
     /// Where the stretch begins.
     pub(super) offset: usize,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Instructions {
+    /// The persona and the instructions, as coder prompt prints them.
+    pub(super) text: String,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Cancel {
+    /// false if no turn of the conversation was running.
+    pub(super) cancelled: bool,
 }
 
 #[derive(Serialize)]

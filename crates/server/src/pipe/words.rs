@@ -217,7 +217,7 @@ pub fn compacted(done: &Compacted, messages: &[Message]) -> Value {
     told("compacted", fields)
 }
 
-pub(super) fn results(text: &str) -> Value {
+pub(crate) fn results(text: &str) -> Value {
     told("results", json!({"text": text}))
 }
 
@@ -228,6 +228,12 @@ pub(super) fn stop_model() -> Value {
 /// The turn is over. `text`: what the next user message has to begin with.
 pub fn over(reason: &StopReason, text: Option<&str>) -> Value {
     told("stop", json!({"reason": reason.name(), "text": text}))
+}
+
+/// Earlier events of a stream over HTTP are lost: the records of this turn have what they said.
+#[cfg(feature = "http")]
+pub(crate) fn gap(turn: u64) -> Value {
+    told("gap", json!({"turn": turn}))
 }
 
 /// Something went wrong.

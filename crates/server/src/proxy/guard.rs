@@ -10,12 +10,6 @@ use crate::messages;
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 
-/// The origin of a page that sends the request, if it is one of those that the host names.
-pub(super) fn named_origin(headers: &HeaderMap, named: &[String]) -> Option<HeaderValue> {
-    let origin = headers.get(ORIGIN)?;
-    named.iter().any(|named| named.as_bytes() == origin.as_bytes()).then(|| origin.clone())
-}
-
 /// Refuses what a page of another site may have sent. `named`: the page is one that may ask.
 pub(super) fn origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());

@@ -10,13 +10,11 @@ use super::trouble::Trouble;
 use super::turn::{Ended, Turn, readable, said};
 use super::upstream::end_to_end;
 use crate::body::{self, Body, BodyProblem, BrokeOff, Pieces};
+use crate::headers::{allow_page, named_origin, preflight};
 use crate::messages;
 use axum::extract::State;
 use hyper::body::Bytes;
-use hyper::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
-    ACCESS_CONTROL_REQUEST_HEADERS, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, VARY,
-};
+use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -37,7 +35,7 @@ const MOST_REFUSAL: usize = 64 << 10;
 pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response<Body> {
     let language = shared.options.language;
     let api = route::api(request.uri().path(), request.headers());
-    let page = guard::named_origin(request.headers(), &shared.options.origins);
+    let page = named_origin(request.headers(), &shared.options.origins);
     let answered = dispatch(shared, request, api, page.is_some()).await;
     let mut answer = answered.unwrap_or_else(|trouble| {
         let body = api.error(&trouble, language);
@@ -45,8 +43,7 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<B
         failed(&trouble, body)
     });
     if let Some(page) = page {
-        answer.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
-        answer.headers_mut().insert(VARY, HeaderValue::from_static("origin"));
+        allow_page(answer.headers_mut(), page);
     }
     answer
 }
@@ -77,19 +74,6 @@ async fn dispatch(
         (Route::Models(segments), &Method::GET) => models(shared, request.headers(), api, &segments, query).await,
         (Route::Models(_) | Route::Health, _) => Err(Trouble::refused(405, messages::models_are_got())),
     }
-}
-
-/// The answer to a browser that asks whether a page may send a request.
-fn preflight(asked: &HeaderMap) -> Response<Body> {
-    let mut answer = Response::new(Body::from(""));
-    *answer.status_mut() = StatusCode::NO_CONTENT;
-    let headers = answer.headers_mut();
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
-    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    if let Some(wanted) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
-        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
-    }
-    answer
 }
 
 async fn models(

@@ -5,7 +5,7 @@ import { compose, setPrompt } from "/composer.js";
 import { Coming, rendered } from "/markdown.js";
 import { at, button, copier, node, plain } from "/nodes.js";
 import { listenForKeys, question } from "/question.js";
-import { ask, events, get, login, why } from "/server.js";
+import { Turn, ask, get, login, why } from "/server.js";
 import { changed, listSessions, mark, newest, time } from "/sessions.js";
 import { language, words } from "/words.js";
 
@@ -89,11 +89,11 @@ class View {
   }
 }
 
-/** Shows a conversation, and ends the turn of the one before. */
+/** Shows a conversation. A turn of the one before continues at the server if it is recorded. */
 function open(next) {
   const before = view;
   view = next;
-  before?.turn?.abort();
+  before?.turn?.leave();
   log.replaceChildren(next.place);
   log.scrollTop = log.scrollHeight;
   name();
@@ -107,9 +107,9 @@ function name() {
   history.replaceState(null, "", view.id === "new" ? "/" : `/#session=${view.id}`);
 }
 
-/** Whether this conversation may be left: its turn would end. */
+/** Whether this conversation may be left: a turn that is not recorded would end. */
 function leaves() {
-  return !view.turn || confirm(words.ends_turn);
+  return !view.turn || recorded || confirm(words.ends_turn);
 }
 
 function controls() {
@@ -169,7 +169,7 @@ function priced({ input, cached, output }) {
 // A turn --------------------------------------------------------------------------------------------------------------------------
 
 /** The events that put something below what was said. */
-const SHOWN = ["ask", "running", "result", "error", "stop"];
+const SHOWN = ["ask", "running", "result", "error", "gap", "stop"];
 
 /** What the events of a turn come to on the page. */
 class Telling {
@@ -188,6 +188,8 @@ class Telling {
     /** Where the last piece of the reply ended. */
     this.reached = 0;
     this.ended = false;
+    /** Events were lost. */
+    this.gap = false;
   }
 
   /** The first piece of another reply: nothing of what was said before goes on. */
@@ -244,6 +246,9 @@ class Telling {
     }
     if (event.event === "call" || event.event === "ask") this.args.set(event.id, event.args);
     if (event.event === "progress") return;
+    // A reply that another client has brought, and whose results that client gets.
+    if (event.event === "results") this.ended = true;
+    if (event.event === "lost") return place.tell(words.lost);
     if (event.event === "note") return place.tell(plain(`${words.works} ${event.text}`.slice(0, 120)));
     if (event.event === "started") return place.tell(plain(`${words.writing} ${event.name}`));
     if (event.event === "reasoning") {
@@ -274,11 +279,15 @@ class Telling {
       this.said = [];
       this.answer = "";
       place.tell(words.thinking);
-    } else if (event.event === "error") place.say(event.message, "bad");
-    else if (event.event === "stop") {
+    } else if (event.event === "error") {
+      if (!place.turn?.stopped) place.say(event.message, "bad");
+    } else if (event.event === "gap") {
+      this.gap = true;
+      place.say(words.gap);
+    } else if (event.event === "stop") {
       this.ended = true;
-      const kind = event.reason === "cancelled" ? "note" : "bad";
-      if (event.reason !== "answered") place.say(words.ends[event.reason] ?? event.reason, kind);
+      if (place.turn?.stopped) place.say(words.stopped, "note");
+      else if (event.reason !== "answered") place.say(words.ends[event.reason] ?? event.reason, event.reason === "cancelled" ? "note" : "bad");
       if (event.window) place.window = event.window;
       if (event.usage && place.cost !== null) place.cost += priced(event.usage);
     }
@@ -305,7 +314,7 @@ function footer(text) {
 
 /** Runs a turn in a conversation. A prompt that did not come so far goes back where it was typed. */
 async function send(mine, prompt) {
-  const turn = (mine.turn = new AbortController());
+  const turn = (mine.turn = new Turn(recorded ? mine.id : null));
   mine.title ||= prompt.trim().split("\n")[0].slice(0, 60);
   mine.place.querySelector(".empty")?.remove();
   mine.tell(words.thinking);
@@ -318,13 +327,12 @@ async function send(mine, prompt) {
     if (at("persona").value) body.persona = at("persona").value;
     if (!recorded) body.contextHistory = mine.context.slice(-MOST_CONTEXT);
     const path = recorded ? `/api/sessions/${mine.id}/turns` : "/api/agent";
-    const response = await ask(path, body, turn.signal);
-    if (!response.ok) throw new Error((await response.json()).message);
+    await turn.begin(path, body);
     begun = true;
-    mine.id = response.headers.get("X-Session") ?? mine.id;
+    mine.id = turn.session ?? mine.id;
     if (view === mine) name();
     changed();
-    for await (const event of events(response)) telling.event(event);
+    for await (const event of turn.events()) telling.event(event);
     if (!telling.ended) mine.say(words.ends.unfinished, "bad");
     mine.context.push({ timestamp: new Date().toISOString(), prompt, result: telling.answer });
   } catch (error) {
@@ -338,13 +346,33 @@ async function send(mine, prompt) {
       setPrompt(typed.trim() ? `${prompt}\n\n${typed}` : prompt);
     }
   } finally {
-    telling.end();
-    mine.turn = null;
-    mine.tell("");
-    changed();
-    readFacts();
+    over(mine, telling);
     if (view === mine && !document.querySelector("dialog[open]")) at("prompt").focus();
   }
+}
+
+/** Shows the turn of a conversation that runs at the server, from its beginning. */
+async function attach(mine) {
+  const turn = (mine.turn = new Turn(mine.id));
+  const telling = new Telling(mine);
+  mine.tell(words.thinking);
+  try {
+    for await (const event of turn.events()) telling.event(event);
+    if (!telling.ended) mine.say(words.ends.unfinished, "bad");
+  } catch (error) {
+    if (error.name !== "AbortError") mine.say(why(error), "bad");
+  }
+  over(mine, telling);
+}
+
+function over(mine, telling) {
+  telling.end();
+  mine.turn = null;
+  mine.tell("");
+  changed();
+  readFacts();
+  // The records have what the events lost.
+  if (telling.gap && telling.ended && view === mine) show(mine.id, mine.title);
 }
 
 // Conversations -------------------------------------------------------------------------------------------------------------------
@@ -377,7 +405,10 @@ async function show(id, title) {
   mine.status = words.loading;
   open(mine);
   try {
+    const { running } = (await get(`/api/sessions/${id}`)).session;
     const data = await get(`/api/sessions/${id}/messages?newest=true&limit=${STRETCH}`);
+    // The events of a turn that runs have what followed its prompt.
+    if (running) data.messages.splice(data.messages.findLastIndex((one) => one.role === "user") + 1);
     mine.title ||= (data.messages.find((one) => one.role === "user")?.content ?? "").split("\n")[0].slice(0, 60);
     mine.place.append(...(await recordsOf(mine, data.messages)));
     const replies = data.messages.filter((one) => one.tokens);
@@ -405,6 +436,7 @@ async function show(id, title) {
     });
     if (from > 0) mine.place.prepend(earlier);
     mine.follow();
+    if (running && view === mine) attach(mine);
   } catch (error) {
     // The next prompt begins another one.
     mine.id = "new";
@@ -412,7 +444,7 @@ async function show(id, title) {
     if (view === mine) name();
   }
   mine.loading = false;
-  mine.tell("");
+  mine.tell(mine.turn ? mine.status : "");
   facts();
 }
 
@@ -482,6 +514,12 @@ function fitting() {
   }).observe(log);
 }
 
+/** Ends the turn of the conversation that is shown. */
+function stop() {
+  const mine = view;
+  mine.turn?.stop().catch((error) => mine.say(why(error), "bad"));
+}
+
 function listen() {
   fitting();
   compose((prompt) => send(view, prompt));
@@ -489,9 +527,9 @@ function listen() {
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;
     // There it closes a list, or is meant for the question.
-    if (!event.target.closest?.(".question, select")) view.turn?.abort();
+    if (!event.target.closest?.(".question, select")) stop();
   });
-  at("stop").addEventListener("click", () => view.turn?.abort());
+  at("stop").addEventListener("click", stop);
   at("undo").addEventListener("click", () => undo(false));
   at("fresh").addEventListener("click", () => leaves() && fresh());
   // Whoever pastes an address with a token into the open page wants to come in with it.
@@ -499,8 +537,8 @@ function listen() {
     const given = new URLSearchParams(location.hash.slice(1));
     if (given.has("token") || given.has("session")) location.reload();
   });
-  // A turn ends with its page.
-  addEventListener("beforeunload", (event) => view.turn && event.preventDefault());
+  // A turn that is not recorded ends with its page.
+  addEventListener("beforeunload", (event) => view.turn && !recorded && event.preventDefault());
 }
 
 async function begin() {

@@ -4,9 +4,9 @@ import { at } from "/nodes.js";
 import { words } from "/words.js";
 
 /** A request. Where the server does not know this page (any more) the person is asked for the token, and then it is sent again. */
-export async function ask(path, body, signal) {
+export async function ask(path, body, signal, more) {
   for (;;) {
-    const headers = {};
+    const headers = { ...more };
     const key = localStorage.getItem("toolfence");
     if (key) headers["X-Page-Key"] = key;
     if (body) headers["Content-Type"] = "application/json";
@@ -63,18 +63,100 @@ export function why(error) {
   return error instanceof TypeError || error instanceof SyntaxError ? words.gone : error.message;
 }
 
-export async function* events(response) {
+/** Milliseconds without a byte after which a connection counts as lost: the server sends a comment every 15 seconds. */
+const SILENCE = 45_000;
+/** The number of attempts to reach the server again, and the longest pause between them in milliseconds. */
+const ATTEMPTS = 60;
+const PAUSE = 10_000;
+
+/** Waits at most this time for a promise. */
+function within(promise, milliseconds) {
+  let timer;
+  const late = new Promise((_, fail) => (timer = setTimeout(() => fail(new TypeError("silent")), milliseconds)));
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** The events of one response, each with its id if it has one. */
+async function* events(response) {
   let text = "";
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let piece; !(piece = await reader.read()).done; ) {
-    const seen = Math.max(0, text.length - 1);
-    text += piece.value;
-    let from = 0;
-    // What was looked through before is not looked through again.
-    for (let end; (end = text.indexOf("\n\n", Math.max(from, seen))) >= 0; from = end + 2) {
-      const data = text.slice(from, end).split("\n").find((line) => line.startsWith("data: "));
-      if (data) yield JSON.parse(data.slice(6));
+  try {
+    for (let piece; !(piece = await within(reader.read(), SILENCE)).done; ) {
+      const seen = Math.max(0, text.length - 1);
+      text += piece.value;
+      let from = 0;
+      // What was looked through before is not looked through again.
+      for (let end; (end = text.indexOf("\n\n", Math.max(from, seen))) >= 0; from = end + 2) {
+        const lines = text.slice(from, end).split("\n");
+        const field = (name) => lines.find((line) => line.startsWith(name))?.slice(name.length);
+        const data = field("data: ");
+        if (data) yield { id: field("id: "), event: JSON.parse(data) };
+      }
+      text = text.slice(from);
     }
-    text = text.slice(from);
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** A turn at the server. In a conversation it continues without this page, which can attach to it again. */
+export class Turn {
+  #reading = new AbortController();
+  #response = null;
+  #last = "0";
+
+  /** `session` is the id of the conversation; null for a turn that ends with its connection. */
+  constructor(session) {
+    this.session = session;
+    this.stopped = false;
+  }
+
+  /** Sends the request that begins the turn. Throws an error with the reason if the server refuses it. */
+  async begin(path, body) {
+    const response = await ask(path, body, this.#reading.signal);
+    if (!response.ok) throw new Error((await response.json()).message);
+    this.session = response.headers.get("X-Session");
+    this.#response = response;
+    // A stop while the request was on its way.
+    if (this.stopped) await this.stop();
+  }
+
+  /** The events, to the end of the turn. `lost` is an event of its own: the connection broke, and the page tries again. */
+  async *events() {
+    const { signal } = this.#reading;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const resumes = !this.#response;
+      try {
+        const path = `/api/sessions/${this.session}/events`;
+        const response = this.#response ?? (await ask(path, null, signal, { "Last-Event-ID": this.#last }));
+        this.#response = null;
+        if (!response.ok) return;
+        for await (const { id, event } of events(response)) {
+          attempt = 0;
+          this.#last = id ?? this.#last;
+          yield event;
+          if (event.event === "stop" || event.event === "results") return;
+        }
+        if (resumes || !this.session) return;
+      } catch (error) {
+        if (signal.aborted || !this.session) throw error;
+      }
+      yield { event: "lost" };
+      await new Promise((over) => setTimeout(over, Math.min(1000 * attempt, PAUSE)));
+      signal.throwIfAborted();
+    }
+    throw new TypeError("gone");
+  }
+
+  /** Ends the turn. */
+  async stop() {
+    this.stopped = true;
+    if (this.session && this.session !== "new") await get(`/api/sessions/${this.session}/cancel`, {});
+    else if (this.session === null) this.leave();
+  }
+
+  /** Stops reading. */
+  leave() {
+    this.#reading.abort();
   }
 }
