@@ -206,6 +206,9 @@ pub(crate) enum Command {
     /// Model text in on stdin, its calls run, their results out as chat text
     Exec(ExecArguments),
     /// Watch the clipboard: run the calls of each reply that you copy, and put their results there
+    ///
+    /// Texts without a call are left alone: they are not stored, sent or printed. Questions are asked in this terminal. What is in the
+    /// clipboard when this command starts does not count as a reply.
     Clip(ClipArguments),
     /// What the parser sees in a reply on stdin, as JSON lines
     Parse(ParseArguments),
@@ -328,8 +331,6 @@ pub(crate) struct SessionArguments {
     pub(crate) host: bool,
 }
 
-/// Texts without a call are left alone: they are not stored, sent or printed. Questions are asked in this terminal.
-/// What is in the clipboard when this command starts does not count as a reply.
 #[derive(Debug, Args)]
 pub(crate) struct ClipArguments {
     /// The clipboard [default: that of the desktop, or else of tmux]

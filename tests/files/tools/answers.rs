@@ -143,8 +143,8 @@ fn a_name_cannot_pass_for_more_than_a_name() {
         std::fs::write(place.root.join(std::ffi::OsStr::from_bytes(name)), "hit\n").expect("it can be written");
     }
     let notes = "[A path in double quotes is written with C escapes (\\n is a line feed, \\351 a byte in octal). In a call \
-                 give the characters themselves, without the quotes. A name with a control character has to be changed by a \
-                 command first.]\n[A path with bytes that are not UTF-8 cannot be \
+                 give the characters themselves, without the quotes. Use a command to rename a file whose name has a control \
+                 character.]\n[A path with bytes that are not UTF-8 cannot be \
                  opened by a tool. Rename it with a command first, or ask the user to.]\n";
     let listed = "\"caf\\351.txt\"  (cannot be opened: the name is not UTF-8)\n\"fake  5 bytes\\n.env.txt  \
                   (blocked)\\nx\"  4 bytes\n\"new\\nline.txt:1:x\"  4 bytes\n";

@@ -769,8 +769,8 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Observa a área de transferência: executa as chamadas de cada resposta que você copia e coloca os resultados ali",
     ),
     (
-        "Texts without a call are left alone: they are not stored, sent or printed. Questions are asked in this terminal. What is in the clipboard when this command starts does not count as a reply.",
-        "Textos sem chamada são ignorados: não são guardados, enviados nem impressos. As perguntas são feitas neste terminal. O que está na área de transferência quando este comando começa não conta como resposta.",
+        "Watch the clipboard: run the calls of each reply that you copy, and put their results there\n\nTexts without a call are left alone: they are not stored, sent or printed. Questions are asked in this terminal. What is in the clipboard when this command starts does not count as a reply.",
+        "Observa a área de transferência: executa as chamadas de cada resposta que você copia e coloca os resultados ali\n\nTextos sem chamada são ignorados: não são guardados, enviados nem impressos. As perguntas são feitas neste terminal. O que está na área de transferência quando este comando começa não conta como resposta.",
     ),
     (
         "The clipboard [default: that of the desktop, or else of tmux]",
