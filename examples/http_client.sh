@@ -15,7 +15,7 @@ post() {
 answer=$(jq -n --arg prompt "$prompt" '{prompt: $prompt}' | post /api/agent)
 while approval=$(jq -er .data.pending.approval <<<"$answer"); do
     jq -r '"? \(.data.pending.tool): \(.data.pending.why)"' <<<"$answer" >&2
-    answer=$(jq -n '{decision: "deny", reason: "Nobody is here to ask."}' | post "/api/approvals/$approval")
+    answer=$(jq -n '{decision: "deny", reason: "No user is here to ask."}' | post "/api/approvals/$approval")
 done
 jq -r '.data.calls[]? | "-> \(.tool): \(if .success then "done" else .error.message end)"' <<<"$answer" >&2
 jq -r 'if .success then .data.answer else "failed: \(.message)" end' <<<"$answer"

@@ -16,7 +16,7 @@ say "$(jq -cRs '{type: "chunk", text: .}')"
 say '{"type": "end"}'
 while hear; do
     case $(jq -r .event <<<"$line") in
-        ask) say "$(jq -c '{type: "deny", id, reason: "Nobody is here to ask."}' <<<"$line")" ;;
+        ask) say "$(jq -c '{type: "deny", id, reason: "No user is here to ask."}' <<<"$line")" ;;
         results) jq -r .text <<<"$line"; break ;;
         stop) jq -r '"[\(.reason)]"' <<<"$line"; break ;;
         error) jq -r .message <<<"$line" >&2; exit 1 ;;

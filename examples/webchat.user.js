@@ -47,16 +47,25 @@ const SITES = {
     button("New conversation", () => sessionStorage.removeItem("toolfence")), make("label", {}, sends, "send results"));
   document.documentElement.append(panel);
 
+  // Without a userscript manager the page itself can read what is stored.
+  function store(key, value) {
+    typeof GM_setValue === "function" ? GM_setValue(key, value) : sessionStorage.setItem(`toolfence-${key}`, value);
+  }
+
+  function stored(key, usual) {
+    return typeof GM_getValue === "function" ? GM_getValue(key, usual) : sessionStorage.getItem(`toolfence-${key}`) ?? usual;
+  }
+
   function connect() {
     const url = new URL(prompt("The address of the page that coder serve prints, with its token:"));
-    GM_setValue("server", url.origin);
-    GM_setValue("token", new URLSearchParams(url.hash.slice(1)).get("token"));
+    store("server", url.origin);
+    store("token", new URLSearchParams(url.hash.slice(1)).get("token"));
     show("Connected.");
   }
 
   async function api(method, path, body) {
-    const request = { method, url: GM_getValue("server", "http://127.0.0.1:8765") + path, data: body && JSON.stringify(body),
-      headers: { Authorization: `Bearer ${GM_getValue("token", "")}`, ...(body && { "Content-Type": "application/json" }) } };
+    const request = { method, url: stored("server", "http://127.0.0.1:8765") + path, data: body && JSON.stringify(body),
+      headers: { Authorization: `Bearer ${stored("token", "")}`, ...(body && { "Content-Type": "application/json" }) } };
     const answer = typeof GM_xmlhttpRequest === "function"
       ? await new Promise((onload, onerror) => GM_xmlhttpRequest({ ...request, onload, onerror: () => onerror(new Error("coder serve does not answer.")) }))
       : await fetch(request.url, { method, headers: request.headers, body: request.data }).then(async (got) => ({ status: got.status, responseText: await got.text() }));

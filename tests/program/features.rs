@@ -302,7 +302,7 @@ fn errors_without_debug_text() {
         ["parse", "--tools", "/missing"].as_slice(),
     ];
     for (language, no_file, refused) in [
-        ("en", "No such file or directory", "Connection refused. Nobody"),
+        ("en", "No such file or directory", "Connection refused. No server"),
         ("pt", "arquivo ou diretório inexistente", "conexão recusada. Nada"),
     ] {
         for args in missing {

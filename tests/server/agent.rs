@@ -173,7 +173,7 @@ async fn nobody_to_ask_means_no() {
     let mut it = fixture(replay(&[&block("change", "x", 0), "Then not."]));
     assert_eq!(it.agent.run("go", &mut Nobody).await.unwrap(), StopReason::Answered);
     assert_eq!(it.writes.begun.load(Ordering::SeqCst), 0);
-    assert!(it.agent.session().history()[2].content.contains("Nobody is here"));
+    assert!(it.agent.session().history()[2].content.contains("There is no user"));
 }
 
 #[tokio::test]

@@ -349,7 +349,7 @@ async fn what_was_compacted_can_be_taken_back() {
     assert_eq!(agent.take_back(), None, "once");
     agent.run(TASK, &mut Person::default()).await.unwrap();
     let first = &agent.session().messages()[1].content;
-    assert!(first.ends_with(TASK) && first.contains("is still changed"), "{first}");
+    assert!(first.ends_with(TASK) && first.contains("Its changes remain"), "{first}");
 }
 
 /// A server that tells its window at this place, and in which form.

@@ -396,7 +396,7 @@ async fn the_newer_name_of_the_limit_is_learned() {
 #[test]
 fn a_provider_without_an_address_of_its_own_wants_one() {
     let error = Http::new(HttpOptions::new("azure::mine")).unwrap_err().to_string();
-    assert!(error.contains("give it as the base URL, beside the model azure::NAME"), "{error}");
+    assert!(error.contains("give it as the base URL, together with the model azure::NAME"), "{error}");
     let mut given = HttpOptions::new("azure::mine");
     given.base_url = Some("https://mine.example/openai/v1".to_owned());
     assert!(Http::new(given).is_ok());

@@ -301,7 +301,7 @@ impl IncomingReply {
             Event::Call { call, span, .. } => self.place(span.start, false, Item::Call(ToolCall::clone(call))),
             Event::Malformed { id, error, span, .. } => {
                 let failure = ToolFailure::new(ErrorCode::MalformedCall, error.answer());
-                self.broken(*span, || ToolResult::refused(&**id, &*tool, failure))
+                self.broken(*span, || ToolResult::refused(&**id, &*tool, failure));
             }
             Event::Incomplete { id, span, .. } => {
                 let again = matches!(self.continued, Continued::Joined { start, .. } if start == span.start);

@@ -68,10 +68,10 @@ impl Job {
         let mut output = self.jobs.told(job).await?;
         match sent {
             Ok(Sent::Some(bytes)) => {
-                noted(&mut output.text, text!("It does not read: only {bytes} bytes of the input were taken.", bytes))
+                noted(&mut output.text, text!("It does not read: only {bytes} bytes of the input were taken.", bytes));
             }
             Err(error) => {
-                noted(&mut output.text, text!("The input could not be written: {error}.", error = Text::from(&error)))
+                noted(&mut output.text, text!("The input could not be written: {error}.", error = Text::from(&error)));
             }
             Ok(_) => {}
         }

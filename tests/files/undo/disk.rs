@@ -106,10 +106,7 @@ fn with_room_for(leave: usize) -> Option<(bool, bool)> {
     let written = |number: usize| fs::read_to_string(place.root().join(number.to_string())).expect("it is there");
     assert!((0..FILES).all(|number| written(number) == content("new", number)));
     let notes = place.history.take_notes();
-    assert!(
-        notes.len() <= 1 && notes.iter().all(|note| note.to_string().contains("cannot all be undone")),
-        "{notes:?}"
-    );
+    assert!(notes.len() <= 1 && notes.iter().all(|note| note.to_string().contains("cannot be undone")), "{notes:?}");
     assert!(notes.iter().all(|note| note.to_string().contains("No space left")), "{notes:?}");
     assert_nothing_half(&place);
 

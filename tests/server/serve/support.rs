@@ -107,7 +107,7 @@ impl Backend for Model {
                 }
                 Reply::SaysAndWaits(text) => {
                     let _ = sink.chunk(Chunk::Text(&text));
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 }
                 Reply::SaysAndFails(text) => {
                     let _ = sink.chunk(Chunk::Text(&text));

@@ -424,6 +424,7 @@ pub(super) fn has_nothing_active(page: &str) {
                 ("img", "alt") => true,
                 (_, "dir") => value == "auto",
                 (_, "class") => value.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
+                ("code", "data-language") => value.chars().all(|c| c.is_ascii_alphanumeric() || "+#-_.".contains(c)),
                 ("ol", "start") => value.chars().all(|c| c.is_ascii_digit()),
                 _ => false,
             };

@@ -29,7 +29,7 @@ pub(crate) fn run(options: &Options, arguments: &ClipArguments) -> Result<ExitCo
     let clipboard = Clipboard::new(arguments.clipboard)?;
     let parser = parser(options)?;
     run_with_signals(async |signals| {
-        let mut watch = Watch { clipboard, parser, seen: None };
+        let mut watch = Watch { clipboard, parser, seen: None, replaced: None };
         // What was copied before this began is not a reply for it.
         watch.seen = watch.clipboard.read().await?.as_deref().map(fingerprint);
         tell(&text!("watching the clipboard: copy a reply of the model, then paste the results. Ctrl-C ends this."));
@@ -47,9 +47,15 @@ pub(crate) fn run(options: &Options, arguments: &ClipArguments) -> Result<ExitCo
                 () = next_part_is_wanted(parts.len()) => {}
             }
             if let Some(part) = parts.next() {
-                watch.put(&part).await?;
-                // A bell that cannot be rung is no reason to end.
-                let _ = Terminal::stdout().drawn("\x07");
+                match watch.put(&part).await {
+                    // A bell that cannot be rung is no reason to end.
+                    Ok(()) => drop(Terminal::stdout().drawn("\x07")),
+                    // The calls have run, so their results must not be lost.
+                    Err(failure) => {
+                        failure.report();
+                        Terminal::stdout().line(&part)?;
+                    }
+                }
             }
         }
     })
@@ -71,6 +77,9 @@ struct Watch {
     parser: parse::Options,
     /// The fingerprint of the last text. The text itself may be private, so it is not kept.
     seen: Option<Digest>,
+    /// The fingerprint of the text that [`put`](Watch::put) replaced, until the clipboard has another one. A clipboard may return its
+    /// former text for a moment, and a reply must not run twice.
+    replaced: Option<Digest>,
 }
 
 impl Watch {
@@ -83,9 +92,13 @@ impl Watch {
             let Some(text) = self.clipboard.read().await? else { continue };
             let fingerprint = fingerprint(&text);
             if self.seen.as_ref() == Some(&fingerprint) {
+                self.replaced = None;
                 continue;
             }
-            self.seen = Some(fingerprint);
+            if self.replaced.as_ref() == Some(&fingerprint) {
+                continue;
+            }
+            (self.seen, self.replaced) = (Some(fingerprint), None);
             if has_call(&text, &self.parser) {
                 return Ok(text);
             }
@@ -94,7 +107,7 @@ impl Watch {
 
     /// Puts a text into the clipboard, which is no reply when it is read back.
     async fn put(&mut self, text: &str) -> Result<(), Failure> {
-        self.seen = Some(fingerprint(text));
+        self.replaced = self.seen.replace(fingerprint(text));
         self.clipboard.put(text).await
     }
 }

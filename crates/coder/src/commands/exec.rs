@@ -18,7 +18,13 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
     }
     if arguments.end {
         let session = Session::open(options, name)?;
-        if !run_with_signals(async |_| session.end().await)? {
+        let found = run_with_signals(async |signals| {
+            tokio::select! {
+                status = signals.next() => Err(Failure::signalled(status)),
+                found = session.end() => found,
+            }
+        })?;
+        if !found {
             tell(&text!("This project has no exec session of this name."));
         }
         return Ok(ExitCode::SUCCESS);
@@ -37,7 +43,7 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
 
 fn reply(options: &Options, arguments: &ExecArguments) -> Result<Reply, Failure> {
     let text = read_stdin()?;
-    let text = if arguments.bare { fenced(&text) } else { text };
+    let text = if arguments.bare && !text.trim().is_empty() { fenced(&text) } else { text };
     let ExecArguments { json, explain, .. } = *arguments;
     Ok(Reply { text, json, explain, debug: options.debug, ..Reply::default() })
 }

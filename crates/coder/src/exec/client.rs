@@ -24,14 +24,14 @@ use toolfence_protocol::{Text, text};
 /// How long a host may take to start. It also starts the servers of the settings.
 const START: Duration = Duration::from_secs(120);
 
-/// How long the client waits for the end of a host. Its jobs are ended first.
-const LAST_WAIT: Duration = Duration::from_secs(60);
+/// How long the client waits for the end of a host. Its jobs are ended first, which may take ten minutes.
+const LAST_WAIT: Duration = Duration::from_secs(660);
 
 /// How often the client looks whether another process has released the lock or listens.
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// How often a host whose settings differ is replaced before the client gives up.
-const MOST_STARTS: usize = 3;
+const MOST_STARTS: usize = 10;
 
 /// An exec session, as its client sees it.
 pub(crate) struct Session {
@@ -78,7 +78,8 @@ impl Session {
                          files were read and what you always allowed."
                     ));
                 }
-                Ended::Gone { began: false } => {}
+                // The host is ending: the next attempt starts another one.
+                Ended::Gone { began: false } => sleep(GLANCE * 5).await,
                 Ended::Gone { began: true } => {
                     return Err(Failure::broken(text!(
                         "The process of the exec session ended before the reply was handled."
@@ -142,7 +143,7 @@ impl Session {
 /// The deadline has passed.
 async fn wait(deadline: Instant) -> Result<(), Failure> {
     if Instant::now() > deadline {
-        return Err(Failure::broken(text!("The process of the exec session does not answer. Kill it and try again.")));
+        return Err(Failure::broken(text!("The process of the exec session does not answer. Try again later.")));
     }
     sleep(GLANCE).await;
     Ok(())

@@ -122,7 +122,7 @@ mod tests {
             (Ok(ours), Some(theirs)) => assert_eq!(ours, theirs, "{text}"),
             (Ok(_), None) => panic!("{text} is not valid"),
             (Err(problem), Some(_)) => {
-                assert!(problem.message.to_string().contains("stands twice"), "{text}: {problem}");
+                assert!(problem.message.to_string().contains("occurs twice"), "{text}: {problem}");
             }
             (Err(_), None) => {}
         }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn says_what_is_wrong_and_where() {
         let problem = read("{\"a\": 1,\n \"a\": 2}").unwrap_err();
-        assert!(problem.message.to_string().contains("stands twice"), "{problem:?}");
+        assert!(problem.message.to_string().contains("occurs twice"), "{problem:?}");
         assert!(problem.at > 9);
         assert!(read("[1e400]").unwrap_err().message.to_string().contains("out of range"));
         assert!(read(&"[".repeat(1000)).unwrap_err().message.to_string().contains("recursion"));

@@ -119,7 +119,7 @@ impl Schema {
             (least, None) => out.push(text!(" with at least {least} {least|element|elements}", least)),
             (0, Some(most)) => out.push(text!(" with at most {most} {most|element|elements}", most)),
             (least, Some(most)) if least == most => {
-                out.push(text!(" with exactly {count} {count|element|elements}", count = least))
+                out.push(text!(" with exactly {count} {count|element|elements}", count = least));
             }
             (least, Some(most)) => out.push(text!(" with {least} to {most} elements", least, most)),
         }
@@ -173,7 +173,7 @@ fn string(view: &View<'_>) -> Text {
         (least, None) => out.push(text!(" of at least {least} {least|character|characters}", least)),
         (0, Some(most)) => out.push(text!(" of at most {most} {most|character|characters}", most)),
         (least, Some(most)) if least == most => {
-            out.push(text!(" of exactly {length} {length|character|characters}", length = least))
+            out.push(text!(" of exactly {length} {length|character|characters}", length = least));
         }
         (least, Some(most)) => out.push(text!(" of {least} to {most} characters", least, most)),
     }
@@ -190,7 +190,7 @@ fn number(view: &View<'_>, whole: bool) -> Text {
     let mut out = if whole { text!("a whole number") } else { text!("a number") };
     match (bound(true), bound(false)) {
         (Some((least, false)), Some((most, false))) => {
-            out.push(text!(" from {least} to {most}", least = least.to_string(), most = most.to_string()))
+            out.push(text!(" from {least} to {most}", least = least.to_string(), most = most.to_string()));
         }
         (least, most) => {
             match least {

@@ -66,7 +66,12 @@ impl Access {
             let page = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
             page.is_some_and(|(scheme, page)| matches!(scheme, "http" | "https") && page.eq_ignore_ascii_case(host))
         };
-        let ours = self.named_page(&head.headers).is_some()
+        // A userscript manager sends requests under the origin of its extension, which no page can use.
+        let by_extension = head.headers.contains_key(ORIGIN)
+            && head.headers.get_all(ORIGIN).iter().all(is_extension)
+            && bearer(&head.headers).is_some_and(|given| self.is_token(given));
+        let ours = by_extension
+            || self.named_page(&head.headers).is_some()
             || head.headers.get_all("sec-fetch-site").iter().all(own_site)
                 && head.headers.get_all(ORIGIN).iter().all(own_page);
         if ours { Ok(()) } else { Err(Trouble::forbidden(messages::page_is_another())) }
@@ -118,6 +123,12 @@ impl Access {
         let secure = if secure { "; Secure" } else { "" };
         format!("{}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie, self.secret)
     }
+}
+
+/// Returns `true` if this is the origin of a browser extension.
+fn is_extension(origin: &HeaderValue) -> bool {
+    const SCHEMES: [&[u8]; 3] = [b"chrome-extension://", b"moz-extension://", b"safari-web-extension://"];
+    SCHEMES.iter().any(|scheme| origin.as_bytes().starts_with(scheme))
 }
 
 /// Refuses a body that is not JSON.

@@ -181,7 +181,9 @@ impl Feed {
         kept.last = id;
         kept.bytes += event.bytes();
         kept.events.push_back(event);
+        // The newest event stays however large it is: it may be the question that the turn waits for.
         while kept.bytes > MOST_KEPT
+            && kept.events.len() > 1
             && let Some(oldest) = kept.events.pop_front()
         {
             kept.bytes -= oldest.bytes();

@@ -106,8 +106,9 @@ pub(super) async fn files(shared: &Arc<Shared>, wanted: Prefix) -> Result<Files,
     .await
 }
 
-/// A URL without a user name and a password.
+/// A URL without a user name, a password and a query, which may have a key.
 fn without_password(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     format!("{scheme}://{}{path}", host.rsplit('@').next().unwrap_or(host))

@@ -183,12 +183,6 @@ async fn run_session_turn(
 ) -> Result<Response, Trouble> {
     let order = ordered(&headers, request.order(&shared).await?);
     let file = file(&shared, id).await?;
-    if let Some(session) = file.as_deref().and_then(sessions::id_of) {
-        // The agent that waits for a reply has the transcript locked.
-        let seats = shared.seats.clone();
-        let evicted = spawn_blocking(move || seats.evict(&session)).await;
-        evicted.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
-    }
     run::turn(&shared, order, Some(file)).await
 }
 

@@ -9,6 +9,7 @@ use super::feed::{Feed, OpenFeed};
 use super::outbox::Outbox;
 use super::replies::{BroughtReply, Seat};
 use super::request::{Order, Work};
+use super::sessions;
 use super::together::Member;
 use super::types::{AgentAnswer, Answered, ApprovalRequest, Call, Failure, PendingCall, Tokens, TurnSoFar};
 use crate::body::{self, Body, Pieces};
@@ -118,13 +119,21 @@ pub(super) async fn cancel(shared: &Shared, session: &str) -> bool {
 /// An agent for what is asked, in a conversation where one is named. It is made where nobody waits for a file: a conversation is read,
 /// and so is what a persona asks for.
 async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<PathBuf>>) -> Result<Agent, Trouble> {
-    let agents = shared.agents.clone();
+    let (agents, seats) = (shared.agents.clone(), shared.seats.clone());
     let (persona, work) = (order.persona.clone(), order.work.clone());
     let begun = spawn_blocking(move || {
         let persona = persona.as_deref();
         match (work, conversation) {
             (Work::Model { tool, .. }, Some(file)) => {
-                agents.conversation(persona, tool.as_deref(), file.as_deref(), None)
+                let begin = || agents.conversation(persona, tool.as_deref(), file.as_deref(), None);
+                match (begin(), file.as_deref().and_then(sessions::id_of)) {
+                    // The agent that waits for a reply has the transcript locked. It gives way only to a turn that can run.
+                    (Err(error), Some(session)) if error.kind() == ErrorKind::Busy => {
+                        seats.evict(&session);
+                        begin()
+                    }
+                    (begun, _) => begun,
+                }
             }
             (Work::Model { tool, .. }, None) => agents.agent(persona, tool.as_deref(), None).map_err(Error::new),
             // A reply comes with its agent.

@@ -246,8 +246,8 @@ class Telling {
     }
     if (event.event === "call" || event.event === "ask") this.args.set(event.id, event.args);
     if (event.event === "progress") return;
-    // A reply that another client has brought, and whose results that client gets.
-    if (event.event === "results") this.ended = true;
+    // A reply that another client has brought, and whose results that client gets. The records have the earlier replies of its turn.
+    if (event.event === "results") this.ended = this.gap = true;
     if (event.event === "lost") return place.tell(words.lost);
     if (event.event === "note") return place.tell(plain(`${words.works} ${event.text}`.slice(0, 120)));
     if (event.event === "started") return place.tell(plain(`${words.writing} ${event.name}`));
@@ -338,7 +338,7 @@ async function send(mine, prompt) {
   } catch (error) {
     if (error.name === "AbortError") mine.say(words.stopped);
     else mine.say(why(error), "bad");
-    if (!begun) {
+    if (!begun && error.name !== "AbortError") {
       asked.remove();
       mine.say(words.kept);
       // What was typed meanwhile stays too.
