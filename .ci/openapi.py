@@ -176,7 +176,7 @@ def used(url, project, described, package):
     over = ask("answer_approval", 200, waits.data.pending.approval, body=models.Approval(decision="approve"))
     assert "Created Chatfile" in over.data.results and os.path.exists(project + "/Chatfile")
     assert ask("undo", 200, body=models.UndoRequest()).data.undone is not None and not os.path.exists(project + "/Chatfile")
-    last = ask("read_reply", 200, chat, body=models.ReplyRequest(text="It was made.", finish="stop"))
+    last = ask("read_reply", 200, chat, body=models.ReplyRequest(text="It was made.", finish=models.ReplyRequestFinish("stop")))
     assert "put files back" in last.data.results, last
 
     # Back and forth.

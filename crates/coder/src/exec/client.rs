@@ -30,8 +30,8 @@ const LAST_WAIT: Duration = Duration::from_secs(660);
 /// How often the client looks whether another process has released the lock or listens.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// How often a host whose settings differ is replaced before the client gives up.
-const MOST_STARTS: usize = 10;
+/// Attempts to reach a host with the same settings, which has to start after another one has ended.
+const MOST_STARTS: usize = 50;
 
 /// An exec session, as its client sees it.
 pub(crate) struct Session {
@@ -53,6 +53,7 @@ impl Session {
         show: &mut (dyn FnMut(Report) -> Result<(), Failure> + Send),
     ) -> Result<u8, Failure> {
         reply.fingerprint.clone_from(&self.fingerprint);
+        let mut is_notified = false;
         for _ in 0..MOST_STARTS {
             let mut link = tokio::select! {
                 status = signals.next() => return Err(Failure::signalled(status)),
@@ -72,14 +73,14 @@ impl Session {
                          jobs. End it and its jobs with `coder exec --end`, or use the same options."
                     )));
                 }
-                Ended::Changed { jobs: false } => {
+                Ended::Changed { jobs: false } if !std::mem::replace(&mut is_notified, true) => {
                     tell(&text!(
                         "The options or settings have changed: a new exec session begins. It does not know which \
                          files were read and what you always allowed."
                     ));
                 }
-                // The host is ending: the next attempt starts another one.
-                Ended::Gone { began: false } => sleep(GLANCE * 5).await,
+                // The host is ending. When it has released the lock, an attempt starts another one.
+                Ended::Changed { jobs: false } | Ended::Gone { began: false } => sleep(GLANCE * 5).await,
                 Ended::Gone { began: true } => {
                     return Err(Failure::broken(text!(
                         "The process of the exec session ended before the reply was handled."

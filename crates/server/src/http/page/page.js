@@ -303,7 +303,7 @@ class Telling {
     this.settle();
     this.answered();
     for (const one of this.calls.values()) cancelled(one);
-    if (this.ended && this.answer.trim()) this.place.add(footer(this.answer));
+    if (this.ended && !this.place.turn?.stopped && this.answer.trim()) this.place.add(footer(this.answer));
   }
 }
 
