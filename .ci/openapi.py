@@ -105,6 +105,9 @@ def used(url, project, described, package):
     html = ask("render_markdown", 200, body=models.MarkdownRequest(text="**a** <b>")).data.html
     assert html == '<p><strong>a</strong> &lt;b&gt;</p>\n', html
 
+    assert os.path.basename(ask("describe_project", 200).data.folder) == os.path.basename(project)
+    assert "seen.txt" in ask("complete_path", 200, prefix="se").data.files
+
     personas = ask("list_personas", 200).data
     assert personas.chosen == "coder" and "write_file" not in next(one for one in personas.personas if one.name == "reviewer").tools
     assert ask("read_output", 404, "0").error.code == "not_found"

@@ -29,7 +29,7 @@ pub(crate) enum Request {
 /// A reply of the model with the options that apply to it alone.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Reply {
-    /// The [fingerprint](super::fingerprint) of the client's options and settings.
+    /// The fingerprint of the client's options and settings: see `open` of the module above.
     pub(crate) fingerprint: String,
     pub(crate) text: String,
     pub(crate) json: bool,
