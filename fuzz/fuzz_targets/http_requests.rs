@@ -44,9 +44,19 @@ impl Agents for Nobody {
         Err("nobody is here".into())
     }
 
-    fn conversation(&self, _: Option<&str>, _: Option<&str>, _: Option<&Path>) -> Result<Agent, Error> {
+    fn conversation(
+        &self,
+        _: Option<&str>,
+        _: Option<&str>,
+        _: Option<&Path>,
+        _: Option<Arc<dyn Backend>>,
+    ) -> Result<Agent, Error> {
         self.0.fetch_add(1, Relaxed);
         Err(Error::new("nobody is here"))
+    }
+
+    fn instructions(&self) -> String {
+        String::new()
     }
 
     fn begin(&self, _: &str) -> Option<OpenTurn> {
