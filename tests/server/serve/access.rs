@@ -80,6 +80,7 @@ async fn a_page_of_a_named_origin_uses_the_server_with_the_token_only() {
     let stage = Stage::with([says("Yes.")], |options| options.origins = vec![origin.into()]).await;
     let host = format!("host: {}\r\ncontent-type: application/json\r\n", stage.address);
     let page = format!("{host}origin: {origin}\r\nsec-fetch-site: cross-site\r\n");
+    let extension = format!("{host}origin: chrome-extension://0123abcd\r\nsec-fetch-site: none\r\n");
     let key = format!("authorization: Bearer {TOKEN}\r\n");
     let login = json!({"token": TOKEN}).to_string();
     let logged_in = stage.ask_with("POST", "/api/login", &host, &login).await;
@@ -94,6 +95,12 @@ async fn a_page_of_a_named_origin_uses_the_server_with_the_token_only() {
         (format!("{host}origin: {origin}.evil\r\n{key}"), 403, None),
         (format!("{host}origin: http://chat.example\r\n{key}"), 403, None),
         (format!("{host}{key}"), 200, None),
+        // A userscript manager asks under the origin of its extension, and gets nothing without the token.
+        (format!("{extension}{key}"), 200, None),
+        (extension.clone(), 403, None),
+        (format!("{extension}{cookie}{page_key}"), 403, None),
+        (format!("{extension}authorization: Bearer wrong\r\n"), 403, None),
+        (format!("{extension}origin: https://other.example\r\n{key}"), 403, None),
     ] {
         let answer = stage.ask_with("POST", "/api/agent", &headers, PROMPT).await;
         let names = header(&answer.head, "access-control-allow-origin");

@@ -406,8 +406,7 @@ impl Agent {
     pub async fn run(&mut self, user: &str, host: &mut dyn Host) -> Result<StopReason, Error> {
         self.end_dropped_turn();
         let images = std::mem::take(&mut self.images);
-        self.shows = !images.is_empty();
-        if self.shows && !self.backend.takes_images() {
+        if !images.is_empty() && !self.backend.takes_images() {
             // It has said so since they were attached.
             return Err(Error::with_kind(
                 ErrorKind::InvalidInput,
@@ -497,6 +496,7 @@ impl Agent {
         let turn = std::mem::take(&mut self.usage.0);
         self.usage.1 += turn;
         self.turn += 1;
+        self.shows = !images.is_empty();
         if let Some(transcript) = &mut self.transcript {
             transcript.follow(&self.session);
         }

@@ -326,6 +326,18 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_event_stays_however_large_it_is() {
+        let feeds = Arc::new(Feeds::default());
+        let open = begun(&feeds, "a");
+        open.feed().push(json!({"v": 1, "event": "note", "text": "before"}));
+        open.feed().push(json!({"v": 1, "event": "ask", "diff": "x".repeat(2 * MOST_KEPT)}));
+        let (stream, last) = open.feed().read(0).unwrap();
+        assert_eq!(names(&stream), ["gap", "ask"]);
+        open.feed().push(json!({"v": 1, "event": "stop"}));
+        assert_eq!(names(&open.feed().read(last).unwrap().0), ["stop"]);
+    }
+
+    #[test]
     fn ids_increase_from_turn_to_turn_and_a_stale_one_gets_a_gap() {
         let feeds = Arc::new(Feeds::default());
         let open = begun(&feeds, "a");
