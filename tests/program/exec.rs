@@ -175,6 +175,19 @@ fn a_job_is_polled_in_a_later_reply_and_ends_with_the_session() {
     assert!(!place.state().join("s.sock").exists());
 }
 
+/// A command sees the project, so a socket in it could be reached from the sandbox.
+#[test]
+fn a_session_is_refused_if_its_socket_would_be_in_the_project() {
+    let place = Sessions::new();
+    let exec = |options: &[&str]| {
+        let program = Program::new(CODER, &place.0.home).env("XDG_STATE_HOME", place.0.root.join("state"));
+        program.args(&[&["exec"], options].concat()).run(&place.0.root, "Nothing to do.\n")
+    };
+    let ran = exec(&["--session", "s"]);
+    assert!(ran.status == 2 && ran.err.contains("The state folder is in the project"), "{}", ran.said());
+    assert_eq!((exec(&["--no-session"]).status, place.hosts()), (0, vec![]));
+}
+
 #[test]
 fn other_options_begin_a_new_session_and_the_user_is_notified() {
     let place = Sessions::new();

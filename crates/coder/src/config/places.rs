@@ -67,6 +67,11 @@ impl Places {
         let inside = named.filter_map(|path| Some(path.strip_prefix(&self.root).ok()?.to_str()?.to_owned()));
         inside.filter(|name| !name.is_empty()).collect()
     }
+
+    /// Returns `true` if the state folder is in the project, with every link followed.
+    pub(crate) fn has_state_in_root(&self) -> bool {
+        self.state.as_deref().is_some_and(|state| real(state).starts_with(&self.root))
+    }
 }
 
 /// A base folder of XDG: the variable where it is an absolute path, or else below the home folder.

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::rules::with_persona;
 use place::Place;
 use std::os::unix::fs::MetadataExt;
+use toolfence_protocol::text;
 use toolfence_workspace::Digest;
 
 /// The environment variables that change what a session does, in addition to those that begin with `TOOLFENCE_`.
@@ -49,6 +50,13 @@ const VARIABLES: &[&str] = &[
 /// settings.
 fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
     let layers = Layers::read(options)?;
+    // A command sees the project, and could answer the questions of its own session at a socket in it.
+    if layers.places.has_state_in_root() {
+        return Err(Failure::wrong_use(text!(
+            "The state folder is in the project, where a command could reach the exec session: set XDG_STATE_HOME to a \
+             folder outside of the project, or use --no-session."
+        )));
+    }
     let place = Place::new(layers.places.state.as_deref(), layers.places.root(), session)?;
     let (layers, persona) = with_persona(layers)?;
     layers.merged().settle_looks();
