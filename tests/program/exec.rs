@@ -197,7 +197,7 @@ fn other_options_begin_a_new_session_and_the_user_is_notified() {
     let ran = place.exec(&["--ask", "sandboxed"], &replace_line("v.txt"));
     assert!(ran.err.contains("settings have changed: a new exec session begins"), "{}", ran.said());
     let after = place.hosts();
-    assert!(after.len() == 1 && after != before, "{before:?} {after:?}");
+    assert!(after.len() == 1 && after != before, "{before:?} {after:?} {}", ran.said());
 }
 
 #[test]

@@ -29,6 +29,9 @@ const LOOK: Duration = Duration::from_secs(5);
 /// How long a client may take to send its reply.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long a reply waits for the one before it. A client that waits longer gets `Report::Busy`.
+const SOON: Duration = Duration::from_secs(1);
+
 /// Connections at a time; only one of them has its reply handled.
 const MOST_CONNECTIONS: usize = 16;
 
@@ -149,21 +152,21 @@ async fn handle(
     reports: &tokio::sync::mpsc::UnboundedSender<Report>,
     shared: &Shared,
 ) -> bool {
-    let (last, ends) = match shared.worker.try_lock().as_deref_mut() {
-        Err(_) => (Report::Busy, false),
-        // The session is ending. The client sends the reply to the next one.
-        Ok(None) => return false,
-        Ok(Some(worker)) if reply.fingerprint != shared.fingerprint => {
-            let jobs = worker.has_jobs();
-            (Report::Changed { jobs }, !jobs)
-        }
-        Ok(Some(worker)) => {
-            let mut stop = shared.stop.subscribe();
-            let _ = reports.send(Report::Began); // the writer ends only with its client
-            worker.handle(reply, requests, reports, &mut stop).await;
-            return false;
-        }
+    // The end of a round is reported before the worker is free, so a client that follows at once waits for it.
+    let Ok(mut worker) = timeout(SOON, shared.worker.lock()).await else {
+        let _ = reports.send(Report::Busy); // the writer ends only with its client
+        return false;
     };
-    let _ = reports.send(last);
-    ends
+    let Some(worker) = worker.as_mut().filter(|_| !*shared.stop.borrow()) else {
+        // The session is ending. The client sends the reply to the next one.
+        return false;
+    };
+    if reply.fingerprint != shared.fingerprint {
+        let jobs = worker.has_jobs();
+        let _ = reports.send(Report::Changed { jobs });
+        return !jobs;
+    }
+    let _ = reports.send(Report::Began);
+    worker.handle(reply, requests, reports, &mut shared.stop.subscribe()).await;
+    false
 }
