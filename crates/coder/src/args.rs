@@ -6,7 +6,6 @@ use crate::choices::{
     AskMode, BackendKind, ClipboardKind, Color, CommandFormat, Conversation, End, ExportFormat, Grammar, GrammarFormat,
     Instructions, Lang, OutputFormat, PromptFor, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch, ToolDetails,
 };
-use crate::messages;
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
 use std::net::SocketAddr;
@@ -497,7 +496,7 @@ pub(crate) struct AuditArguments {
 /// A number with s, m, h or d behind it.
 fn age(text: &str) -> Result<Duration, Wrong> {
     let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
-    let wrong = || Wrong(messages::no_age());
+    let wrong = || Wrong(text!("a number with s, m, h or d behind it is wanted, such as 90s or 7d"));
     let seconds = match unit {
         "s" => 1,
         "m" => 60,
@@ -737,7 +736,7 @@ fn origin(text: &str) -> Result<String, Wrong> {
 }
 
 fn address(text: &str) -> Result<SocketAddr, Wrong> {
-    text.parse().map_err(|_| Wrong(messages::no_address()))
+    text.parse().map_err(|_| Wrong(text!("an address with a port is wanted, such as 127.0.0.1:4141")))
 }
 
 #[derive(Debug, Subcommand)]
@@ -901,7 +900,7 @@ pub(crate) struct TrustArguments {
 }
 
 fn up_to_two(text: &str) -> Result<f64, Wrong> {
-    text.parse().ok().filter(|n| (0.0..=2.0).contains(n)).ok_or_else(|| Wrong(messages::up_to_two()))
+    text.parse().ok().filter(|n| (0.0..=2.0).contains(n)).ok_or_else(|| Wrong(text!("a number from 0 to 2 is wanted")))
 }
 
 fn at_least_200(text: &str) -> Result<usize, Wrong> {
@@ -909,7 +908,7 @@ fn at_least_200(text: &str) -> Result<usize, Wrong> {
 }
 
 fn at_least_one(text: &str) -> Result<usize, Wrong> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Wrong(messages::at_least_one()))
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Wrong(text!("a whole number of at least 1 is wanted")))
 }
 
 /// What is wrong with the value of an option, to be said in the language that is settled later.
@@ -927,7 +926,9 @@ impl std::error::Error for Wrong {}
 /// A whole number from 1 to this.
 fn up_to<N: TryFrom<u64>>(most: u64, text: &str) -> Result<N, Wrong> {
     let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-    number.and_then(|number| number.try_into().ok()).ok_or_else(|| Wrong(messages::number_up_to(most)))
+    number
+        .and_then(|number| number.try_into().ok())
+        .ok_or_else(|| Wrong(text!("a whole number from 1 to {most} is wanted", most)))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use crate::config::places::Places;
 use crate::config::profile::{self, Profiles};
 use crate::config::{Config, Layers};
 use crate::failure::{Failure, UNSUCCESSFUL};
-use crate::messages;
 use crate::model::{Model, grammar};
 use crate::project;
 use crate::rules;
@@ -99,7 +98,11 @@ fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
     let kept = match (project.places.as_ref().and_then(Profiles::of), &place) {
         (Some(profiles), Some((base_url, model))) if is_reached => {
             let stored = profiles.store_answers(base_url, model, &answers);
-            stored.inspect_err(|why| tell(&messages::profile_not_kept(why.clone()))).is_ok()
+            stored
+                .inspect_err(|why| {
+                    tell(&text!("what replies have shown of this backend is not kept: {why}", why = why.clone()));
+                })
+                .is_ok()
         }
         _ => false,
     };
@@ -131,7 +134,7 @@ fn show_answer(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failu
         Verdict::Good => (Style::Good, text!("good")),
         Verdict::Note => (Style::Dim, text!("note")),
         Verdict::Bad => (Style::Bad, text!("BAD")),
-        Verdict::Unknown => (Style::Dim, messages::unknown()),
+        Verdict::Unknown => (Style::Dim, text!("unknown")),
     };
     out.styled(style, &format!("  {:<8}", word.words()))?;
     out.line(&format!(" {}", finding.sentence.words()))?;
@@ -139,8 +142,8 @@ fn show_answer(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failu
 }
 
 fn tried(settings: &Settings) -> Result<Trial, Failure> {
-    let scratch =
-        tempfile::tempdir().map_err(|error| Failure::broken(messages::no_temporary_folder(Text::from(&error))))?;
+    let scratch = tempfile::tempdir()
+        .map_err(|error| Failure::broken(text!("no temporary folder: {error}", error = Text::from(&error))))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
     runtime.block_on(trial::sandbox(settings, scratch.path())).map_err(Failure::broken)
@@ -156,7 +159,7 @@ fn told(trial: &Trial, settings: &Settings) -> Value {
 
 fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), Failure> {
     let user = rustix::process::geteuid();
-    out.line(&messages::system(kernel(), user.as_raw()))?;
+    out.line(&text!("Linux {kernel}, user {user}", kernel = kernel(), user = user.as_raw()))?;
     out.write("\n")?;
     let (style, sentence) = headline(trial, settings);
     out.styled_line(style, &sentence)?;
@@ -174,10 +177,10 @@ fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), F
 
 fn row(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
     let (style, word) = match finding.result {
-        Held::Yes => (Style::Good, messages::holds()),
-        Held::No => (Style::Bad, messages::broken()),
-        Held::Open => (Style::Dim, messages::open()),
-        _ => (Style::Bad, messages::unknown()),
+        Held::Yes => (Style::Good, text!("holds")),
+        Held::No => (Style::Bad, text!("BROKEN")),
+        Held::Open => (Style::Dim, text!("open")),
+        _ => (Style::Bad, text!("unknown")),
     };
     out.styled(style, &format!("  {:<8}", word.words()))?;
     out.write(&format!(" {:<44}", finding.attempt.words()))?;
@@ -188,14 +191,25 @@ fn row(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
 fn headline(trial: &Trial, settings: &Settings) -> (Style, Text) {
     let broken = trial.findings.iter().any(|finding| finding.result == Held::No);
     match trial.report.kind {
-        Kind::Nothing if settings.mode == Mode::Off => (Style::Dim, messages::sandbox_off()),
-        Kind::Nothing if settings.container.is_some() => (Style::Bad, messages::container_missing()),
-        Kind::Nothing => (Style::Bad, messages::no_sandbox_here()),
-        Kind::Landlock => (Style::Bad, messages::sandbox_holds_in_part()),
-        _ if broken => (Style::Bad, messages::sandbox_broken()),
-        _ if !trial.all_held() => (Style::Dim, messages::sandbox_not_all_tried()),
-        _ if settings.network => (Style::Dim, messages::sandbox_with_network()),
-        _ => (Style::Good, messages::sandbox_holds()),
+        Kind::Nothing if settings.mode == Mode::Off => {
+            (Style::Dim, text!("The sandbox is switched off: what only the sandbox holds asks."))
+        }
+        Kind::Nothing if settings.container.is_some() => {
+            (Style::Bad, text!("The container that was asked for is not there: no command runs."))
+        }
+        Kind::Nothing => (Style::Bad, text!("No sandbox is available here: what only the sandbox holds asks.")),
+        Kind::Landlock => {
+            (Style::Bad, text!("A sandbox is available, and it does not fully hold: what only the sandbox holds asks."))
+        }
+        _ if broken => (Style::Bad, text!("The sandbox is set up, and something gets through it. Please report it.")),
+        _ if !trial.all_held() => (Style::Dim, text!("The sandbox is set up, and not all of it could be tried.")),
+        _ if settings.network => {
+            (Style::Dim, text!("The sandbox is set up with an open network: what only the sandbox holds asks."))
+        }
+        _ => (
+            Style::Good,
+            text!("The whole sandbox holds: tests, builds and checks of the project run without a question."),
+        ),
     }
 }
 
@@ -206,16 +220,40 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
     }
     if let Some(container) = &settings.container {
         let (engine, image) = (container.engine(), &container.image);
-        return vec![messages::engine_has_to_work(engine, image)];
+        return vec![text!(
+            "`{engine} run --rm {image} bash -c true` has to work: start the engine, or get the image with `{engine} \
+             pull {image}`. Without it set sandbox.container to off.",
+            engine,
+            image
+        )];
     }
     let setting = |path: &str| std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     let known = [
-        (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1), messages::apparmor_restricts()),
-        (setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0), messages::kernel_restricts()),
-        (setting("/proc/sys/user/max_user_namespaces") == Some(0), messages::no_user_namespaces()),
+        (
+            setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1),
+            text!(
+                "AppArmor keeps namespaces from ordinary users: `sudo sysctl \
+                 kernel.apparmor_restrict_unprivileged_userns=0` allows them, or a profile for this program with the \
+                 rule `userns,`."
+            ),
+        ),
+        (
+            setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0),
+            text!(
+                "The kernel keeps namespaces from ordinary users: `sudo sysctl kernel.unprivileged_userns_clone=1` \
+                 allows them."
+            ),
+        ),
+        (
+            setting("/proc/sys/user/max_user_namespaces") == Some(0),
+            text!("The kernel allows no user namespaces: `sudo sysctl user.max_user_namespaces=10000` allows them."),
+        ),
         (
             std::path::Path::new("/.dockerenv").exists() || std::path::Path::new("/run/.containerenv").exists(),
-            messages::inside_a_container(),
+            text!(
+                "This is a container: what is around it may refuse namespaces. Start it with a seccomp profile that \
+                 allows unshare and mount, or rely on the container."
+            ),
         ),
     ];
     known.into_iter().filter(|(applies, _)| *applies).map(|(_, advice)| advice).collect()

@@ -1,8 +1,7 @@
 //! Reads requests of the API Messages.
 
-use crate::messages::tools_too_large;
 use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
-use crate::proxy::offer::{Choice, MOST_BYTES, function, hash};
+use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
 use serde::Deserialize;
@@ -220,7 +219,7 @@ fn document<'a>(source: &RawValue, title: Option<&str>) -> Part<'a> {
 /// The tools that the client runs. A tool with another type runs at the server of this API, and no upstream has it.
 fn specs(tools: &RawValue) -> Result<Vec<ToolSpec>, Trouble> {
     if tools.get().len() > MOST_BYTES {
-        return Err(Trouble::request(tools_too_large(MOST_BYTES as u64)));
+        return Err(Trouble::request(tools_too_large()));
     }
     let tools: Elements<'_> =
         serde_json::from_str(tools.get()).map_err(|error| Trouble::request(format!("tools: {error}")))?;

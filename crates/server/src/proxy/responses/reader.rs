@@ -2,9 +2,8 @@
 
 use super::texts::PastTexts;
 use super::{CUSTOM_INPUT, Origin, REASONING_ID, joined};
-use crate::messages;
 use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
-use crate::proxy::offer::{Choice, MOST_BYTES, function, hash};
+use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
 use serde::Deserialize;
@@ -33,7 +32,8 @@ pub(crate) fn read<'a>(body: &'a str, texts: &PastTexts) -> Result<Request<'a>, 
     for member in ["previous_response_id", "conversation"] {
         if request.get(member).is_some() {
             return Err(Trouble::request(text!(
-                "{member} is not supported: this proxy keeps no conversations. Send the whole conversation in input, and leave {member} out.",
+                "{member} is not supported: this proxy keeps no conversations. Send the whole conversation in input, \
+                 and leave {member} out.",
                 member
             )));
         }
@@ -269,7 +269,7 @@ fn media<'a>(part: &Value) -> Part<'a> {
 /// The tools, and where those come from whose name or kind is not that of the catalog.
 fn specs(tools: &RawValue) -> Result<(Vec<ToolSpec>, HashMap<String, Origin>), Trouble> {
     if tools.get().len() > MOST_BYTES {
-        return Err(Trouble::request(messages::tools_too_large(MOST_BYTES as u64)));
+        return Err(Trouble::request(tools_too_large()));
     }
     let tools: Elements<'_> =
         serde_json::from_str(tools.get()).map_err(|error| Trouble::request(format!("tools: {error}")))?;
@@ -381,7 +381,8 @@ fn read_choice(choice: &RawValue) -> Result<(Choice, Option<Vec<String>>), Troub
     };
     read.ok_or_else(|| {
         Trouble::request(text!(
-            "tool_choice is neither \"auto\", \"none\" or \"required\" nor an object of the type function, custom or allowed_tools"
+            "tool_choice is neither \"auto\", \"none\" or \"required\" nor an object of the type function, custom or \
+             allowed_tools"
         ))
     })
 }
