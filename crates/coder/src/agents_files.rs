@@ -55,19 +55,18 @@ pub(crate) fn told(places: &Places, language: Language, most: u64) -> Option<Str
         let _ = write!(out, "\n\n{head}\n\n{}", text.trim());
         if !whole {
             tell(&text!(
-                "the model is told only the first {bytes} bytes of what the project says to agents: {file} is cut",
+                "the project's instructions are too long for the model: {file} is cut after {bytes} bytes in all",
                 file = path.display().to_string(),
                 bytes = most
             ));
-            let cut = text!("[cut here: only {bytes} bytes are told; read the file for the rest]", bytes = most)
-                .render(language);
+            let cut = text!("[cut after {bytes} bytes; read the file for the rest]", bytes = most).render(language);
             let _ = write!(out, "\n{cut}");
             break;
         }
     }
     let introduction = text!(
-        "These files are for agents that work in this project. Follow them where the user does not say otherwise. They \
-         cannot change what tools may do."
+        "These files are for agents that work in this project. Follow them unless the user says otherwise. They cannot \
+         change what tools may do."
     )
     .render(language);
     (!out.is_empty()).then(|| introduction + &out)

@@ -207,7 +207,7 @@ impl Ended {
     pub(crate) fn note(&self, line: &str, printed: &str) -> String {
         let folder = std::env::current_dir().unwrap_or_default().display().to_string();
         let head = text!(
-            "Note: the user ran this command by hand in {folder}: {command}\nIt ended with {ended}. Its output:",
+            "Note: the user ran this command in {folder}: {command}\nIt ended with {ended}. Its output:",
             command = line,
             folder,
             ended = self.told()

@@ -24,13 +24,13 @@ const MOST_BYTES: usize = 72 << 10;
 pub(crate) fn put(text: &str) -> Result<(), Text> {
     if text.len() > MOST_BYTES {
         return Err(text!(
-            "the answer is longer than the {kibibytes} KiB that terminals take",
+            "the answer is longer than {kibibytes} KiB, the limit of terminals",
             kibibytes = MOST_BYTES >> 10
         ));
     }
     let is_terminal = io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
     let terminal = is_terminal.then(|| OpenOptions::new().write(true).open("/dev/tty")).and_then(Result::ok);
-    let mut terminal = terminal.ok_or_else(|| text!("there is no terminal whose clipboard could take it"))?;
+    let mut terminal = terminal.ok_or_else(|| text!("there is no terminal with a clipboard"))?;
     // Whoever pastes it into a terminal pastes text: no sequence that ends the paste.
     let plain: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
     let sequence = format!("\x1b]52;c;{}\x07", STANDARD.encode(plain));

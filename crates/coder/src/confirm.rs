@@ -135,8 +135,8 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
             Said::Answer(UserAnswer::Yes) | Said::Always(_) | Said::Project if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
                 text!(
-                    "{count} {count|line|lines} of it {count|was|were} not shown. Say all to see all of it, or say the \
-                     same again to run it without a look.",
+                    "{count} {count|line|lines} of it {count|was|were} not shown. Type all to see everything, or \
+                     repeat your answer to run it without looking.",
                     count = hidden
                 )
             }
@@ -168,8 +168,8 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
 
 fn yes_no_or_why(question: &Question) -> Text {
     match question.changes() {
-        Some(_) => text!("Say y to keep them, n not to, or in a sentence why not."),
-        None => text!("Say y to run it, n not to, or in a sentence why not."),
+        Some(_) => text!("Type y to keep them, n to drop them, or a sentence with the reason against it."),
+        None => text!("Type y to run it, n to refuse, or a sentence with the reason against it."),
     }
 }
 
@@ -186,9 +186,10 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
     };
     let mut hidden: usize = all.iter().map(|asked| asked.preview.hidden()).sum();
     let choices = |hidden: usize| {
-        let all = if hidden > 0 { text!(", all to see all of it") } else { Text::default() };
+        let all = if hidden > 0 { text!(", all to see everything") } else { Text::default() };
         in_columns(&text!(
-            "Run them? [y/N, the numbers of those to run, one to be asked one by one{all}, or n and a reason] ",
+            "Run them? [y/N, the numbers of those to run, one to go through them one at a time{all}, or n and a \
+             reason] ",
             all
         ))
     };
@@ -199,8 +200,8 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
             Said::Numbers(_) | Said::Answer(UserAnswer::Yes) if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
                 text!(
-                    "{count} {count|line|lines} of it {count|was|were} not shown. Say all to see all of it, or say the \
-                     same again to run it without a look.",
+                    "{count} {count|line|lines} of it {count|was|were} not shown. Type all to see everything, or \
+                     repeat your answer to run it without looking.",
                     count = hidden
                 )
             }
@@ -221,7 +222,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
                 continue;
             }
             Said::Always(_) | Said::Edit(_) | Said::Project => {
-                text!("That can be said to one call alone: say one to be asked one by one.")
+                text!("`always` and `edit` apply to a single call. Type one to go through them one at a time.")
             }
             Said::Unclear(why) => why,
         };
@@ -276,7 +277,7 @@ fn offered_for_project(question: &Question) -> String {
     if !question.offers_all {
         return String::new();
     }
-    row(&text!("\"project\" keeps all changes in this project for this session; /undo takes them back"))
+    row(&text!("\"project\" keeps all changes in this project for this session; /undo restores the files"))
 }
 
 /// A line of ours in the columns of the terminal.
@@ -285,7 +286,7 @@ fn in_columns(text: &Text) -> String {
 }
 
 fn choices(question: &Question, hidden: usize) -> String {
-    let all = if hidden > 0 { text!(", all to see all of it") } else { Text::default() };
+    let all = if hidden > 0 { text!(", all to see everything") } else { Text::default() };
     let always = if question.always.is_ok() { text!(", always") } else { Text::default() };
     let project = if question.offers_all { text!(", project") } else { Text::default() };
     let choices = match question.changes() {
@@ -317,7 +318,7 @@ fn always(question: &Question, rest: &str) -> Result<UserAnswer, Text> {
     if rest.is_empty() {
         return match &question.always {
             Ok(_) => Ok(UserAnswer::Always),
-            Err(why) => Err(text!("Always is not on offer: {why}. Say y to run it this time.", why = why.clone())),
+            Err(why) => Err(text!("Always is not available: {why}. Type y to run it this time.", why = why.clone())),
         };
     }
     Err(text!("`always` stores exactly this call. Type it alone, or no and a reason."))
@@ -452,14 +453,16 @@ fn said(line: &str, language: Language) -> Said {
         "project" if rest.is_empty() => Said::Project,
         "e" | "edit" => Said::Edit(rest.to_owned()),
         // One letter must not allow for a whole session what was meant to be shown.
-        "a" => Said::Unclear(text!("Say always to allow it for this session, or all to see all of it.")),
+        "a" => Said::Unclear(text!("Type always to allow it for this session, or all to see everything.")),
         // "no need for that" says something else without its first word.
         "no" if !rest.is_empty() && !is_set_apart => because(line),
         "n" | "no" if !rest.is_empty() => because(rest),
         "n" | "no" | "" => Said::Answer(UserAnswer::No(None)),
         // A word alone may be one that was mistyped, and what begins with a yes is none yet.
-        "y" | "yes" => Said::Unclear(text!("Say y to run it, n not to, or in a sentence why not.")),
-        _ if rest.is_empty() => Said::Unclear(text!("Say y to run it, n not to, or in a sentence why not.")),
+        "y" | "yes" => Said::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it.")),
+        _ if rest.is_empty() => {
+            Said::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
+        }
         _ => because(line),
     }
 }
@@ -558,7 +561,7 @@ mod tests {
         }
         assert!(matches!(said("sim, mas com cuidado\n"), Said::Unclear(_)));
         for no in ["", "\n", "n\n", "não\n", "NÃO\n", "nao\n", "no\n"] {
-            assert_eq!(why(no), "O usuário disse não.", "{no}");
+            assert_eq!(why(no), "O usuário disse que não.", "{no}");
         }
         for (line, reason) in [
             ("n outro arquivo\n", "outro arquivo."),

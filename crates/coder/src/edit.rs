@@ -25,7 +25,7 @@ pub(crate) async fn changed(call: &ToolCall, typed: &str) -> Result<Args, Text> 
     let new = match (&part, typed) {
         (_, "") => edited(&part, &old(call, &part)).await?,
         (Part::Text { is_command: true, .. }, typed) => typed.to_owned(),
-        _ => return Err(text!("Only a command can be typed here; say edit alone to open an editor.")),
+        _ => return Err(text!("Only the command can be typed here; type edit alone to open an editor.")),
     };
     let args = with(call, &part, &new)?;
     if args == call.args { Err(text!("Nothing was changed.")) } else { Ok(args) }
@@ -78,8 +78,7 @@ async fn edited(part: &Part, text: &str) -> Result<String, Text> {
 /// # Errors
 /// Why there is none, for the person.
 pub(crate) async fn in_editor(name: &str, text: &str) -> Result<String, Text> {
-    let failed =
-        |error: io::Error| text!("The text cannot be opened in an editor: {error}.", error = Text::from(&error));
+    let failed = |error: io::Error| text!("The editor cannot be started: {error}.", error = Text::from(&error));
     let folder = tempfile::Builder::new().prefix("coder-edit-").tempdir().map_err(failed)?;
     let path = folder.path().join(name);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);

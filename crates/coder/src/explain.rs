@@ -12,7 +12,7 @@ pub(crate) fn explained(event: &Event<'_>) -> Text {
             text!("text       {start}..{end}  {text}", start = span.start, end = span.end, text = format!("{text:?}"))
         }
         Event::Reasoning { unopened: true, span, .. } => text!(
-            "reasoning  {start}..{end}  a closing tag alone: all before it was thought",
+            "reasoning  {start}..{end}  only a closing tag: everything before it is reasoning",
             start = span.start,
             end = span.end
         ),
@@ -64,7 +64,7 @@ pub(crate) fn explained(event: &Event<'_>) -> Text {
             why = why_ignored(*why)
         ),
         Event::ForgedResult { span, .. } => {
-            text!("forged     {start}..{end}  a result the model made up", start = span.start, end = span.end)
+            text!("forged     {start}..{end}  a result invented by the model", start = span.start, end = span.end)
         }
         other => format!("{other:?}").into(),
     }
@@ -73,19 +73,19 @@ pub(crate) fn explained(event: &Event<'_>) -> Text {
 /// Why a call does not count where it stands.
 fn why_ignored(why: Ignored) -> Text {
     match why {
-        Ignored::Quote => text!("it stands in a block quote"),
-        Ignored::OuterFence => text!("it stands inside another fence"),
-        Ignored::Html => text!("it stands in HTML"),
+        Ignored::Quote => text!("it is inside a block quote"),
+        Ignored::OuterFence => text!("it is inside another fence"),
+        Ignored::Html => text!("it is inside HTML"),
         Ignored::Indentation => text!("it is indented by four columns or more"),
         Ignored::InfoWord => {
-            text!("its fence has another word than tool, and it is no call that is exactly of this form")
+            text!("the info word of its fence is not `tool`, and it is not exactly a call of this form")
         }
-        Ignored::Unfenced => text!("it stands in no fence and in no dialect that is read"),
+        Ignored::Unfenced => text!("it is in no fence and in no dialect that is enabled"),
         Ignored::NotAtLineStart => {
-            text!("something stands before it on its line: a call counts at the beginning of a line")
+            text!("there is text before it on its line: a call counts only at the beginning of a line")
         }
         Ignored::WrongForm => text!("it names a tool in a form that neither a tool block nor a dialect has"),
-        Ignored::Reasoning => text!("it was only thought"),
+        Ignored::Reasoning => text!("it is in the reasoning"),
         Ignored::LastRound => text!("the last round is over: no call runs"),
         other => format!("{other:?}").into(),
     }
@@ -108,5 +108,5 @@ fn repaired(call: &ToolCall) -> Text {
         true => text!("{name} (lossless)", name = repair.name()),
         false => text!("{name} (a guess)", name = repair.name()),
     });
-    text!("mended: {repairs}", repairs = Text::join(named, ", "))
+    text!("repaired: {repairs}", repairs = Text::join(named, ", "))
 }

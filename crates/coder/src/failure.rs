@@ -89,16 +89,16 @@ pub(crate) fn status_of(stopped: &StopReason) -> Result<ExitCode, Failure> {
         StopReason::Answered => return Ok(ExitCode::SUCCESS),
         StopReason::Cancelled => return Err(Failure { status: INTERRUPTED, message: text!("stopped") }),
         StopReason::Failed(cause) => return Err(Failure::broken(cause.clone())),
-        StopReason::Empty => text!("the model said nothing; ask again, or in other words"),
+        StopReason::Empty => text!("the model's reply is empty; ask again, or in other words"),
         StopReason::Unfinished(FinishReason::Length) => {
-            text!("the answer breaks off at the length limit; raise the backend's, or ask it to go on")
+            text!("the answer reached the length limit; raise the backend's limit, or ask the model to continue")
         }
-        StopReason::Unfinished(_) => text!("the answer breaks off here; ask it to go on"),
+        StopReason::Unfinished(_) => text!("the answer ended early; ask the model to continue"),
         StopReason::FormatErrors => {
             text!("the model could not write a readable call; a stronger model, or --lang, may help")
         }
-        StopReason::RoundLimit => text!("the rounds of a turn are used up; say \"go on\" to go on"),
-        StopReason::Loop => text!("the model repeats itself; tell it another way"),
+        StopReason::RoundLimit => text!("the turn reached its limit of rounds; write \"continue\" to continue"),
+        StopReason::Loop => text!("the model repeats itself; ask in other words"),
         _ => text!("the turn ended"),
     };
     Err(Failure::unsuccessful(message))

@@ -53,7 +53,7 @@ fn misread(error: &clap::Error, language: Language) -> Text {
             if value.is_empty() {
                 text!("{argument} needs a value", argument)
             } else {
-                text!("{value} is no value of {argument}", argument, value = format!("{value:?}"))
+                text!("{value} is not a value of {argument}", argument, value = format!("{value:?}"))
             }
         }
         (ErrorKind::NoEquals | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues, _) => {
@@ -61,11 +61,11 @@ fn misread(error: &clap::Error, language: Language) -> Text {
         }
         (ErrorKind::InvalidSubcommand, _) => {
             text!(
-                "there is no command {name}; a question to the model goes behind -p: coder -p \"...\"",
+                "there is no command {name}; to ask the model, use -p: coder -p \"...\"",
                 name = context(ContextKind::InvalidSubcommand).unwrap_or_default()
             )
         }
-        (ErrorKind::MissingRequiredArgument, _) => text!("this is missing: {arguments}", arguments = argument),
+        (ErrorKind::MissingRequiredArgument, _) => text!("missing: {arguments}", arguments = argument),
         (ErrorKind::MissingSubcommand, _) => {
             text!("{name} needs a command", name = context(ContextKind::InvalidSubcommand).unwrap_or_default())
         }
@@ -75,7 +75,7 @@ fn misread(error: &clap::Error, language: Language) -> Text {
             }
             _ => text!("{argument} can be given only once", argument),
         },
-        (ErrorKind::InvalidUtf8, _) => text!("an argument is no UTF-8 text"),
+        (ErrorKind::InvalidUtf8, _) => text!("an argument is not UTF-8"),
         _ => text!("unexpected argument {argument}", argument),
     };
     if let Some(source) = std::error::Error::source(error) {
@@ -107,8 +107,7 @@ fn misread(error: &clap::Error, language: Language) -> Text {
 pub(crate) fn no_command(word: &str) -> Failure {
     let command = Cli::command();
     let close = close_names(word, command.get_subcommands().map(Command::get_name));
-    let mut told =
-        text!("there is no command {name}; a question to the model goes behind -p: coder -p \"...\"", name = word);
+    let mut told = text!("there is no command {name}; to ask the model, use -p: coder -p \"...\"", name = word);
     if !close.is_empty() {
         told.push(text!("\n  did you mean {names}?", names = close.join(", ")));
     }

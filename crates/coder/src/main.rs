@@ -93,9 +93,11 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     if let Some(message) = &cli.message {
         match (&cli.command, &cli.prompt) {
             (Some(_), _) => {
-                return Err(Failure::wrong_use(text!("-p is for a question by itself; leave it or the command out")));
+                return Err(Failure::wrong_use(text!("-p cannot be combined with a command")));
             }
-            (None, Some(_)) => return Err(Failure::wrong_use(text!("give the message once: as it is, or behind -p"))),
+            (None, Some(_)) => {
+                return Err(Failure::wrong_use(text!("give the message once: as an argument, or after -p")));
+            }
             // A single word is a command that was not typed right more often than something to say.
             (None, None) if !message.contains(char::is_whitespace) => return Err(help::no_command(message)),
             (None, None) => {}
@@ -103,11 +105,9 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     }
     match (&cli.command, &cli.prompt) {
         (Some(_), _) if cli.r#continue => Err(Failure::wrong_use(text!(
-            "--continue goes on with a conversation, so it stands beside no command; `coder resume NAME` names one"
+            "--continue cannot be combined with a command; `coder resume NAME` continues a conversation by its name"
         ))),
-        (Some(_), Some(_)) => {
-            Err(Failure::wrong_use(text!("-p is for a question by itself; leave it or the command out")))
-        }
+        (Some(_), Some(_)) => Err(Failure::wrong_use(text!("-p cannot be combined with a command"))),
         (None, Some(prompt)) => commands::ask::run(options, prompt, &cli.image, &last, cli.format()),
         (None, None) => match &cli.message {
             // As with -p where nobody could go on with it.

@@ -43,11 +43,11 @@ impl Mentions {
                          parts of it",
                         limit = most >> 10
                     );
-                    found.notes.push(text!("@{name} is not put below the message: {why}", name, why));
+                    found.notes.push(text!("@{name} was not attached: {why}", name, why));
                 }
                 Err(Why::TooLong) => {
                     found.notes.push(text!(
-                        "@{name} is not put below the message: {why}",
+                        "@{name} was not attached: {why}",
                         name,
                         why = text!(
                             "the files of one message may have {kibibytes} KiB together",
@@ -56,7 +56,7 @@ impl Mentions {
                     ));
                 }
                 Err(Why::Told(why)) => {
-                    found.notes.push(text!("@{name} is not put below the message: {why}", name, why));
+                    found.notes.push(text!("@{name} was not attached: {why}", name, why));
                 }
             }
         }
@@ -87,7 +87,7 @@ impl Mentions {
             let head = match file.left_out {
                 0 => text!("The file {path}:", path = &shown),
                 _ => text!(
-                    "The file {path}, its first {count} {count|line|lines}; read_file shows the rest:",
+                    "The file {path}, first {count} {count|line|lines}; read_file shows the rest:",
                     path = &shown,
                     count = file.end_line
                 ),
@@ -103,7 +103,7 @@ impl Mentions {
                 format!("{}{end}\n", entry.shown)
             });
             let head = match listing.truncated {
-                true => text!("The folder {path}, the first of its names; list_files shows more:", path = &shown),
+                true => text!("The folder {path}, first names only; list_files shows more:", path = &shown),
                 false => text!("The folder {path}:", path = &shown),
             };
             (head, rows.collect())
@@ -128,7 +128,7 @@ impl Mentions {
     pub(crate) fn told(&self) -> Option<Text> {
         let images = self.images.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let names: Vec<String> = self.texts.iter().map(|(name, _)| name.clone()).chain(images).collect();
-        (!names.is_empty()).then(|| text!("below the message: {names}", names = names.join(", ")))
+        (!names.is_empty()).then(|| text!("attached: {names}", names = names.join(", ")))
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
         assert!(found.notes.is_empty());
         let shown = of("@.git/config").below("");
         assert!(shown.contains("ana:[redacted: password]@example.org") && !shown.contains("s3cr3t"), "{shown}");
-        assert_eq!(found.told().unwrap().to_string(), "below the message: src/a.rs, src");
+        assert_eq!(found.told().unwrap().to_string(), "attached: src/a.rs, src");
         assert_eq!(of("@shot.PNG").images, [folder.path().canonicalize().unwrap().join("shot.PNG")]);
         let large = of("@large");
         assert!(large.texts[0].1.starts_with("The file large, its first "), "{:.80}", large.texts[0].1);
@@ -248,6 +248,6 @@ mod tests {
             let found = of(refused);
             assert!(found.texts.is_empty() && found.images.is_empty(), "{refused}: {found:?}");
         }
-        assert!(of("@.env").notes[0].to_string().starts_with("@.env is not put below the message: "));
+        assert!(of("@.env").notes[0].to_string().starts_with("@.env was not attached: "));
     }
 }

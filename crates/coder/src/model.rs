@@ -61,7 +61,7 @@ impl Model {
             (_, Some(server)) => Arc::new(Http::new(server.options()).map_err(Failure::wrong_use)?),
             (_, None) => {
                 return Err(Failure::wrong_use(text!(
-                    "the provider is known by its model: give --model, such as gpt-4o-mini"
+                    "the provider backend needs a model: give --model, such as gpt-4o-mini"
                 )));
             }
         };

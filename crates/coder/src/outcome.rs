@@ -67,12 +67,12 @@ fn for_people(error: &ToolFailure, known: Known) -> Option<Text> {
                 text!("stopped while it was written; it did not run")
             }
             Refusal::BrokeOff | Refusal::BrokeOffAgain => text!("the reply ended in the middle of it; it did not run"),
-            Refusal::ToBeContinued => text!("the reply ended in the middle of it; the model is asked to go on"),
-            Refusal::Skipped => text!("not run, for a change or command before it did not succeed"),
+            Refusal::ToBeContinued => text!("the reply ended in the middle of it; the model is asked to continue"),
+            Refusal::Skipped => text!("skipped: an earlier change or command failed"),
             Refusal::Cancelled => text!("stopped before it ran"),
             Refusal::Stopped => match known.ran {
-                Some(ran) => text!("stopped after {time}; what it did until then stays", time = took(ran)),
-                None => text!("stopped; what it did until then stays"),
+                Some(ran) => text!("stopped after {time}; its effects so far remain", time = took(ran)),
+                None => text!("stopped; its effects so far remain"),
             },
             _ => return None,
         });

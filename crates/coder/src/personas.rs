@@ -204,7 +204,7 @@ fn in_folder(folder: &Path, name: &str, language: Language, place: Place) -> Res
             if found.persona.name != name {
                 let file = file.display().to_string();
                 return Err(Failure::wrong_use(text!(
-                    "{file} holds the persona {name}: name the file after it, or change the name in its head",
+                    "{file} contains the persona {name}: rename the file, or change the name in its head",
                     file,
                     name = &found.persona.name
                 )));

@@ -89,10 +89,9 @@ impl Preview {
         let shown = self.rows[..self.first].concat();
         match self.hidden() {
             0 => shown,
-            hidden => format!(
-                "{shown}  {}\n",
-                text!("[{count} more {count|line that is|lines that are} not shown]", count = hidden).words()
-            ),
+            hidden => {
+                format!("{shown}  {}\n", text!("[{count} more {count|line|lines} not shown]", count = hidden).words())
+            }
         }
     }
 

@@ -25,8 +25,8 @@ pub(crate) fn backend(config: &Config, model: Option<String>, root: &Path) -> Re
         && let Some(path) = in_project(&options.words, &folder, root)
     {
         return Err(Failure::wrong_use(text!(
-            "the program that answers would run {path}, which lies in the project: the model could rewrite it, and it \
-             runs outside of the sandbox. Put it elsewhere, in ~/bin for example",
+            "the command backend would run {path}, which is in the project: the model could rewrite it, and it runs \
+             outside of the sandbox. Move it out of the project, to ~/bin for example",
             path = path.display().to_string()
         )));
     }

@@ -175,7 +175,7 @@ pub(crate) fn sandbox(config: &Config) -> Result<Settings, Failure> {
     match container(config)? {
         Some(container) => Ok(settings.container(container)),
         None if mode == Sandbox::Container => Err(Failure::wrong_use(text!(
-            "--sandbox container needs to know which: set sandbox.container and sandbox.image in your settings"
+            "--sandbox container needs sandbox.container and sandbox.image in your settings"
         ))),
         None => Ok(settings),
     }

@@ -101,6 +101,6 @@ pub(crate) fn refusal(why: Option<String>) -> Text {
 /// What the model is sent if no user could be asked. The reason of the rule "history" says what to do instead.
 fn no_terminal(pending: &Pending) -> Text {
     let decision = pending.decision();
-    let no_terminal = text!("It needs a person's yes, and there is no terminal to ask on.");
+    let no_terminal = text!("It needs your approval, and there is no terminal to ask on.");
     if decision.rule == "history" { decision.reason.clone().then(no_terminal) } else { no_terminal }
 }

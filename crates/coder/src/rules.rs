@@ -322,7 +322,7 @@ pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure>
     let Some(found) = found else {
         let names = folders.names().into_iter().collect::<Vec<_>>().join(", ");
         return Err(Failure::wrong_use(text!(
-            "there is no persona {wanted}; name a file, or one of {names}. `coder personas` lists them",
+            "there is no persona {wanted}; give a file or one of {names}. `coder personas` lists them",
             wanted,
             names
         )));

@@ -260,7 +260,7 @@ async fn listen(mut signals: Signals, state: Arc<State>) {
                 // Where the terminal is gone there is nobody to tell.
                 let _ = Terminal::stdout().write(&format!(
                     "\n{}\n{mark}",
-                    text!("Ctrl-C again, /quit or Ctrl-D ends the conversation; `coder --continue` goes on with it.")
+                    text!("Ctrl-C again, /quit or Ctrl-D ends the conversation; `coder --continue` continues it.")
                         .words()
                 ));
             }

@@ -142,7 +142,7 @@ impl Server {
             }
             BackendKind::Provider => {
                 let model = model.ok_or_else(|| {
-                    Failure::wrong_use(text!("the provider is known by its model: give --model, such as gpt-4o-mini"))
+                    Failure::wrong_use(text!("the provider backend needs a model: give --model, such as gpt-4o-mini"))
                 })?;
                 let preset = Preset::of_model(&model).map(|(preset, _)| preset);
                 // An address counts only where the provider has none of its own: its key goes there.
@@ -188,7 +188,7 @@ impl Server {
         if let Some(preset) = self.preset.filter(|preset| !preset.is_local() && self.options.key.is_none()) {
             let (name, variable) = (preset.name, preset.key_variable);
             return Err(Failure::wrong_use(text!(
-                "{provider} wants a key: put it into the variable {variable}, or into TOOLFENCE_API_KEY",
+                "{provider} needs a key: put it into the variable {variable}, or into TOOLFENCE_API_KEY",
                 provider = name,
                 variable
             )));
@@ -322,7 +322,7 @@ fn printed_key(line: &str) -> Result<String, Failure> {
             child.wait().await
         };
         match tokio::time::timeout(KEY_PATIENCE, all).await {
-            Err(_) => Err(text!("no key came within {seconds} s", seconds = KEY_PATIENCE.as_secs())),
+            Err(_) => Err(text!("it printed no key within {seconds} s", seconds = KEY_PATIENCE.as_secs())),
             Ok(Err(error)) => Err(text!("cannot run {program}: {error}", program, error = Text::from(&error))),
             Ok(Ok(status)) if !status.success() => {
                 Err(text!("{program} ended with {status}", program, status = status.to_string()))
@@ -333,7 +333,7 @@ fn printed_key(line: &str) -> Result<String, Failure> {
     let said = ran.map_err(wrong)?;
     let key = String::from_utf8_lossy(&said).trim().to_owned();
     if key.is_empty() || key.contains(char::is_control) {
-        return Err(wrong(text!("what {program} printed is no key: one line is wanted, and nothing else", program)));
+        return Err(wrong(text!("{program} did not print a key: expected one line and nothing else", program)));
     }
     Ok(key)
 }
@@ -390,8 +390,9 @@ fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
         chosen.push(text!("\n  choose with --base-url and --model, or in your settings"));
     }
     if variable(KEY).is_some() {
-        chosen
-            .push(text!("\n  TOOLFENCE_API_KEY is not sent to a server that was only found: name it with --base-url"));
+        chosen.push(text!(
+            "\n  TOOLFENCE_API_KEY is not sent to a server that coder found by itself: name the server with --base-url"
+        ));
     }
     let mut options = options_of(config, model)?;
     options.base_url = Some(server.base_url.clone());
@@ -480,9 +481,14 @@ fn nothing_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
             "a model server answers on this machine, but it has no model; get one first, such as with `ollama pull \
              qwen2.5-coder`."
         ),
-        _ if looked.is_empty() => text!("no model server is named, and none is looked for on this machine."),
+        _ if looked.is_empty() => {
+            text!("no model server is configured, and the search on this machine is switched off.")
+        }
         _ => {
-            text!("no model server is named, and none answers on this machine ({places}).", places = looked.join(", "))
+            text!(
+                "no model server is configured, and none answers on this machine ({places}).",
+                places = looked.join(", ")
+            )
         }
     };
     for server in servers {
@@ -503,7 +509,7 @@ fn nothing_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
     }
     if let Some(elsewhere) = variable(OLLAMA_HOST).and_then(|host| ollama(&host)).filter(|url| !looked.contains(url)) {
         page.push(text!(
-            "\n  OLLAMA_HOST names another machine, which is not asked by itself: coder --base-url {url} --model NAME",
+            "\n  OLLAMA_HOST names another machine; to use it: coder --base-url {url} --model NAME",
             url = elsewhere
         ));
     }

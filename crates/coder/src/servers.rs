@@ -94,7 +94,7 @@ impl Found {
             true => text!("writes no files of yours"),
             false => text!("may read and write {paths}", paths = escaped(&rule.paths.join(", ")).into_owned()),
         };
-        let network = if rule.network { text!("has the network") } else { text!("has no network") };
+        let network = if rule.network { text!("has network access") } else { text!("has no network access") };
         let count = self.started.as_ref().map_or(0, |server| server.tools().count());
         let command = escaped(&rule.command.0.join(" ")).into_owned();
         [
@@ -107,8 +107,8 @@ impl Found {
                 network
             ),
             text!(
-                "Trusted, the model is told of these tools in these words. Each call still asks you, unless your \
-                 settings allow it."
+                "If you trust it, the model sees these tools with these descriptions. Each call still asks you, unless \
+                 your settings allow it."
             ),
         ]
     }
@@ -221,7 +221,7 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
             Err(RecvTimeoutError::Timeout) => {
                 told = true;
                 tell(&text!(
-                    "Waiting for MCP servers to tell their tools, for half a minute at most: {servers}.",
+                    "Waiting up to 30 seconds for the tools of MCP servers: {servers}.",
                     servers = waits.join(", ")
                 ));
             }
@@ -241,7 +241,7 @@ pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(
             Ok(server) => server,
             Err(why) => {
                 tell(&text!(
-                    "The MCP server {name} is not used: {why}.",
+                    "The MCP server {name} was skipped: {why}.",
                     name,
                     why = escaped(&why.words()).into_owned()
                 ));
@@ -255,8 +255,8 @@ pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(
         found.offered = found.is_trusted(places) || asks && found.ask(places)?;
         if !found.offered {
             tell(&text!(
-                "The tools of the MCP server {name} are left out: you have not trusted what it says of them now. \
-                 `coder mcp trust {name}` shows that and asks.",
+                "The tools of the MCP server {name} are left out: you have not trusted their present descriptions. \
+                 `coder mcp trust {name}` shows them and asks.",
                 name = found.rule.name.as_str()
             ));
         }

@@ -363,8 +363,8 @@ impl<P: Person> View<P> {
             Event::Reasoning { unopened: true, .. } => self.aside(
                 Style::Dim,
                 text!(
-                    "all above was thought, for the backend opens the reasoning itself; its replies are read so from \
-                     now on"
+                    "everything above was reasoning: the backend opens the reasoning section itself; its replies are \
+                     read that way from now on"
                 ),
             ),
             Event::Reasoning { text, .. } => self.think(text),
@@ -387,18 +387,18 @@ impl<P: Person> View<P> {
                 self.aside(Style::Dim, text!("a tool block that does not begin a line does not count"))
             }
             Event::Ignored { why: Ignored::WrongForm, .. } => {
-                self.aside(Style::Dim, text!("a call in a form that is not read does not count"))
+                self.aside(Style::Dim, text!("a call in an unknown form does not count"))
             }
             Event::Ignored { why: Ignored::LastRound, .. } => {
                 self.aside(Style::Dim, text!("a call after the last round does not run"))
             }
             Event::Ignored { why: Ignored::Reasoning, name, .. } => {
                 let tool = one_line(name.as_deref().unwrap_or("unknown"));
-                self.aside(Style::Dim, text!("a call of {tool} above was only thought and does not count", tool))
+                self.aside(Style::Dim, text!("a call of {tool} above is in the reasoning and does not count", tool))
             }
             Event::ForgedResult { .. } => {
                 self.told = true;
-                self.aside(Style::Bad, text!("the model made up a result; that and what follows it is dropped"))
+                self.aside(Style::Bad, text!("the model invented a result; it and the rest of the reply are dropped"))
             }
             _ => Ok(()),
         }
@@ -455,7 +455,7 @@ impl<P: Person> Host for View<P> {
 
     fn broke_off(&mut self, why: &Text) {
         self.told = true;
-        let written = self.aside(Style::Bad, text!("the reply broke off: {why}", why = one_line(&why.words())));
+        let written = self.aside(Style::Bad, text!("the reply ended early: {why}", why = one_line(&why.words())));
         self.keep(written);
     }
 

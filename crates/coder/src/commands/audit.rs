@@ -197,11 +197,7 @@ fn print(line: &Value, as_json: bool, out: &mut Terminal) -> Result<(), Failure>
         "run" => (Style::Action, text!("ran {call} (rule {rule})", call = call(), rule = word("rule"))),
         "ask" if line["by"] == "nobody" => (
             Style::Plain,
-            text!(
-                "would have asked about {call}: nobody was there, so no (rule {rule})",
-                call = call(),
-                rule = word("rule")
-            ),
+            text!("denied {call}: no person could be asked (rule {rule})", call = call(), rule = word("rule")),
         ),
         "ask" => (
             Style::Plain,

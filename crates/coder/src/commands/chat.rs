@@ -103,11 +103,13 @@ fn what_asks(mode: toolfence_policy::AskMode, commands: &CommandRunner) -> Text 
     use toolfence_policy::AskMode;
     match mode {
         AskMode::Always => text!("asks before everything that is not denied"),
-        AskMode::Sandboxed => text!("asks before what is not known to be harmless and the sandbox does not hold"),
-        AskMode::Never => text!("asks nothing: what is not denied runs"),
+        AskMode::Sandboxed => {
+            text!("asks before commands that are not known to be harmless and run outside of the sandbox")
+        }
+        AskMode::Never => text!("asks nothing: everything that is not denied runs"),
         _ if commands.no_private_copies().is_none() => text!("asks before it keeps changes"),
         _ if commands.is_project_read_only() => text!("asks before a command may change files"),
-        _ => text!("asks before what is not known to be harmless"),
+        _ => text!("asks before commands that are not known to be harmless"),
     }
 }
 
@@ -239,9 +241,7 @@ impl Conversation {
                     interrupted = Some(Instant::now());
                     self.out.styled_line(
                         Style::Dim,
-                        &text!(
-                            "Ctrl-C again, /quit or Ctrl-D ends the conversation; `coder --continue` goes on with it."
-                        ),
+                        &text!("Ctrl-C again, /quit or Ctrl-D ends the conversation; `coder --continue` continues it."),
                     )?;
                     continue;
                 }
@@ -265,12 +265,11 @@ impl Conversation {
         let is_path = |command: &&str| command.split_whitespace().next().is_some_and(|name| name.contains('/'));
         let Some(command) = line.strip_prefix('/').filter(|command| !is_path(command)) else {
             match line.strip_prefix('!').map(str::trim) {
-                Some("") => self.out.line(&text!("Something is missing: {usage}", usage = "!COMMAND"))?,
+                Some("") => self.out.line(&text!("Missing arguments: {usage}", usage = "!COMMAND"))?,
                 // A command of a person runs without the policy, and what is piped in may be anybody's.
                 Some(command) if std::io::stdin().is_terminal() => self.by_hand(command)?,
                 Some(_) => {
-                    self.out
-                        .line(&text!("!COMMAND runs what a person types at a terminal; here the input is none."))?;
+                    self.out.line(&text!("!COMMAND works only if the input is a terminal."))?;
                 }
                 None if line.is_empty() => {}
                 None => self.say(line)?,
@@ -304,7 +303,7 @@ impl Conversation {
 
     fn act(&mut self, command: &Slash, words: &str) -> Result<(), Failure> {
         if command.argument == Argument::None && !words.is_empty() {
-            return self.out.line(&text!("{command} takes nothing behind it.", command = format!("/{}", command.name)));
+            return self.out.line(&text!("{command} takes no arguments.", command = format!("/{}", command.name)));
         }
         let Conversation { options, project, rules, model, agent, out, .. } = self;
         match command.act {
@@ -321,9 +320,7 @@ impl Conversation {
             },
             Act::Mode => self.mode(words),
             Act::Plan => self.plan(),
-            Act::Policy if words.is_empty() => {
-                out.line(&text!("Something is missing: {usage}", usage = command.usage()))
-            }
+            Act::Policy if words.is_empty() => out.line(&text!("Missing arguments: {usage}", usage = command.usage())),
             Act::Policy => policy::typed(agent.session().policy(), &project.commands, words, out),
             Act::Diff | Act::Undo | Act::Redo => {
                 let note = undo::typed(project, &command.name, words, out)?;
@@ -345,11 +342,11 @@ impl Conversation {
                     out.styled_line(Style::Dim, &text!("again: {text}", text = one_line(first)))?;
                     self.turn(&said)
                 }
-                None => out.line(&text!("there is no message to say again")),
+                None => out.line(&text!("there is no message to send again")),
             },
             Act::Compact => match agent.compact() {
                 Some(done) => out.styled_line(Style::Dim, &describe_compaction(&done)),
-                None => out.line(&text!("nothing can be left out of this conversation")),
+                None => out.line(&text!("this conversation cannot be shortened")),
             },
             Act::Clear => {
                 let told = cleared(agent);
@@ -368,8 +365,7 @@ impl Conversation {
             ))),
             Act::Export => {
                 let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
-                let path =
-                    path.ok_or_else(|| Failure::wrong_use(text!("nothing was written down of this conversation yet")))?;
+                let path = path.ok_or_else(|| Failure::wrong_use(text!("this conversation has no transcript yet")))?;
                 export::typed(&path, words)?;
                 out.styled_line(Style::Dim, &text!("the conversation is in {file}", file = words))
             }
@@ -391,9 +387,7 @@ impl Conversation {
                 show(&begun.resumed, agent, out)
             }
             Act::Model => self.model(words),
-            Act::Persona if words.is_empty() => {
-                out.line(&text!("Something is missing: {usage}", usage = command.usage()))
-            }
+            Act::Persona if words.is_empty() => out.line(&text!("Missing arguments: {usage}", usage = command.usage())),
             Act::Persona => {
                 let told = sessions::change_persona(options, words, project, rules, model, agent)?;
                 out.styled_line(Style::Dim, &told)?;
@@ -408,10 +402,10 @@ impl Conversation {
             Act::Init => self.turn(
                 &text!(
                     "Look at this project and write a first AGENTS.md in its root, for agents that work on it. Read \
-                     the README, the files that say how it is built and tested, and as much of the source as you need. \
-                     If there is an AGENTS.md or CLAUDE.md already, improve it instead of starting over. Keep it under \
-                     60 lines: what the project is, where things are, the exact commands to build, to test all and to \
-                     run a single test, and the conventions that the code shows. Leave out what anybody knows."
+                     the README, the build and test configuration, and as much of the source as you need. If there is \
+                     an AGENTS.md or CLAUDE.md already, improve it instead of starting over. Keep it under 60 lines: \
+                     what the project is, where things are, the exact commands to build, to run all tests and a single \
+                     test, and the conventions of the code. Leave out general knowledge."
                 )
                 .into_string(language()),
             ),
@@ -448,7 +442,7 @@ impl Conversation {
             &files,
             |file| {
                 text!(
-                    "{file} is of the project, and you have not trusted what it says now. It sends this as your \
+                    "{file} belongs to the project, and you have not trusted its present text. It sends this as your \
                      message:",
                     file = file.to_owned()
                 )
@@ -468,7 +462,7 @@ impl Conversation {
         match self.turns.run(canceller.clone(), confirm::put_until(asked, &canceller))? {
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
             Err(_) => Err(Failure::wrong_use(text!(
-                "there is no terminal to ask on; read the file, then say `coder config trust --yes`"
+                "there is no terminal to ask on; read the file, then run `coder config trust --yes`"
             ))),
             Ok(said) => Ok(confirm::is_yes(&said, language())),
         }
@@ -480,7 +474,7 @@ impl Conversation {
             [] => mcp::overview(&self.project, &mut self.out),
             [RESTART, name] => self.restart_server(name),
             [name] if name != RESTART => mcp::all_of(&self.project, name, &mut self.out),
-            _ => self.out.line(&text!("/mcp takes nothing, the name of a server, or `restart` and a name.")),
+            _ => self.out.line(&text!("/mcp takes no argument, the name of a server, or `restart` and a name.")),
         }
     }
 
@@ -494,8 +488,8 @@ impl Conversation {
         };
         if !servers::has_secrets_of(wanted.rule(), &self.rules.config) {
             return Err(Failure::wrong_use(text!(
-                "The settings give {name} other variables than when this conversation began, whose values would stand \
-                 in what is written down of it. Start `coder` again.",
+                "The settings give {name} other variables than at the start of this conversation, and their values \
+                 would not be redacted in its transcript. Start `coder` again.",
                 name
             )));
         }
@@ -516,7 +510,7 @@ impl Conversation {
         let Some(mut server) = self.turns.run(canceller.clone(), starting)? else {
             return self.out.styled_line(
                 Style::Bad,
-                &text!("The start of {name} was stopped. `/mcp restart {name}` tries again.", name),
+                &text!("The start of {name} was cancelled. `/mcp restart {name}` tries again.", name),
             );
         };
         if let Ok(started) = &server.started {
@@ -568,8 +562,10 @@ impl Conversation {
         let (line, printed) = (redactor.text(line), ended.printed(&redactor));
         // The words of a command are no words of the person.
         self.agent.note(&ended.note(&line, &printed));
-        self.out
-            .styled_line(Style::Dim, &text!("{ended}; the model is told with your next message", ended = ended.told()))
+        self.out.styled_line(
+            Style::Dim,
+            &text!("{ended}; the model gets this with your next message", ended = ended.told()),
+        )
     }
 
     /// Lists the models of the server, or goes on with another one.
@@ -591,7 +587,7 @@ impl Conversation {
             };
             let names: Vec<String> = listed.into_iter().map(|model| model.name).collect();
             if names.is_empty() {
-                return out.line(&text!("the backend tells no models; /model NAME asks for one"));
+                return out.line(&text!("this backend does not list its models; use /model NAME"));
             }
             let now = model.name();
             names.iter().try_for_each(|name| {
@@ -603,7 +599,7 @@ impl Conversation {
         }
         sessions::change_model(options, name, project, rules, model, agent)?;
         options.model = Some(name.to_owned());
-        out.styled_line(Style::Dim, &text!("{name} answers from here on", name))
+        out.styled_line(Style::Dim, &text!("the model is now {name}", name))
     }
 
     /// Changes when the person is asked, as the option `--ask` does; without a word it is said.
@@ -624,7 +620,7 @@ impl Conversation {
             self.set_policy(|policy| policy.ask(ask));
             told = Some(name_of(ask)).filter(|name| *name != word).map(|name| {
                 text!(
-                    "you are asked: {mode}; the project or the persona does not let it be {wanted}",
+                    "you are asked: {mode}; the project or the persona does not allow {wanted}",
                     mode = name,
                     wanted = word
                 )
@@ -640,7 +636,7 @@ impl Conversation {
         let plans = self.plans;
         self.set_policy(|policy| policy.read_only(plans));
         let (told, note) = match plans {
-            true => (text!("plan mode: only what reads runs; /plan ends it"), plan_mode_note()),
+            true => (text!("plan mode: only reading tools run; /plan ends it"), plan_mode_note()),
             false => (
                 text!("plan mode has ended"),
                 text!("Note: the user has ended plan mode. Changes and commands run again as before."),
@@ -659,11 +655,11 @@ impl Conversation {
 
     fn help(&mut self) -> Result<(), Failure> {
         let help = text!(
-            "Write what you want done and press Enter. Alt-Enter, a backslash at the end of a line or an open ``` \
-             fence begins another\nline, Tab completes, Ctrl-R searches in what you wrote before, Ctrl-O opens your \
-             editor. @NAME puts a file, a folder or an\nimage of the project below the message, and !COMMAND runs a \
-             command in your own name. Ctrl-C drops the line; while the\nmodel works it stops what a tool does, and \
-             twice or without a tool the turn. What you type meanwhile is kept for the next\nmessage."
+            "Write your request and press Enter. Alt-Enter, a backslash at the end of a line or an open ``` fence \
+             begins another line,\nTab completes, Ctrl-R searches your earlier messages, Ctrl-O opens your editor. \
+             @NAME attaches a file, a folder or an image\nof the project, and !COMMAND runs a command as yourself. \
+             Ctrl-C clears the line; while the model works it stops the running\ntool, and the turn if pressed twice \
+             or if no tool runs. Text that you type meanwhile is kept for the next message."
         );
         // On a terminal its lines are as long as those of the terminal.
         let rows = if self.out.is_terminal() { help.words().replace('\n', " ") } else { help.words().into_owned() };
@@ -677,7 +673,7 @@ impl Conversation {
     /// All of the last output, also of one that was too long for a result. Ctrl-C ends it.
     fn show_last(&mut self) -> Result<(), Failure> {
         let Conversation { project, turns, last, out, .. } = self;
-        let Some(result) = last else { return out.line(&text!("no call has had a result yet")) };
+        let Some(result) = last else { return out.line(&text!("no call has a result yet")) };
         let overflow = outcome::overflow_of(result).map(|id| overflow_file::open(project.workspace.root(), id));
         let Some(Ok(file)) = overflow else {
             return outcome::whole(result).iter().try_for_each(|(style, line)| {
@@ -698,7 +694,7 @@ impl Conversation {
     /// All that the model thought in the last turn, as it would have stood above the answer.
     fn show_thoughts(&mut self) -> Result<(), Failure> {
         let Some(thoughts) = &self.thoughts else {
-            return self.out.line(&text!("nothing that the model thought was told apart yet"));
+            return self.out.line(&text!("no reasoning was recorded yet"));
         };
         if !self.out.is_terminal() {
             return self.out.line(thoughts);
@@ -717,7 +713,7 @@ impl Conversation {
         };
         let told = match clipboard::put(answer) {
             Ok(()) => text!(
-                "{bytes} bytes were given to the terminal's clipboard; some terminals do not allow that",
+                "sent {bytes} bytes to the terminal's clipboard; some terminals ignore that",
                 bytes = answer.len()
             ),
             Err(why) => why,
@@ -787,9 +783,9 @@ fn cleared(agent: &mut Agent) -> Text {
     let name = |agent: &mut Agent| agent.recorded().map(|transcript| transcript.id().to_owned());
     let before = name(agent);
     agent.clear();
-    let mut told = text!("a new conversation; files stay as they are, and what you allowed stays allowed");
+    let mut told = text!("a new conversation; files and your approvals stay as they are");
     if let Some(old) = before.filter(|old| name(agent).as_ref() != Some(old)) {
-        told.push(text!("; `coder resume {session}` goes on with the old one", session = sessions::short(&old)));
+        told.push(text!("; `coder resume {session}` continues the old one", session = sessions::short(&old)));
     }
     told
 }

@@ -63,8 +63,8 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
     let places = &layers.places;
     let project = match layers.project {
         ProjectFile::Absent => text!("there is none"),
-        ProjectFile::Untrusted => text!("it can only tighten; `coder config trust` trusts it"),
-        ProjectFile::Trusted => text!("trusted as it is"),
+        ProjectFile::Untrusted => text!("it can only make rules stricter; `coder config trust` trusts it"),
+        ProjectFile::Trusted => text!("trusted in its present form"),
     };
     out.write("\n")?;
     out.styled_line(
@@ -103,11 +103,7 @@ fn shown(config: &Config, persona: &Persona, row: &Row, out: &mut Terminal) -> R
         let left = Text::join(effective_only(config), ", ");
         out.styled_line(
             Style::Dim,
-            &format!(
-                "{:<width$}{}",
-                "",
-                text!("so that what may run begins with: {beginnings}", beginnings = left).words()
-            ),
+            &format!("{:<width$}{}", "", text!("allowed commands begin with: {beginnings}", beginnings = left).words()),
         )?;
     }
     Ok(())
@@ -170,7 +166,7 @@ fn init(places: &Places) -> Result<ExitCode, Failure> {
     let path = own(places)?;
     let wrong = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            Failure::wrong_use(text!("{path} is there already; it is left as it is", path = path.display().to_string()))
+            Failure::wrong_use(text!("{path} exists already and is left unchanged", path = path.display().to_string()))
         }
         _ => Failure::broken(text!(
             "cannot write {path}: {error}",
@@ -192,10 +188,10 @@ fn own_file() -> String {
     format!(
         "{}{}",
         text!(
-            "# Settings of coder. What stands behind a # is a comment; take the # before a key away to set it.\n# The \
-             command line counts over the persona, that over the project's .toolfence.toml, and that over this file; \
-             but a\n# project or a persona can only make what may run stricter. `coder config show` tells what counts \
-             and why.\n\n"
+            "# Settings of coder. Lines that begin with # are comments; remove the # before a key to set it.\n# The \
+             command line overrides the persona, which overrides the project's .toolfence.toml, which overrides this \
+             file; but\n# a project or a persona can only make rules stricter. `coder config show` prints each value \
+             and its origin.\n\n"
         )
         .words(),
         documented(language())
@@ -214,7 +210,7 @@ fn with_proposals(documented: String, lines: &[String]) -> String {
 fn own(places: &Places) -> Result<&Path, Failure> {
     places.user.as_deref().ok_or_else(|| {
         Failure::wrong_use(text!(
-            "there is no place for your own file: set HOME or XDG_CONFIG_HOME to an absolute path"
+            "there is no folder for your own file: set HOME or XDG_CONFIG_HOME to an absolute path"
         ))
     })
 }
@@ -228,7 +224,7 @@ fn path(places: &Places) -> Result<ExitCode, Failure> {
     ] {
         let shown = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
         let shown =
-            if path.is_some_and(Path::exists) { shown.into() } else { text!("{path}  (not there)", path = shown) };
+            if path.is_some_and(Path::exists) { shown.into() } else { text!("{path}  (missing)", path = shown) };
         out.line(&format!("{:<9}{}", name.words(), shown.words()))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -256,7 +252,7 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
     let config = layers.merged();
     config.settle_looks();
     let mut out = Terminal::stdout();
-    let no_place = || Failure::wrong_use(text!("there is no place for profiles: set HOME or XDG_STATE_HOME"));
+    let no_place = || Failure::wrong_use(text!("there is no folder for profiles: set HOME or XDG_STATE_HOME"));
     let profiles = Profiles::of(&layers.places).ok_or_else(no_place)?;
     let server = match arguments.all {
         true => None,
@@ -267,7 +263,7 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
         Some((base_url, model)) => profiles.known(base_url, model).into_iter().collect(),
         None => {
             return Err(Failure::wrong_use(text!(
-                "the backend is a recording, and a recording has no profile; --all shows the profiles of all backends"
+                "a recording has no profile; --all shows the profiles of all backends"
             )));
         }
     };
@@ -278,7 +274,7 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
     if known.is_empty() {
         out.line(&match server {
             Some((base_url, model)) => {
-                text!("nothing is known of {model} at {server}", server = profile::address(&base_url), model)
+                text!("there is no profile of {model} at {server}", server = profile::address(&base_url), model)
             }
             None => text!("there is no profile of any backend"),
         })?;
@@ -287,7 +283,7 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
         if arguments.forget {
             profiles.forget(&known.base_url, &known.model)?;
             out.line(&text!(
-                "forgot what was known of {model} at {server}",
+                "deleted the profile of {model} at {server}",
                 server = &known.base_url,
                 model = &known.model
             ))?;
@@ -362,7 +358,7 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     let shown = places.project.display().to_string();
     if arguments.forget {
         trust::forget(places)?;
-        out.line(&text!("{path} is trusted no more", path = shown))?;
+        out.line(&text!("{path} is no longer trusted", path = shown))?;
         return Ok(ExitCode::SUCCESS);
     }
     let (commands, mut failures) = slash::of_project(places);
@@ -393,12 +389,12 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     let mut allows = Vec::new();
     if has_settings {
         allows.push(text!(
-            "Trusted, it may also choose backend, server and model: whatever you say to the model goes there, with the \
-             key\nin TOOLFENCE_API_KEY. What may run it can only tighten."
+            "If you trust it, it may also choose the backend, server and model: your messages go there, with the key \
+             in\nTOOLFENCE_API_KEY. Its rules can only be stricter than yours."
         ));
     }
     if has_commands {
-        allows.push(text!("Trusted, a command is sent to the model as your message when you type its name."));
+        allows.push(text!("If you trust it, a command is sent to the model as your message when you type its name."));
     }
     // Whoever reads the output sees what was trusted, or what nobody could be asked about.
     if options.yes || !std::io::stdout().is_terminal() {
@@ -415,7 +411,7 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     trust::store(places, &files)?;
     for (file, text) in &files {
         out.line(&text!(
-            "{path} is trusted as it is: sha256 {hash}",
+            "{path} is now trusted: sha256 {hash}",
             path = file.display().to_string(),
             hash = trust::hash(text)
         ))?;
@@ -431,7 +427,7 @@ pub(crate) fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<boo
         Err(error) if error.kind() == ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),
         said => said.map_err(|_| {
             Failure::wrong_use(text!(
-                "there is no terminal to ask on; read the file, then say `coder config trust --yes`"
+                "there is no terminal to ask on; read the file, then run `coder config trust --yes`"
             ))
         })?,
     };

@@ -100,7 +100,7 @@ fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
             let stored = profiles.store_answers(base_url, model, &answers);
             stored
                 .inspect_err(|why| {
-                    tell(&text!("what replies have shown of this backend is not kept: {why}", why = why.clone()));
+                    tell(&text!("the profile of this backend cannot be saved: {why}", why = why.clone()));
                 })
                 .is_ok()
         }
@@ -120,7 +120,8 @@ fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
         findings.iter().try_for_each(|finding| show_answer(finding, &mut out))?;
         if kept {
             let note = text!(
-                "\nThe answers are kept and count from now on unless a setting says otherwise: `coder config profile`."
+                "\nThe findings are stored and used from now on unless a setting overrides them: `coder config \
+                 profile`."
             );
             out.styled_line(Style::Dim, &note)?;
         }
@@ -192,23 +193,26 @@ fn headline(trial: &Trial, settings: &Settings) -> (Style, Text) {
     let broken = trial.findings.iter().any(|finding| finding.result == Held::No);
     match trial.report.kind {
         Kind::Nothing if settings.mode == Mode::Off => {
-            (Style::Dim, text!("The sandbox is switched off: what only the sandbox holds asks."))
+            (Style::Dim, text!("The sandbox is switched off: commands need approval."))
         }
         Kind::Nothing if settings.container.is_some() => {
-            (Style::Bad, text!("The container that was asked for is not there: no command runs."))
+            (Style::Bad, text!("The requested container is not available: no command runs."))
         }
-        Kind::Nothing => (Style::Bad, text!("No sandbox is available here: what only the sandbox holds asks.")),
-        Kind::Landlock => {
-            (Style::Bad, text!("A sandbox is available, and it does not fully hold: what only the sandbox holds asks."))
+        Kind::Nothing => (Style::Bad, text!("No sandbox is available: commands need approval.")),
+        Kind::Landlock => (
+            Style::Bad,
+            text!("A sandbox is available, but one of its barriers does not hold: commands need approval."),
+        ),
+        _ if broken => (Style::Bad, text!("The sandbox is set up, but an attempt got through it. Please report this.")),
+        _ if !trial.all_held() => {
+            (Style::Dim, text!("The sandbox is set up, but not all of its barriers could be tested."))
         }
-        _ if broken => (Style::Bad, text!("The sandbox is set up, and something gets through it. Please report it.")),
-        _ if !trial.all_held() => (Style::Dim, text!("The sandbox is set up, and not all of it could be tried.")),
         _ if settings.network => {
-            (Style::Dim, text!("The sandbox is set up with an open network: what only the sandbox holds asks."))
+            (Style::Dim, text!("The sandbox is set up with an open network: commands need approval."))
         }
         _ => (
             Style::Good,
-            text!("The whole sandbox holds: tests, builds and checks of the project run without a question."),
+            text!("All barriers of the sandbox hold: tests, builds and checks of the project run without a question."),
         ),
     }
 }
@@ -221,8 +225,8 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
     if let Some(container) = &settings.container {
         let (engine, image) = (container.engine(), &container.image);
         return vec![text!(
-            "`{engine} run --rm {image} bash -c true` has to work: start the engine, or get the image with `{engine} \
-             pull {image}`. Without it set sandbox.container to off.",
+            "`{engine} run --rm {image} bash -c true` must work: start the engine, or get the image with `{engine} \
+             pull {image}`; or set sandbox.container to off.",
             engine,
             image
         )];
@@ -251,8 +255,8 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
         (
             std::path::Path::new("/.dockerenv").exists() || std::path::Path::new("/run/.containerenv").exists(),
             text!(
-                "This is a container: what is around it may refuse namespaces. Start it with a seccomp profile that \
-                 allows unshare and mount, or rely on the container."
+                "This is a container, and its host may refuse namespaces. Start it with a seccomp profile that allows \
+                 unshare and mount, or rely on the container."
             ),
         ),
     ];

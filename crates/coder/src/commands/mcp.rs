@@ -50,7 +50,7 @@ fn list(project: &Project, rules: &Rules, arguments: &McpListArguments) -> Resul
             (Ok(_), _) => (
                 Style::Bad,
                 text!(
-                    "not trusted: `coder mcp trust {name}` shows what it says and asks",
+                    "not trusted: `coder mcp trust {name}` shows the descriptions of its tools and asks",
                     name = found.rule.name.as_str()
                 ),
             ),
@@ -133,7 +133,7 @@ fn say_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
         Ok(_) if !found.offered => (
             Style::Bad,
             text!(
-                "not trusted, so the model is not told of its tools. `/mcp restart {name}` shows what it says and \
+                "not trusted, so the model does not see its tools. `/mcp restart {name}` shows their descriptions and \
                  asks.",
                 name
             ),
@@ -142,14 +142,14 @@ fn say_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
             health if health.differs => (
                 Style::Bad,
                 text!(
-                    "says something else of its tools than you have trusted, so calls are refused. `/mcp restart \
-                     {name}` shows that and asks.",
+                    "the descriptions of its tools have changed since you trusted them, so calls are refused. `/mcp \
+                     restart {name}` shows them and asks.",
                     name
                 ),
             ),
             Health { over: Some(why), .. } => (
                 Style::Bad,
-                text!("trusted; {why}. The next call starts it again.", why = escaped(&why.words()).into_owned()),
+                text!("trusted; {why}. The next call restarts it.", why = escaped(&why.words()).into_owned()),
             ),
             _ => (Style::Good, text!("trusted, runs, {count} {count|tool|tools}", count = server.tools().count())),
         },
@@ -187,7 +187,7 @@ fn forget(project: &Project, rules: &Rules, arguments: &McpTrustArguments) -> Re
     for name in names {
         let key = servers::key(&name);
         trust::forget_one(places, &key)?;
-        out.line(&text!("{path} is trusted no more", path = escaped(&key.display().to_string()).into_owned()))?;
+        out.line(&text!("{path} is no longer trusted", path = escaped(&key.display().to_string()).into_owned()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -212,7 +212,7 @@ fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArgume
                 status = UNSUCCESSFUL.into();
                 out.styled_line(
                     Style::Bad,
-                    &text!("The MCP server {name} is not used: {why}.", name, why = escaped(&why.words()).into_owned()),
+                    &text!("The MCP server {name} was skipped: {why}.", name, why = escaped(&why.words()).into_owned()),
                 )?;
                 continue;
             }
@@ -223,8 +223,8 @@ fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArgume
             out.line(&format!("{}:\n", found.key.display()))?;
             server.told().lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
             out.line(&text!(
-                "Trusted, the model is told of these tools in these words. Each call still asks you, unless your \
-                 settings allow it."
+                "If you trust it, the model sees these tools with these descriptions. Each call still asks you, unless \
+                 your settings allow it."
             ))?;
         }
         if yes {
@@ -235,7 +235,7 @@ fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArgume
             continue;
         }
         out.line(&text!(
-            "{path} is trusted as it is: sha256 {hash}",
+            "{path} is now trusted: sha256 {hash}",
             path = found.key.display().to_string(),
             hash = trust::hash(server.told())
         ))?;
@@ -244,12 +244,9 @@ fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArgume
 }
 
 fn no_servers() -> Text {
-    text!("The settings name no MCP server. A section [mcp.NAME] with a command does.")
+    text!("The settings have no MCP server. A section [mcp.NAME] with a command adds one.")
 }
 
 pub(super) fn no_such_server(name: &str) -> Text {
-    text!(
-        "The settings name no MCP server {name}; `coder mcp list` shows those that they do.",
-        name = format!("{name:?}")
-    )
+    text!("The settings have no MCP server {name}; `coder mcp list` lists the servers.", name = format!("{name:?}"))
 }

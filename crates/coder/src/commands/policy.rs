@@ -59,7 +59,7 @@ fn batch(project: &Project, rules: &Rules, out: &mut Terminal) -> Result<ExitCod
             let call = match (asked.command, asked.tool) {
                 (Some(command), None) if asked.args.is_empty() => call_of_command(&command),
                 (None, Some(tool)) => ToolCall::new("1", tool, asked.args),
-                _ => return Err(text!("either a command is wanted, or a tool with its args")),
+                _ => return Err(text!("expected a command, or a tool with its args")),
             };
             let decision = decide(project, rules, call).map_err(|failure| failure.message)?;
             let mut value = told(rules, &decision);
@@ -165,7 +165,7 @@ fn shown(
         Ok(rules) => {
             rules.iter().try_for_each(|rule| out.line(&text!("  always  would store: {rule}", rule = rule.to_string())))
         }
-        Err(why) if decision.judgement == Judgement::Ask => out.line(&text!("  always  is not on offer: {why}", why)),
+        Err(why) if decision.judgement == Judgement::Ask => out.line(&text!("  always  not available: {why}", why)),
         Err(_) => Ok(()),
     }
 }

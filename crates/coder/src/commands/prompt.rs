@@ -63,8 +63,8 @@ fn in_dialect(name: &str, catalog: &Catalog, language: Language) -> Result<Strin
     let shown = || dialects_in_instructions().collect::<Vec<_>>().join(", ");
     let unknown = || {
         Failure::wrong_use(text!(
-            "no instructions can be written in the dialect {name}: only in those whose calls are JSON between two \
-             tokens: {shown}",
+            "there are no instructions for the dialect {name}, only for those whose calls are JSON between two tokens: \
+             {shown}",
             name,
             shown = shown()
         ))

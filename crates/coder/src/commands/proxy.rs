@@ -113,7 +113,7 @@ impl Profiles for Upstream {
         if let Err(why) = stored
             && !self.told.swap(true, Ordering::Relaxed)
         {
-            tell(&text!("what replies have shown of this backend is not kept: {why}", why));
+            tell(&text!("the profile of this backend cannot be saved: {why}", why));
         }
     }
 }

@@ -39,8 +39,7 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     let token = match chosen {
         Some(token) if token.len() < LEAST_OF_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
             return Err(Failure::wrong_use(text!(
-                "TOOLFENCE_SERVE_TOKEN wants {least} or more visible characters of ASCII; leave it out to get a random \
-                 token",
+                "TOOLFENCE_SERVE_TOKEN needs at least {least} visible ASCII characters; unset it to get a random token",
                 least = LEAST_OF_TOKEN
             )));
         }
@@ -229,8 +228,8 @@ impl Agents for Seats {
             return Err(Error::with_kind(
                 ErrorKind::NotFound,
                 text!(
-                    "conversations are not written down here (--no-transcript, or the key sessions.transcripts), and a \
-                     turn in one needs that: use POST /api/agent, or start without it"
+                    "transcripts are switched off (--no-transcript, or the key sessions.transcripts), and \
+                     conversations need them: use POST /api/agent, or switch them on"
                 ),
             ));
         }
@@ -251,7 +250,7 @@ impl Agents for Seats {
         let Some(file) = file else {
             let transcript = rules.new_transcript(project, model, Store::folder).map_err(wrong)?;
             let transcript = transcript
-                .ok_or_else(|| Error::new(text!("there is no place for conversations: set HOME or XDG_STATE_HOME")))?;
+                .ok_or_else(|| Error::new(text!("there is no folder for conversations: set HOME or XDG_STATE_HOME")))?;
             return built(transcript);
         };
         let transcript = Transcript::resume(file)?;

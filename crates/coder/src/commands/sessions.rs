@@ -90,8 +90,8 @@ pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Sta
             if newest.cleared {
                 // Whoever puts a conversation aside does not want it back by surprise, nor one from before it.
                 tell(&text!(
-                    "the last conversation was put aside with /clear, so this is a new one; `coder resume {session}` \
-                     goes on with that one",
+                    "the last conversation ended with /clear, so this is a new one; `coder resume {session}` continues \
+                     the old one",
                     session = short(&newest.id)
                 ));
                 return begin(project, rules, model, &Start::New);
@@ -138,7 +138,7 @@ pub(crate) fn resumed_note(transcript: &Transcript) -> Text {
     match is_cut_short(transcript.stored()) {
         true => text!(
             "Note: the program ended in the middle of the last turn, and this conversation was resumed later. Calls \
-             without a result may have run in part or not at all. Look at the files again before you go on."
+             without a result may have run in part or not at all. Look at the files again before you continue."
         ),
         false => text!(
             "Note: this conversation was resumed after a break. Files may have changed meanwhile; read them again \
@@ -170,7 +170,7 @@ fn shown(transcript: &Transcript) -> Vec<(Style, Text)> {
             )
         }
         None => text!(
-            "conversation {session}, {turns} {turns|turn|turns} so far; what you said always to is asked about again",
+            "conversation {session}, {turns} {turns|turn|turns} so far; your `always` answers no longer apply",
             session = short(transcript.id()),
             turns
         ),
@@ -209,7 +209,7 @@ pub(crate) fn store(project: &Project) -> Result<&Store, Failure> {
     project
         .store
         .as_ref()
-        .ok_or_else(|| Failure::wrong_use(text!("there is no place for conversations: set HOME or XDG_STATE_HOME")))
+        .ok_or_else(|| Failure::wrong_use(text!("there is no folder for conversations: set HOME or XDG_STATE_HOME")))
 }
 
 /// The one whose name begins so.
@@ -233,7 +233,7 @@ fn chosen(project: &Project) -> Result<Summary, Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),
         said => said.map_err(|_| {
             Failure::wrong_use(text!(
-                "name the conversation: nobody is at a terminal who could choose; `coder sessions` lists them"
+                "name the conversation: there is no terminal to choose one on; `coder sessions` lists them"
             ))
         })?,
     };
@@ -243,7 +243,7 @@ fn chosen(project: &Project) -> Result<Summary, Failure> {
     };
     let at = number.filter(|number| (1..=all.len()).contains(number));
     at.map(|number| all.swap_remove(number - 1))
-        .ok_or_else(|| Failure::wrong_use(text!("that is no number from 1 to {count}", count = all.len())))
+        .ok_or_else(|| Failure::wrong_use(text!("that is not a number from 1 to {count}", count = all.len())))
 }
 
 /// `coder sessions`.
@@ -275,7 +275,7 @@ pub(crate) fn list(options: &Options, arguments: &SessionsArguments) -> Result<E
     if count == 0 && !arguments.json {
         out.styled_line(
             Style::Dim,
-            &if words.is_empty() { no_conversation() } else { text!("No conversation has all these words.") },
+            &if words.is_empty() { no_conversation() } else { text!("No conversation contains all these words.") },
         )?;
     }
     Ok(if count == 0 && !words.is_empty() { UNSUCCESSFUL.into() } else { ExitCode::SUCCESS })
@@ -300,9 +300,7 @@ pub(crate) fn fork(
     message: &str,
 ) -> Result<Begun, Failure> {
     let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
-    let path = path.ok_or_else(|| {
-        Failure::wrong_use(text!("nothing of this conversation was written down that could be copied"))
-    })?;
+    let path = path.ok_or_else(|| Failure::wrong_use(text!("this conversation has no transcript to copy")))?;
     let message = Some(message).filter(|message| !message.is_empty());
     with(project, rules, model, Transcript::fork(&path, message).map_err(Failure::wrong_use)?)
 }
@@ -324,8 +322,8 @@ pub(crate) fn change_persona(
     let names: Vec<&str> = other.session().catalog().specs().iter().map(|spec| spec.name.as_ref()).collect();
     let names = names.join(", ");
     let mut note = text!(
-        "Note: from here on you are {name}, and the instructions of this conversation are those of {name}. You have \
-         these tools and no others: {tools}. What was said so far stays.",
+        "Note: from here on you are {name} and follow the instructions of {name}. You have these tools and no others: \
+         {tools}. The conversation so far stays.",
         name = &next.persona.name,
         tools = names.as_str()
     )
@@ -341,7 +339,7 @@ pub(crate) fn change_persona(
         *model = replacement;
         begin_with_model(model, agent);
     }
-    Ok(text!("the model is {name} from here on; it has {tools}", name = &rules.persona.name, tools = names))
+    Ok(text!("the model is now {name} and has {tools}", name = &rules.persona.name, tools = names))
 }
 
 /// `/model NAME`: continues the conversation with this model from the next turn on. If it cannot be opened, the present one stays.
@@ -394,12 +392,12 @@ pub(crate) fn change_server(
     let note = match now.is_empty() {
         _ if now == before => String::new(),
         true => text!(
-            "The user has started the MCP server {name} again. None of its tools can be called now.",
+            "The user has restarted the MCP server {name}. None of its tools can be called now.",
             name = name.as_str()
         )
         .into_string(rules.language),
         false => text!(
-            "The user has started the MCP server {name} again. Its tools are these now: {tools}.",
+            "The user has restarted the MCP server {name}. Its tools are now: {tools}.",
             name = name.as_str(),
             tools = now.join(", ")
         )
@@ -449,5 +447,5 @@ fn as_json(session: &Summary, found: Option<&str>) -> serde_json::Value {
 }
 
 fn no_conversation() -> Text {
-    text!("No conversation about this project was written down; `coder sessions --all` has those about others.")
+    text!("There is no recorded conversation for this project; `coder sessions --all` lists those of all projects.")
 }

@@ -298,10 +298,10 @@ impl Stats {
             person = allowed_by_person
         ))?;
         out.line(&text!(
-            "denied: {policy} by the policy, {person} by a person, {nobody} because nobody was there to be asked",
+            "denied: {policy} by the policy, {person} by a person, {unasked} because no person could be asked",
             policy = denied_by_policy,
             person = denied_by_person,
-            nobody = denied_by_nobody
+            unasked = denied_by_nobody
         ))?;
         let counts = |counts: &BTreeMap<String, u64>| {
             counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")

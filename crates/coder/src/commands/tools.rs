@@ -23,7 +23,7 @@ pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitC
     }
     if !servers::rules(&rules.config).is_empty() {
         tell(&text!(
-            "The tools of MCP servers are not among these: `coder mcp list` starts the servers and shows them."
+            "The tools of MCP servers are not listed here: `coder mcp list` starts the servers and shows their tools."
         ));
     }
     for spec in catalog.specs() {

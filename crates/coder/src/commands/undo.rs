@@ -106,13 +106,13 @@ fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
     let names = Text::join(done, ", ");
     let names = if more > 0 { text!("{names} and {count} more", names, count = more) } else { names };
     let what = match way {
-        Way::Back => text!("took back what was changed in your turns before"),
-        Way::Forth => text!("took an undo back"),
+        Way::Back => text!("undid changes of your earlier turns"),
+        Way::Forth => text!("redid a change"),
     };
     Some(
         text!(
-            "Note: the user {what}. These files are not as you have them in mind: {names}. Read them again before you \
-             rely on them, and do not make the same change again unless it is asked for.",
+            "Note: the user {what}. These files have changed since you saw them: {names}. Read them again before you \
+             rely on them, and do not repeat the change unless the user asks for it.",
             what,
             names
         )
@@ -121,7 +121,11 @@ fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
 }
 
 fn wrong_words(name: &str, rest: &str) -> Failure {
-    Failure::wrong_use(text!("/{command} {rest} says nothing; /{command} 2 is for two turns", command = name, rest))
+    Failure::wrong_use(text!(
+        "/{command} takes a number of turns, such as /{command} 2, not {rest}",
+        command = name,
+        rest
+    ))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -141,8 +145,7 @@ struct How {
 fn kept(project: &Project) -> Result<&History, Failure> {
     project.history.as_deref().ok_or_else(|| {
         Failure::wrong_use(text!(
-            "nothing is kept that could be undone: undo.journal is off, or there is no place for it (set HOME or \
-             XDG_STATE_HOME)"
+            "undo is not available: undo.journal is off, or there is no folder for it (set HOME or XDG_STATE_HOME)"
         ))
     })
 }
@@ -272,7 +275,7 @@ fn print_outcome(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), 
     }
     and_more(refused.len(), out)?;
     if outcome.done.is_empty() && outcome.refused.is_empty() {
-        out.line(&format!("  {}", text!("all of it is so already").words()))?;
+        out.line(&format!("  {}", text!("all of it is applied already").words()))?;
     }
     outcome.turn.notes.iter().try_for_each(|note| out.styled_line(Style::Dim, &format!("  [{}]", note.words())))
 }

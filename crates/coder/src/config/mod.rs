@@ -82,7 +82,7 @@ impl Layers {
         let settings = read::read(&source, trusted).map_err(|mistake: Mistake| {
             let message = mistake.located(&source);
             Failure::wrong_use(if mistake.untrusted {
-                message.then(text!("Read the file, then say `coder config trust`; or take the key out."))
+                message.then(text!("Read the file and run `coder config trust`, or remove the key."))
             } else {
                 message
             })
@@ -97,7 +97,7 @@ impl Layers {
         let name = text!("the persona {name}", name = &persona.name);
         let mut source = source(Layer::Persona, &name.to_string(), text.clone());
         let settings = read::read(&source, false).map_err(|mistake| {
-            Failure::wrong_use(text!("{persona}: in its policy: {error}", persona = name, error = mistake.message))
+            Failure::wrong_use(text!("{persona}: policy: {error}", persona = name, error = mistake.message))
         })?;
         // Lines of this text are not those of the persona's file.
         source.text.clear();

@@ -96,8 +96,8 @@ impl Fact {
     /// What showed it, in words.
     pub(crate) fn shown_by(&self) -> Text {
         match self.how.as_str() {
-            CLOSING_TAG => text!("a reply closed a reasoning that it had not opened"),
-            THREE_CALLS => text!("three calls came in it"),
+            CLOSING_TAG => text!("a reply closed a reasoning section that it had not opened"),
+            THREE_CALLS => text!("three calls of it succeeded"),
             PROBE => text!("the backend was asked"),
             other => other.into(),
         }
@@ -269,7 +269,7 @@ impl Profiles {
         let Some(text) = read_own(path).map_err(|failure| failure.message().clone())? else { return Ok(None) };
         match serde_json::from_str::<Known>(&text) {
             Ok(known) if known.v == VERSION => Ok(Some(known)),
-            Ok(known) => Err(text!("it is of version {version}, and this program knows version 1", version = known.v)),
+            Ok(known) => Err(text!("it has version {version}, and this program reads version 1", version = known.v)),
             Err(error) => {
                 // Where it cannot be put aside either, it is told again the next time.
                 let _ = std::fs::rename(path, path.with_extension("broken"));
@@ -363,7 +363,7 @@ impl Profile {
             Ok(()) => self.last = now,
             Err(why) if !self.told => {
                 self.told = true;
-                tell(&text!("what replies have shown of this backend is not kept: {why}", why));
+                tell(&text!("the profile of this backend cannot be saved: {why}", why));
             }
             Err(_) => {}
         }

@@ -65,9 +65,10 @@ fn entry(file: &Path, content: &str) -> Result<Trusted, Failure> {
 }
 
 fn folder(places: &Places) -> Result<&Path, Failure> {
-    places.state.as_deref().ok_or_else(|| {
-        Failure::wrong_use(text!("there is no place to remember what is trusted: set HOME or XDG_STATE_HOME"))
-    })
+    places
+        .state
+        .as_deref()
+        .ok_or_else(|| Failure::wrong_use(text!("there is no folder for trust decisions: set HOME or XDG_STATE_HOME")))
 }
 
 /// Returns the list of everything that the user trusts, as it is stored.

@@ -43,7 +43,7 @@ impl Own {
     /// The command in one line, for people.
     pub(super) fn summary(&self) -> Text {
         match (self.summary.as_str(), self.is_of_project()) {
-            _ if !self.trusted => text!("of the project; you are shown what it says before it is used"),
+            _ if !self.trusted => text!("of the project; you see its text before it is used"),
             ("", true) => text!("of the project"),
             ("", false) => text!("your own"),
             (summary, _) => summary.into(),
@@ -129,11 +129,7 @@ fn names_in(folder: &Path) -> Vec<(String, PathBuf)> {
 fn in_folder(folder: &Path, project: Option<&Path>, all: &mut Vec<Own>, notes: &mut Vec<Text>) {
     for (name, path) in names_in(folder) {
         if built_in().any(|known| known.name == name) || all.iter().any(|known: &Own| known.name == name) {
-            notes.push(text!(
-                "{file} is not used: there is a /{name} already",
-                file = path.display().to_string(),
-                name
-            ));
+            notes.push(text!("{file} is skipped: /{name} exists already", file = path.display().to_string(), name));
             continue;
         }
         match text(&path, project) {

@@ -58,8 +58,8 @@ impl Access {
         // A request line with a name of its own is for proxies, and two names are for nobody.
         if hosts.next().is_some() || head.uri.authority().is_some() || !self.is_ours(host) {
             return Err(Trouble::forbidden(text!(
-                "The Host header is {host}, which is no name of this server; use http://127.0.0.1 or localhost, or \
-                 name it with --host",
+                "The Host header is {host}, which is not a name of this server; use http://127.0.0.1 or localhost, or \
+                 allow the name with --host",
                 host = format!("{host:.100?}")
             )));
         }
@@ -77,7 +77,7 @@ impl Access {
             || self.named_page(&head.headers).is_some()
             || head.headers.get_all("sec-fetch-site").iter().all(own_site)
                 && head.headers.get_all(ORIGIN).iter().all(own_page);
-        if ours { Ok(()) } else { Err(Trouble::forbidden(text!("Requests of pages of another origin are refused."))) }
+        if ours { Ok(()) } else { Err(Trouble::forbidden(text!("Requests from pages of another origin are refused."))) }
     }
 
     /// Whether a host, perhaps with a port, is this server. An address is never a name that somebody else owns.

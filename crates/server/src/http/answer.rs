@@ -39,7 +39,7 @@ impl Trouble {
         Trouble::new(
             401,
             "unauthorized",
-            text!("This server wants its token: send the header Authorization: Bearer TOKEN."),
+            text!("This server needs its token: send the header Authorization: Bearer TOKEN."),
         )
     }
 

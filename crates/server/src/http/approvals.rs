@@ -57,7 +57,7 @@ impl<T> Approvals<T> {
     pub(super) fn answer(&self, id: &str, request: ApprovalRequest) -> Result<(Waiting<T>, Answer, Decided), Trouble> {
         let gone = || {
             Trouble::not_found(text!(
-                "No call waits for an answer as {id}: it was answered, its time is over, or its turn has ended.",
+                "No question has the id {id}: it was answered, it expired, or its turn has ended.",
                 id
             ))
         };

@@ -28,7 +28,9 @@ pub(super) async fn piece(shared: &Arc<Shared>, id: String, stretch: Stretch) ->
     let read = read.await.map_err(|_| {
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
     })?;
-    read.map_err(|_| Trouble::not_found(text!("There is no such output, or no more: the oldest ones are removed.")))
+    read.map_err(|_| {
+        Trouble::not_found(text!("This output does not exist, or was removed: the oldest outputs are deleted."))
+    })
 }
 
 /// The text of a piece that ends with a whole character, where it goes on, and how long all of it is.

@@ -53,11 +53,11 @@ impl<S: Sync> FromRequestParts<S> for Prefix {
             match pair.split_once('=') {
                 Some(("prefix", value)) => {
                     let decoded = percent_decoded(value);
-                    prefix = decoded.ok_or_else(|| Trouble::field("prefix", text!("A string is wanted.")))?;
+                    prefix = decoded.ok_or_else(|| Trouble::field("prefix", text!("Expected a string.")))?;
                 }
                 _ => {
                     let name: String = pair.chars().take(100).take_while(|c| *c != '=').collect();
-                    return Err(Trouble::field(name, text!("There is no field of this name.")));
+                    return Err(Trouble::field(name, text!("There is no field with this name.")));
                 }
             }
         }

@@ -95,11 +95,11 @@ impl Fields {
     /// # Errors
     /// The body is no JSON object, or has a member twice.
     pub(super) fn of(body: &[u8]) -> Result<Fields, Trouble> {
-        let wrong = |why: Text| Trouble::new(400, "invalid_body", text!("The body is no JSON object: {why}", why));
+        let wrong = |why: Text| Trouble::new(400, "invalid_body", text!("The body is not a JSON object: {why}", why));
         let text = std::str::from_utf8(body).map_err(|error| wrong(error.to_string().into()))?;
         match strict(text).map_err(|problem| wrong(problem.message))? {
             Value::Object(members) => Ok(Fields::new(String::new(), members)),
-            _ => Err(wrong(text!("it is another value"))),
+            _ => Err(wrong(text!("it is a different value"))),
         }
     }
 
@@ -132,7 +132,7 @@ impl Fields {
         if first.is_some() && second.is_some() {
             return Err(self.wrong(
                 camel,
-                text!("Both {one} and {other} are there; send one of them.", one = snake, other = camel),
+                text!("Both {one} and {other} were sent; send one of them.", one = snake, other = camel),
             ));
         }
         let Some((name, value)) = first.or(second).filter(|(_, value)| !value.is_null()) else { return Ok(None) };
@@ -144,7 +144,7 @@ impl Fields {
         self.take(
             snake,
             camel,
-            || text!("A string is wanted."),
+            || text!("Expected a string."),
             |value| match value {
                 Value::String(text) => Some(text),
                 _ => None,
@@ -153,12 +153,12 @@ impl Fields {
     }
 
     fn flag(&mut self, name: &'static str) -> Result<bool, Trouble> {
-        let flag = self.take(name, name, || text!("true or false is wanted."), |value| value.as_bool())?;
+        let flag = self.take(name, name, || text!("Expected true or false."), |value| value.as_bool())?;
         Ok(flag.is_some_and(|flag| flag.value))
     }
 
     fn always(&mut self, name: &'static str) -> Result<Always, Trouble> {
-        let wanted = || text!("true, false or \"project\" is wanted.");
+        let wanted = || text!("Expected true, false or \"project\".");
         let always = self.take(name, name, wanted, |value| Always::try_from(value).ok())?;
         Ok(always.map_or(Always::No, |always| always.value))
     }
@@ -167,7 +167,7 @@ impl Fields {
         self.take(
             name,
             name,
-            || text!("An object is wanted."),
+            || text!("Expected an object."),
             |value| match value {
                 Value::Object(object) => Some(object),
                 _ => None,
@@ -179,7 +179,7 @@ impl Fields {
         let list = self.take(
             snake,
             camel,
-            || text!("A list is wanted."),
+            || text!("Expected a list."),
             |value| match value {
                 Value::Array(list) => Some(list),
                 _ => None,
@@ -192,7 +192,7 @@ impl Fields {
             let place = format!("{field}[{index}]");
             match entry {
                 Value::Object(members) => Context::read(&mut Fields::new(place + ".", members)),
-                _ => Err(Trouble::field(place, text!("An object is wanted."))),
+                _ => Err(Trouble::field(place, text!("Expected an object."))),
             }
         });
         let entries = entries.collect::<Result<_, _>>()?;
@@ -204,7 +204,7 @@ impl Fields {
     fn end(&self) -> Result<(), Trouble> {
         match self.members.keys().next() {
             None => Ok(()),
-            Some(name) => Err(self.wrong(&echoed(name), text!("There is no field of this name."))),
+            Some(name) => Err(self.wrong(&echoed(name), text!("There is no field with this name."))),
         }
     }
 }
@@ -235,7 +235,7 @@ impl<T: Asked> FromRequest<Arc<Shared>> for Sent<T> {
                 Trouble::new(413, "too_large", text!("The body has more than {bytes} bytes.", bytes = limit))
             }
             BodyProblem::TooSlow => Trouble::new(408, "timeout", text!("The body came too slowly.")),
-            BodyProblem::BrokeOff(_) => Trouble::new(400, "invalid_body", text!("The body broke off.")),
+            BodyProblem::BrokeOff(_) => Trouble::new(400, "invalid_body", text!("The body ended early.")),
         })?;
         T::read(&mut Fields::of(&body)?).map(Sent)
     }
@@ -314,7 +314,7 @@ impl Asked for ApprovalRequest {
                 ApprovalRequest::Edit(Edit { args: args.value })
             }
             "deny" => ApprovalRequest::Denial(Denial { reason: reason.take().map(|reason| reason.value) }),
-            _ => return Err(decision.wrong(text!("The decision is approve, edit or deny."))),
+            _ => return Err(decision.wrong(text!("The decision must be approve, edit or deny."))),
         };
         // What the decision took is gone; what is left has no meaning with it.
         for (name, is_left) in
@@ -437,7 +437,7 @@ fn fits(prompt: &Given<String>) -> Result<(), Trouble> {
     let characters = prompt.value.chars().count();
     if characters > MOST_OF_PROMPT {
         return Err(prompt.wrong(text!(
-            "The prompt has {characters} characters; {most} are the most.",
+            "The prompt has {characters} characters; at most {most} are allowed.",
             characters,
             most = MOST_OF_PROMPT
         )));

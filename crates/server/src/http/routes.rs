@@ -85,9 +85,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         TABLE.iter().fold(Router::new(), |router, (_, path, route)| router.route(path, route().head(other_method)));
     routes
         .method_not_allowed_fallback(other_method)
-        .fallback(|| async {
-            Trouble::not_found(text!("There is nothing at this path; GET /openapi.json describes what there is."))
-        })
+        .fallback(|| async { Trouble::not_found(text!("There is no such path; GET /openapi.json lists them.")) })
         .layer(from_fn_with_state(shared.clone(), guard))
         .with_state(shared)
 }
@@ -126,7 +124,7 @@ async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, req
 async fn other_method(path: MatchedPath) -> impl IntoResponse {
     let known = ROUTES.iter().find(|(_, known)| *known == path.as_str());
     let method = known.map_or("GET", |(method, _)| method);
-    ([(ALLOW, method)], Trouble::new(405, "method_not_allowed", text!("This path is asked for with {method}.", method)))
+    ([(ALLOW, method)], Trouble::new(405, "method_not_allowed", text!("Use {method} for this path.", method)))
 }
 
 /// A name in a path. Nothing is decoded: what two programs on the way decode differently leads nowhere.
@@ -141,15 +139,13 @@ impl FromRequestParts<Arc<Shared>> for Name {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let is_plain = |name: &String| name.len() <= MOST_OF_NAME && name.bytes().all(plain);
         let name = name.filter(|name| is_plain(name) && !head.uri.path().contains('%'));
-        name.map(Name).ok_or_else(|| {
-            Trouble::not_found(text!("There is nothing at this path; GET /openapi.json describes what there is."))
-        })
+        name.map(Name).ok_or_else(|| Trouble::not_found(text!("There is no such path; GET /openapi.json lists them.")))
     }
 }
 
 async fn health(State(shared): State<Arc<Shared>>) -> Response {
     let data = Health { status: Status::Ok, version: env!("CARGO_PKG_VERSION") };
-    done(&text!("The server is well."), data, shared.options.language)
+    done(&text!("The server is running."), data, shared.options.language)
 }
 
 /// Gives a page its cookie for the token.
@@ -215,7 +211,7 @@ async fn show_instructions(State(shared): State<Arc<Shared>>, Name(id): Name) ->
     let text = text.map_err(|_| {
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
     })?;
-    Ok(done(&text!("Here is what was asked for."), Instructions { text }, shared.options.language))
+    Ok(done(&text!("The request succeeded."), Instructions { text }, shared.options.language))
 }
 
 async fn follow_turn(State(shared): State<Arc<Shared>>, Name(id): Name, start: Start) -> Result<Response, Trouble> {
@@ -243,12 +239,12 @@ async fn answer_approval(
 
 async fn describe_project(State(shared): State<Arc<Shared>>) -> Result<Response, Trouble> {
     let project = project::overview(&shared).await?;
-    Ok(done(&text!("Here is what was asked for."), project, shared.options.language))
+    Ok(done(&text!("The request succeeded."), project, shared.options.language))
 }
 
 async fn complete_path(State(shared): State<Arc<Shared>>, prefix: Prefix) -> Result<Response, Trouble> {
     let files = project::files(&shared, prefix).await?;
-    Ok(done(&text!("Here is what was asked for."), files, shared.options.language))
+    Ok(done(&text!("The request succeeded."), files, shared.options.language))
 }
 
 async fn list_tools(State(shared): State<Arc<Shared>>) -> Response {
@@ -264,22 +260,22 @@ async fn list_personas(State(shared): State<Arc<Shared>>) -> Result<Response, Tr
     let known = shared.personas().await?;
     let personas = known.iter().map(|persona| answers_as(&shared, persona)).collect();
     let chosen = known.first().map(|persona| persona.name.clone());
-    Ok(done(&text!("Here is what was asked for."), Personas { personas, chosen }, shared.options.language))
+    Ok(done(&text!("The request succeeded."), Personas { personas, chosen }, shared.options.language))
 }
 
 async fn read_output(State(shared): State<Arc<Shared>>, Name(id): Name, stretch: Stretch) -> Result<Response, Trouble> {
     let piece = outputs::piece(&shared, id, stretch).await?;
-    Ok(done(&text!("Here is what was asked for."), piece, shared.options.language))
+    Ok(done(&text!("The request succeeded."), piece, shared.options.language))
 }
 
 async fn list_sessions(State(shared): State<Arc<Shared>>, stretch: Stretch) -> Result<Response, Trouble> {
     let sessions = sessions::list(&shared, stretch).await?;
-    Ok(done(&text!("Here is what was asked for."), sessions, shared.options.language))
+    Ok(done(&text!("The request succeeded."), sessions, shared.options.language))
 }
 
 async fn get_session(State(shared): State<Arc<Shared>>, Name(id): Name) -> Result<Response, Trouble> {
     let session = sessions::one(&shared, id).await?;
-    Ok(done(&text!("Here is what was asked for."), session, shared.options.language))
+    Ok(done(&text!("The request succeeded."), session, shared.options.language))
 }
 
 async fn list_messages(
@@ -288,7 +284,7 @@ async fn list_messages(
     stretch: Stretch,
 ) -> Result<Response, Trouble> {
     let records = sessions::messages_of(&shared, id, stretch).await?;
-    Ok(done(&text!("Here is what was asked for."), records, shared.options.language))
+    Ok(done(&text!("The request succeeded."), records, shared.options.language))
 }
 
 async fn undo(State(shared): State<Arc<Shared>>, _: Sent<UndoRequest>) -> Result<Response, Trouble> {
@@ -308,7 +304,7 @@ async fn render_markdown(
     let html = html.map_err(|_| {
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
     })?;
-    Ok(done(&text!("Here is what was asked for."), Html { html }, shared.options.language))
+    Ok(done(&text!("The request succeeded."), Html { html }, shared.options.language))
 }
 
 async fn description() -> Response {
@@ -323,7 +319,7 @@ async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble>
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
     })?;
     let done =
-        done.ok_or_else(|| Trouble::new(409, "conflict", text!("A turn runs; undo and redo wait until none does.")))?;
+        done.ok_or_else(|| Trouble::new(409, "conflict", text!("A turn is running; try again when it has ended.")))?;
     let undone = done.map_err(|why| Trouble::new(409, "conflict", why))?;
     if undone.is_some() {
         let note = text!(
@@ -332,9 +328,9 @@ async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble>
         shared.seats.note(&note.render(shared.options.language));
     }
     let said = if undone.is_some() {
-        text!("The turn was taken back or brought back, as far as its files allow.")
+        text!("The turn was undone or redone, except for files that have changed since.")
     } else {
-        text!("There is nothing to take back.")
+        text!("There is nothing to undo.")
     };
     Ok(self::done(&said, Undo { undone }, shared.options.language))
 }

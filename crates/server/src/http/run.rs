@@ -86,7 +86,7 @@ pub(super) fn place(shared: &Shared) -> Result<OwnedSemaphorePermit, Trouble> {
             503,
             "busy",
             text!(
-                "{most} {most|turn runs|turns run} already, which is the limit; try again soon.",
+                "{most} {most|turn is|turns are} already running, which is the limit; try again later.",
                 most = shared.options.turns
             ),
         )
@@ -111,7 +111,7 @@ fn event_stream(body: Body, session: Option<&str>) -> Response {
 /// The events of the running or the last turn of a conversation, after the one with this id.
 pub(super) fn events(shared: &Shared, session: &str, after: u64) -> Result<Response, Trouble> {
     let unknown =
-        || Trouble::not_found(text!("The server has no turn of this conversation; its messages may have it."));
+        || Trouble::not_found(text!("The server no longer has a turn of this conversation; look at its messages."));
     let feed = shared.feeds.find(session).ok_or_else(unknown)?;
     Ok(event_stream(feed.body(after, shared.options.silence), Some(session)))
 }
@@ -175,7 +175,7 @@ pub(super) fn nobody(error: &Error) -> Trouble {
 pub(super) async fn answered(shared: &Arc<Shared>, id: &str, request: ApprovalRequest) -> Result<Response, Trouble> {
     let gone = || {
         Trouble::not_found(text!(
-            "No call waits for an answer as {id}: it was answered, its time is over, or its turn has ended.",
+            "No question has the id {id}: it was answered, it expired, or its turn has ended.",
             id
         ))
     };
@@ -184,7 +184,7 @@ pub(super) async fn answered(shared: &Arc<Shared>, id: &str, request: ApprovalRe
     Ok(match waiting.turn {
         Some(turn) => turn.wait(shared).await,
         None => {
-            done(&text!("The answer was passed on to the turn."), Answered { answer: decided }, shared.options.language)
+            done(&text!("The turn has received the answer."), Answered { answer: decided }, shared.options.language)
         }
     })
 }
@@ -232,7 +232,7 @@ impl Whole {
         match self.heard.recv().await {
             Some(News::Asked { id, tool, data }) => {
                 shared.approvals.leave(&id, self);
-                let message = text!("`{tool}` waits for an approval.", tool).render(language);
+                let message = text!("`{tool}` is waiting for an approval.", tool).render(language);
                 whole(202, &AgentAnswer { success: false, message, data: *data, error: None })
             }
             Some(News::Ended { status, answer }) => whole(status, &answer),
@@ -626,8 +626,8 @@ fn why_no_answer(reason: &StopReason, record: &Record) -> Option<Text> {
             let broke_off = text!("The answer broke off.");
             record.broke_off.iter().cloned().fold(broke_off, |text, why| Text::join([text, why], " "))
         }
-        StopReason::FormatErrors => text!("The model wrote no call that can be read, several times in a row."),
-        StopReason::RoundLimit => text!("The rounds of this turn are used up."),
+        StopReason::FormatErrors => text!("The model wrote no readable call, several times in a row."),
+        StopReason::RoundLimit => text!("The turn reached its limit of rounds."),
         StopReason::Loop => text!("The model repeats itself."),
         _ => text!("The turn was cancelled."),
     })
@@ -755,7 +755,7 @@ impl Host for Listener {
 
     fn ask<'a>(&'a mut self, question: &'a Pending) -> BoxFuture<'a, Answer> {
         Box::pin(async move {
-            let nobody = || Answer::Nobody(text!("Nobody could be asked whether this may run."));
+            let nobody = || Answer::Nobody(text!("This call needs an approval, and this request cannot ask for one."));
             // Without randomness the call could be answered by whoever guesses its name.
             let Ok(id) = random_name() else { return nobody() };
             let (answer, answered) = oneshot::channel();
@@ -795,8 +795,8 @@ impl Host for Listener {
                         turn.let_go();
                     }
                     Answer::Nobody(text!(
-                        "Nobody answered within {seconds} {seconds|second|seconds} whether this may run, so it did \
-                         not.",
+                        "The question whether this may run was not answered within {seconds} {seconds|second|seconds}, \
+                         so it did not run.",
                         seconds = wait.as_secs()
                     ))
                 }

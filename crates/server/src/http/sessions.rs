@@ -48,13 +48,12 @@ impl Stretch {
                 }
                 _ => {
                     let name: String = name.chars().take(100).collect();
-                    return Err(Trouble::field(name, text!("There is no field of this name.")));
+                    return Err(Trouble::field(name, text!("There is no field with this name.")));
                 }
             };
             let number = value.parse::<usize>().ok().filter(|number| (least..=most).contains(number));
-            *place = number.ok_or_else(|| {
-                Trouble::field(name, text!("A number from {least} to {most} is wanted.", least, most))
-            })?;
+            *place = number
+                .ok_or_else(|| Trouble::field(name, text!("Expected a number from {least} to {most}.", least, most)))?;
         }
         Ok(stretch)
     }
@@ -132,7 +131,7 @@ impl<S: Sync> FromRequestParts<S> for Start {
                 Some(("after", value)) => number("after", value)?,
                 _ => {
                     let name: String = pair.split('=').next().unwrap_or_default().chars().take(100).collect();
-                    return Err(Trouble::field(name, text!("There is no field of this name.")));
+                    return Err(Trouble::field(name, text!("There is no field with this name.")));
                 }
             };
         }
@@ -174,7 +173,7 @@ async fn reading<T: Send + 'static>(
     let shared = shared.clone();
     let read = spawn_blocking(move || match &shared.options.sessions {
         Some((store, root)) => read(store, root),
-        None => Err(Trouble::not_found(text!("This server has no place for conversations."))),
+        None => Err(Trouble::not_found(text!("This server has no folder for conversations."))),
     });
     read.await
         .map_err(|_| Trouble::new(500, "internal", text!("The server could not answer; its own output may say why.")))?
@@ -185,10 +184,10 @@ fn find(store: &Store, root: &std::path::Path, id: &str) -> Result<Summary, Trou
     found.retain(|session| session.id.starts_with(id));
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(Trouble::not_found(text!("There is no conversation whose name begins with {id}.", id))),
+        0 => Err(Trouble::not_found(text!("No conversation has a name that begins with {id}.", id))),
         count => Err(Trouble::field(
             "id",
-            text!("The names of {count} conversations begin with {id}; give more of it.", id, count),
+            text!("{count} conversations have names that begin with {id}; write more of the name.", id, count),
         )),
     }
 }

@@ -116,7 +116,7 @@ impl Channel {
     pub(super) fn answer(&self, id: &str, answer: impl FnOnce(&Choices) -> Result<Answer, Text>) -> Result<(), Text> {
         let mut state = self.state();
         let Some(question) = state.question.take_if(|question| question.id == id) else {
-            return Err(text!("nothing is asked about {id}", id = format!("{id:?}")));
+            return Err(text!("there is no question about {id}", id = format!("{id:?}")));
         };
         match answer(&question.choices) {
             Ok(answer) => _ = question.answer.send(answer),
@@ -134,7 +134,9 @@ impl Channel {
     /// No such call runs.
     pub(super) fn take_result(&self, result: HostResult) -> Result<(), Text> {
         let awaited = self.state().awaited.remove(&result.id);
-        let awaited = awaited.ok_or_else(|| text!("no result is awaited for {id}", id = format!("{:?}", result.id)))?;
+        let awaited = awaited.ok_or_else(|| {
+            text!("no call with the id {id} is waiting for a result", id = format!("{:?}", result.id))
+        })?;
         // The call may have ended meanwhile.
         _ = awaited.send(result);
         Ok(())
@@ -333,7 +335,7 @@ impl Tool for ClientTool {
             let lost = || {
                 ToolFailure::new(
                     ErrorCode::Cancelled,
-                    text!("no result is awaited for {id}", id = format!("{:?}", permit.id())),
+                    text!("no call with the id {id} is waiting for a result", id = format!("{:?}", permit.id())),
                 )
             };
             Ok(result.ok_or_else(lost)?.await.map_err(|_| lost())?.output())

@@ -241,7 +241,7 @@ impl Talk {
                 "the line has more than {bytes} {bytes|byte|bytes}; send smaller pieces",
                 bytes = self.pipe.line_bytes
             )),
-            Line::NotUtf8 => Err(text!("the line is not UTF-8; nothing of it was read")),
+            Line::NotUtf8 => Err(text!("the line is not UTF-8; it was ignored")),
             Line::Text(text) if text.trim().is_empty() => Ok(()),
             Line::Text(text) => match serde_json::from_str::<Said>(&text) {
                 Ok(said) => self.follow(said),
@@ -314,7 +314,10 @@ impl Talk {
         let is_end = matches!(piece, Piece::End(_));
         match self.channel.phase() {
             Phase::Calls => {
-                return Err(text!("{what}: the last reply is being answered; wait for results or stop", what));
+                return Err(text!(
+                    "{what}: the calls of the last reply are still running; wait for their results or stop them",
+                    what
+                ));
             }
             Phase::Dropped if is_end => {
                 self.channel.set_phase(Phase::Idle);

@@ -98,7 +98,7 @@ impl HostTool {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(fits) {
             return Err(text!(
-                "{name} is no name for a tool: 1 to 64 letters, digits, _ - .",
+                "{name} is not a valid tool name: use 1 to 64 letters, digits, _ - .",
                 name = format!("{:?}", self.name)
             ));
         }

@@ -16,12 +16,12 @@ pub(super) fn origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
     if !text(HOST).is_some_and(is_loopback) {
         return Err(Trouble::refused(
             403,
-            text!("The Host header is no loopback name; use http://127.0.0.1 or localhost"),
+            text!("The Host header is not a loopback name; use http://127.0.0.1 or localhost"),
         ));
     }
     match text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host)) {
         Some(host) if !named && !is_loopback(host) => {
-            Err(Trouble::refused(403, text!("Requests of pages of another origin are refused")))
+            Err(Trouble::refused(403, text!("Requests from pages of another origin are refused")))
         }
         _ => Ok(()),
     }
@@ -37,7 +37,7 @@ pub(super) fn key(headers: &HeaderMap, wanted: Option<&str>) -> Result<(), Troub
     if given.into_iter().flatten().any(|given| same(given.as_bytes(), wanted.as_bytes())) {
         return Ok(());
     }
-    Err(Trouble::refused(401, text!("This proxy wants its key: send the header Authorization: Bearer KEY")))
+    Err(Trouble::refused(401, text!("This proxy needs its key: send the header Authorization: Bearer KEY")))
 }
 
 /// The key of a request as its only header, in the words of the upstream.

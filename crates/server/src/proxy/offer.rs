@@ -216,7 +216,7 @@ pub(super) fn function(described: &Value, schema: &str, place: &str) -> Result<T
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() || name.len() > 128 || !name.chars().all(plain) {
         return Err(Trouble::request(text!(
-            "{place}.name is not a name: letters, digits, _ and -, 128 at most",
+            "{place}.name is not a valid name: use at most 128 letters, digits, _ and -",
             place
         )));
     }

@@ -207,7 +207,7 @@ impl Reply {
             _ if self.calls > 0 || self.cut => Outcome::Passed { calls: self.calls },
             // What was learned was wrong this time, and nobody has an answer.
             _ if self.guessed && self.summary.unclosed => asks(text!(
-                "Your reply has no closing tag of a reasoning, and yours have one otherwise: all of it was taken for \
+                "Your reply has no closing reasoning tag, and your other replies have one: all of it was read as \
                  reasoning. Write your answer or your call again."
             )),
             Choice::Required | Choice::This(_) => asks(self.offer.no_call()),

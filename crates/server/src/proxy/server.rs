@@ -69,11 +69,9 @@ async fn dispatch(
     match (route.ok_or_else(nowhere)?, request.method()) {
         (Route::Ask(api), &Method::POST) => ask(shared, request, api, query.as_deref()).await,
         (Route::CountTokens, &Method::POST) => count_tokens(&shared, request).await,
-        (Route::Ask(_) | Route::CountTokens, _) => {
-            Err(Trouble::refused(405, text!("This path is asked for with POST")))
-        }
+        (Route::Ask(_) | Route::CountTokens, _) => Err(Trouble::refused(405, text!("Use POST for this path"))),
         (Route::Models(segments), &Method::GET) => models(shared, request.headers(), api, &segments, query).await,
-        (Route::Models(_) | Route::Health, _) => Err(Trouble::refused(405, text!("Models are asked for with GET"))),
+        (Route::Models(_) | Route::Health, _) => Err(Trouble::refused(405, text!("Use GET for the list of models"))),
     }
 }
 
@@ -124,7 +122,7 @@ async fn refusal(shared: &Shared, response: reqwest::Response) -> Trouble {
 fn nowhere() -> Trouble {
     Trouble::refused(
         404,
-        text!("There is nothing here; the proxy answers POST /v1/chat/completions and GET /v1/models"),
+        text!("There is no such path; the proxy answers POST /v1/chat/completions and GET /v1/models"),
     )
 }
 
@@ -202,7 +200,7 @@ async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<
     }
     let whole = turn.whole(response, writer).await.map_err(|ended| match ended {
         Ended::Trouble(trouble) => trouble,
-        Ended::Gone => Trouble::upstream(502, text!("The client went away")),
+        Ended::Gone => Trouble::upstream(502, text!("The client closed the connection")),
     })?;
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(with_headers(headers, whole.into()))
@@ -276,7 +274,7 @@ async fn read(body: Body, shared: &Shared) -> Result<Bytes, Trouble> {
             Trouble::refused(413, text!("The request is larger than {limit} bytes; send less", limit = limit as u64))
         }
         BodyProblem::TooSlow => Trouble::refused(408, text!("The request came too slowly")),
-        BodyProblem::BrokeOff(why) => Trouble::request(text!("The request broke off: {error}", error = why)),
+        BodyProblem::BrokeOff(why) => Trouble::request(text!("The request ended early: {error}", error = why)),
     })
 }
 

@@ -237,7 +237,7 @@ impl Turn {
                 Outcome::Again { why, .. } => return Err(Trouble::reply(given_up(why)).into()),
                 Outcome::Broken(why) => {
                     return Err(Trouble::reply(text!(
-                        "A call that was being passed on turned out to be no call. Ask again. {why}",
+                        "The reply began like a call and turned out not to be one. Send the request again. {why}",
                         why
                     ))
                     .into());
@@ -277,7 +277,7 @@ impl Turn {
             let status = response.status();
             return Err(Trouble::upstream(
                 502,
-                text!("The upstream answered {status} when it was asked again", status = status.to_string()),
+                text!("The upstream answered {status} to the second request", status = status.to_string()),
             )
             .into());
         }
@@ -300,8 +300,8 @@ impl Turn {
             self.held = fitting.to_owned();
         } else if let Some(said) = reply.text().filter(|_| reason(&finish) == FinishReason::Stop) {
             let language = self.offer.language;
-            let message = text!("Now give this answer as JSON in the form that was asked for, and nothing else.")
-                .into_string(language);
+            let message =
+                text!("Now give this answer as JSON in the requested form, and nothing else.").into_string(language);
             self.body = asked_again(&self.body, said, &message)?;
             let formed = with_format(&self.body, &format.raw)?;
             let response = self.ask_again(Some(formed), out).await?;
@@ -315,7 +315,7 @@ impl Turn {
                 Outcome::Help { .. } => Err(Trouble::reply(given_up(text!("it was asked too often"))).into()),
                 Outcome::Again { why, .. } => Err(Trouble::reply(given_up(why)).into()),
                 Outcome::Broken(why) => Err(Trouble::reply(text!(
-                    "A call that was being passed on turned out to be no call. Ask again. {why}",
+                    "The reply began like a call and turned out not to be one. Send the request again. {why}",
                     why
                 ))
                 .into()),
@@ -439,7 +439,7 @@ impl Reading<'_> {
         let piece: Piece<'_> = serde_json::from_str(data).map_err(|error| {
             Trouble::upstream(
                 502,
-                text!("An answer of the upstream is no JSON of the API: {error}", error = error.to_string()),
+                text!("The upstream's answer is not JSON of this API: {error}", error = error.to_string()),
             )
         })?;
         if let Some(error) = piece.error {
@@ -490,8 +490,7 @@ impl Reading<'_> {
         }
         let cut = self.finish.is_none() && !self.done;
         if cut {
-            let trouble =
-                Trouble::upstream(502, text!("The upstream ended its answer in the middle: there is no finish reason"));
+            let trouble = Trouble::upstream(502, text!("The upstream's answer ended early: it has no finish reason"));
             return self.or_cut(Err(trouble)).await;
         }
         let finish = self.finish.take().unwrap_or_else(|| "stop".into());
@@ -520,7 +519,7 @@ fn shape(response: &Response) -> Result<Shape, Trouble> {
         _ => Err(Trouble::upstream(
             502,
             text!(
-                "The upstream answered with {kind} in place of JSON or a stream of events",
+                "The upstream answered with {kind} instead of JSON or an event stream",
                 kind = format!("{kind:.64?}")
             ),
         )),
@@ -547,9 +546,9 @@ pub(super) fn said(error: &str) -> Text {
     let message = value.get("message").unwrap_or(value);
     let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
     let short: String = message.chars().take(2000).collect();
-    text!("The upstream said: {message}", message = short)
+    text!("The upstream's message: {message}", message = short)
 }
 
 fn given_up(why: Text) -> Text {
-    text!("The model was asked again and still wrote no call that can be used. {why}", why)
+    text!("The model was asked again and still wrote no usable call. {why}", why)
 }

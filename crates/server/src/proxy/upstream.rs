@@ -44,7 +44,7 @@ impl Upstream {
             let upstream = format!("{:?}", options.upstream);
             Error::with_kind(
                 ErrorKind::InvalidInput,
-                text!("The upstream {upstream} is not a URL of a server: {why}", upstream, why),
+                text!("The upstream {upstream} is not a server's URL: {why}", upstream, why),
             )
         };
         let url = options.upstream.parse::<Url>().map_err(|error| wrong(error.to_string().into()))?;
@@ -118,12 +118,13 @@ impl Upstream {
     pub(super) async fn next(&self, response: &mut Response) -> Result<Option<Bytes>, Trouble> {
         match timeout(self.between, response.chunk()).await {
             Ok(Ok(piece)) => Ok(piece),
-            Ok(Err(error)) => {
-                Err(Trouble::upstream(502, text!("The upstream broke off{causes}", causes = causes(&error))))
-            }
+            Ok(Err(error)) => Err(Trouble::upstream(
+                502,
+                text!("The upstream closed the connection{causes}", causes = causes(&error)),
+            )),
             Err(_) => Err(Trouble::upstream(
                 504,
-                text!("The upstream said nothing for {time}", time = format!("{:?}", self.between)),
+                text!("The upstream sent nothing for {time}", time = format!("{:?}", self.between)),
             )),
         }
     }
@@ -176,8 +177,8 @@ fn more(headers: &[(String, String)]) -> Result<HeaderMap, Error> {
             Error::with_kind(
                 ErrorKind::InvalidInput,
                 text!(
-                    "The header {name} cannot be sent: its name or its value has a character that may not stand there, \
-                     or it says how the request is sent.",
+                    "The header {name} cannot be sent: its name or its value has a forbidden character, or it controls \
+                     how the request is sent.",
                     name = format!("{name:?}")
                 ),
             )

@@ -37,9 +37,7 @@ pub(crate) fn read(body: &str) -> Result<Option<(Asked<'_>, bool)>, Trouble> {
         return Ok(None);
     }
     if choice != Choice::None && request.get("n").is_some_and(|n| n.get() != "1") {
-        return Err(Trouble::request(text!(
-            "n must be 1 where there are tools; send the request several times instead"
-        )));
+        return Err(Trouble::request(text!("n must be 1 if there are tools; send the request several times instead")));
     }
     let messages = raw.0.iter().enumerate().map(|(index, message)| read_message(message, index));
     let messages = messages.collect::<Result<Vec<_>, _>>()?;
@@ -180,7 +178,7 @@ fn choice(choice: &RawValue) -> Result<Choice, Trouble> {
         (Some("required" | "any"), _) => Ok(Choice::Required),
         (None, Some(name)) => Ok(Choice::This(name.to_owned())),
         _ => Err(Trouble::request(text!(
-            "tool_choice is neither \"auto\", \"none\" or \"required\" nor {{\"type\": \"function\", \"function\": \
+            "tool_choice must be \"auto\", \"none\", \"required\", or {{\"type\": \"function\", \"function\": \
              {{\"name\": ..}}}}"
         ))),
     }

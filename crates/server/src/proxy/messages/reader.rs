@@ -20,7 +20,7 @@ const MOST_LEVELS: usize = 2;
 pub(crate) fn read(body: &str) -> Result<Asked<'_>, Trouble> {
     let wrong = |error: serde_json::Error| {
         let error = error.to_string();
-        Trouble::request(text!("The body is not a request of the API Messages: {error}", error))
+        Trouble::request(text!("The body is not a request of the Messages API: {error}", error))
     };
     let request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     if request.get("thread").is_some() {
@@ -247,7 +247,7 @@ fn read_choice(choice: &RawValue) -> Result<(Choice, bool), Trouble> {
     }
     let wrong = || {
         Trouble::request(text!(
-            "tool_choice is not an object of the type auto, any, none, or tool with the name of a tool"
+            "tool_choice must be an object of the type auto, any, none, or tool with the name of a tool"
         ))
     };
     let given: Given = serde_json::from_str(choice.get()).map_err(|_| wrong())?;

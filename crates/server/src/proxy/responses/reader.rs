@@ -26,7 +26,7 @@ pub(crate) struct Request<'a> {
 pub(crate) fn read<'a>(body: &'a str, texts: &PastTexts) -> Result<Request<'a>, Trouble> {
     let wrong = |error: serde_json::Error| {
         let error = error.to_string();
-        Trouble::request(text!("The body is not a request of the API Responses: {error}", error))
+        Trouble::request(text!("The body is not a request of the Responses API: {error}", error))
     };
     let request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     for member in ["previous_response_id", "conversation"] {
@@ -139,7 +139,7 @@ impl References<'_> {
         }
         let Some(text) = self.texts.get(id) else {
             return Err(Trouble::request(text!(
-                "{place} is a reference to an item that this proxy does not have any more. Send the whole item.",
+                "{place} refers to an item that this proxy no longer has. Send the whole item.",
                 place
             )));
         };
@@ -381,7 +381,7 @@ fn read_choice(choice: &RawValue) -> Result<(Choice, Option<Vec<String>>), Troub
     };
     read.ok_or_else(|| {
         Trouble::request(text!(
-            "tool_choice is neither \"auto\", \"none\" or \"required\" nor an object of the type function, custom or \
+            "tool_choice must be \"auto\", \"none\", \"required\", or an object of the type function, custom or \
              allowed_tools"
         ))
     })
