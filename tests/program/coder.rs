@@ -81,7 +81,7 @@ fn what_is_piped_in_runs_no_command() {
     let program = toolfence_kit::Program::new(env!("CARGO_BIN_EXE_coder"), home.path()).args(&args);
     let ran = program.run(root.path(), "!touch ran\n![image](ran)\n/quit\n");
     assert_eq!(ran.status, 0, "{}", ran.said());
-    assert!(!root.path().join("ran").exists() && ran.out.contains("at a terminal"), "{}", ran.said());
+    assert!(!root.path().join("ran").exists() && ran.out.contains("if the input is a terminal"), "{}", ran.said());
 }
 
 #[test]
@@ -164,9 +164,9 @@ fn parse_explains_dialects_and_what_does_not_count() {
         (format!("````\n```tool\n{call}\n```\n````"), "it is inside another fence"),
         (format!("<div>\n```tool\n{call}\n```\n</div>"), "it is inside HTML"),
         (format!("So:\n\n    ```tool\n    {call}\n    ```"), "it is indented by four columns or more"),
-        (format!("```json\n{}\n```\n", call.replace("name", "tool")), "its fence has another word than tool"),
-        (format!("So:\n{call}\nYes."), "it stands in no fence"),
-        (format!("So: [f(a=1)] ```tool\n{call}\n```"), "something stands before it on its line"),
+        (format!("```json\n{}\n```\n", call.replace("name", "tool")), "the info word of its fence is not `tool`"),
+        (format!("So:\n{call}\nYes."), "it is in no fence"),
+        (format!("So: [f(a=1)] ```tool\n{call}\n```"), "there is text before it on its line"),
         (format!("```tool\n{call}\n```\n</think>\nNo."), "it is in the reasoning"),
     ] {
         let ran = coder(folder.path(), &["parse", "--explain"], &reply);
@@ -276,14 +276,14 @@ fn exec_explains_what_it_found() {
     let ran = coder(folder.path(), &["exec", "--explain"], reply);
     assert_eq!(codes(&results_of(&ran)), [None, Some(ErrorCode::InvalidArgument)]);
     for said in [
-        "mended: quotes (lossless)",
+        "repaired: quotes (lossless)",
         "does not count: it is inside a block quote",
         "running    call_1: list_files",
         "answered   call_1: done",
     ] {
         assert!(ran.err.contains(said), "{said}: {}", ran.err);
     }
-    assert!(!ran.err.contains('\u{1b}') && !ran.out.contains("mended"), "{}", ran.err);
+    assert!(!ran.err.contains('\u{1b}') && !ran.out.contains("repaired"), "{}", ran.err);
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn a_broken_call_is_not_named_like_another() {
 #[test]
 fn whoever_watches_sees_forgeries_and_reminders() {
     let forged = asked("%%% reply\nSee:\n```tool_result\n{}\n```\nAll is well.\n%%% reply\nSorry.\n");
-    assert!(forged.err.contains("! the model made up a result") && !forged.err.contains("reminded"), "{}", forged.err);
+    assert!(forged.err.contains("! the model invented a result") && !forged.err.contains("reminded"), "{}", forged.err);
     assert_eq!(forged.out.trim(), "See:\n\nSorry.");
     let meant = "%%% reply\nSee:\n```json\n{\"tool\": \"list_files\", \"args\": {}}\n```\n%%% reply\nNo.\n";
     let reminded = asked(meant).err;
@@ -422,7 +422,7 @@ fn whoever_watches_sees_forgeries_and_reminders() {
 
 #[test]
 fn an_answer_that_breaks_off_says_where() {
-    for (end, wanted, other) in [("length", "length limit", "\0"), ("cut", "ask it to go on", "limit")] {
+    for (end, wanted, other) in [("length", "length limit", "\0"), ("cut", "ask the model to continue", "limit")] {
         let ran = asked(&format!("%%% reply finish={end}\nHalf of\n"));
         assert_eq!(ran.status, 1);
         assert!(ran.err.contains(wanted) && !ran.err.contains(other), "{end}: {}", ran.err);
@@ -604,17 +604,17 @@ fn the_program_speaks_the_language_of_the_option_or_the_setting() {
     assert!(rows.into_iter().any(|row| row == ["lang", "pt", "LANG"]), "{shown}");
     assert!(ran(&["config", "show", "--json"], lang).contains("{\"layer\":\"environment\",\"name\":\"LANG\""));
     assert!(
-        ran(&[&["--lang", "en"], &replay[..]].concat(), lang).contains("the answer breaks off at the length limit")
+        ran(&[&["--lang", "en"], &replay[..]].concat(), lang).contains("the answer reached the length limit")
     );
     assert!(ran(&["--help", "--lang", "en"], lang).contains("Usage: coder"));
     let own = Program::new(CODER, home.path()).env("LC_ALL", "pt_BR.UTF-8").args(&replay);
     std::fs::write(settings.join("config.toml"), "lang = \"en\"\n").unwrap();
     assert!(
-        own.run(folder.path(), "").err.contains("the answer breaks off at the length limit"),
+        own.run(folder.path(), "").err.contains("the answer reached the length limit"),
         "a setting counts over it"
     );
     let ran = set(&[&["--lang", "en"], &replay[..]].concat());
-    assert!(ran.err.contains("the answer breaks off at the length limit"), "{}", ran.err);
+    assert!(ran.err.contains("the answer reached the length limit"), "{}", ran.err);
     // What a program reads is English in any language.
     let ran = coder(folder.path(), &["parse", "--batch", "--lang", "pt"], "{}\n");
     assert!(ran.out.contains("line 1: this is not "), "{}", ran.out);
@@ -755,7 +755,7 @@ fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
         (&["parse", "--chunk", "0"], "expected a whole number of at least 1", "um número inteiro de pelo menos 1"),
         (&["proxy", "--upstream", "http://h", "--max-request", "0"], "from 1 to 1024", "de 1 a 1024"),
         (&["proxy", "--upstream", "http://h", "--origin", "chat.example/x"], "without a path", "sem caminho"),
-        (&["proxy", "--upstream", "http://h", "--listen", "x"], "with a port is wanted", "com uma porta"),
+        (&["proxy", "--upstream", "http://h", "--listen", "x"], "with a port", "com uma porta"),
         (&["audit", "--since", "7w"], "such as 90s or 7d", "como 90s ou 7d"),
         (
             &["--ask", "never", "--ask", "risky"],

@@ -249,7 +249,7 @@ fn what_goes_wrong_says_what_to_do() {
     assert!(ran.err.contains("esse programa não existe"), "{}", ran.said());
 }
 
-/// What lies in the project the model could rewrite, and the program runs outside of the sandbox.
+/// What is in the project the model could rewrite, and the program runs outside of the sandbox.
 #[test]
 fn a_program_of_the_project_does_not_answer() {
     let place = Place::new("#!/bin/sh\necho Yes.\n");
@@ -258,7 +258,7 @@ fn a_program_of_the_project_does_not_answer() {
     let path = place.root.join("bridge").display().to_string();
     for line in ["./bridge".to_owned(), path.clone(), format!("sh {path}")] {
         let ran = run(&line);
-        assert!(ran.status == 2 && ran.err.contains("lies in the project"), "{line}: {}", ran.said());
+        assert!(ran.status == 2 && ran.err.contains("is in the project"), "{line}: {}", ran.said());
     }
     assert_eq!(run("sh ~/bridge").out.trim(), "Yes.");
     // Nor does the program see the project as its folder.

@@ -211,7 +211,7 @@ fn a_paste_that_nobody_sees_is_no_command() {
     screen.paste("!touch ran");
     screen.wait_for_last("> !touch ran");
     screen.press(ENTER);
-    answered(&screen, "the model is told");
+    answered(&screen, "the model gets this with your next message");
     assert!(place.root.join("ran").exists());
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
@@ -383,7 +383,7 @@ fn the_last_output_is_shown_whole_and_the_answer_is_copied() {
     screen.press(&format!("/last{ENTER}"));
     screen.wait("all of it", |contents| contents.contains("\n58\n59\n60\n") && contents.trim_end().ends_with("\n>"));
     screen.press(&format!("/copy{ENTER}"));
-    screen.wait_for("bytes were given to the terminal's clipboard");
+    screen.wait_for("to the terminal's clipboard");
     assert!(screen.written().contains("\u{1b}]52;c;SXQgY291bnRzIHRvICoqNjAqKi4=\u{7}"));
 }
 
@@ -561,7 +561,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     answered(&screen, "It is not trusted, and nothing was sent.");
     assert!(screen.contents().contains("  | Do theirs.\n"), "{}", screen.contents());
     let in_one_row = screen.contents().replace("\n      ", " ");
-    assert!(in_one_row.contains("and you have not trusted what it says now. It sends this as"), "{in_one_row}");
+    assert!(in_one_row.contains("and you have not trusted its present text. It sends this as"), "{in_one_row}");
     assert!(place.said().is_empty());
     said("y");
     answered(&screen, "One.");
@@ -683,7 +683,7 @@ fn a_command_by_hand_is_shown_and_told() {
     screen.press(&format!("what is it?{ENTER}"));
     answered(&screen, "Seen.");
     let written = place.written_down();
-    assert!(written.contains("the user ran this command by hand") && written.contains("by hand\\n"), "{written}");
+    assert!(written.contains("the user ran this command in") && written.contains("by hand\\n"), "{written}");
     assert!(!written.contains("abcdefghijklm"), "{written}");
     screen.press(&format!("!echo begun; sleep 100{ENTER}"));
     screen.wait_for("sleep 100\nbegun");
@@ -756,7 +756,7 @@ fn model_in_a_conversation() {
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "From one.");
     screen.press(&format!("/model{ENTER}"));
-    answered(&screen, "the backend tells no models");
+    answered(&screen, "this backend does not list its models");
     screen.press(&format!("/model two{ENTER}"));
     answered(&screen, "the model is now two");
     screen.press(&format!("go on{ENTER}"));

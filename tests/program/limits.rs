@@ -316,7 +316,7 @@ fn is_within(key: &'static str, number: u64, amount: u64) -> bool {
         "agents_bytes" => {
             met.project.file("AGENTS.md", of("x", amount));
             let said = coder(&met.project.root, &["exec", "--limit", &format!("agents_bytes={number}")]);
-            !said.contains(&format!("only the first {number} bytes"))
+            !said.contains(&format!("is cut after {number} bytes"))
         }
         _ => panic!("no test meets the limit {key}"),
     }

@@ -399,7 +399,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     assert!(contents.contains("test  failed: it ended with status 4"), "{contents}");
     assert!(contents.contains("cannot find my files"), "{contents}");
     screen.press(&format!("/mcp other{ENTER}"));
-    answered(&screen, "`coder mcp list` shows those that they do.");
+    answered(&screen, "`coder mcp list` lists the servers.");
     screen.press(&format!("/mcp restart{ENTER}"));
     answered(&screen, "/mcp takes no argument, the name of a server, or `restart` and a name.");
     // The settings of now count, and another command is another server.
@@ -504,7 +504,7 @@ fn what_was_always_allowed_of_another_server_asks_again() {
 fn a_server_that_is_waited_for_is_named() {
     let served = Served::new("slowly");
     let screen = served.talk(&["Done."]);
-    screen.wait_for("Waiting for MCP servers to tell their tools");
+    screen.wait_for("Waiting up to 30 seconds for the tools of MCP servers");
     screen.wait_for("tools of MCP servers: test (1 tool)");
     screen.wait_for_last(">");
     screen.press(CTRL_D);

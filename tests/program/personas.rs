@@ -174,8 +174,8 @@ fn a_new_persona_can_be_used_as_it_is() {
     assert_eq!(place.coder(&["personas", "init", "--project", "tester2"]).status, 0);
     assert!(place.root.join(".toolfence/personas/tester2.md").exists());
     for (args, want) in [
-        (&["personas", "init", "--project", "coder"][..], "cannot stand in for it"),
-        (&["personas", "init", "../x"], "cannot be the name of a persona"),
+        (&["personas", "init", "--project", "coder"][..], "cannot replace it"),
+        (&["personas", "init", "../x"], "is not a valid persona name"),
         (&["personas", "show", "nobody"], "coder, explainer, reviewer, small, tester"),
         (&["personas", "check", "nobody.md"], "there is no file nobody.md"),
     ] {

@@ -92,5 +92,5 @@ fn what_is_no_form_of_results_is_refused() {
     // A project may not choose it by itself.
     fs::write(place.root.join(".toolfence.toml"), "[results]\ndata = \"on\"\n").unwrap();
     let ran = place.coder(&["exec"], "");
-    assert!(ran.status == 2 && ran.err.contains("counts only in a file that you trust"), "{}", ran.said());
+    assert!(ran.status == 2 && ran.err.contains("counts only in a project's file that you trust"), "{}", ran.said());
 }

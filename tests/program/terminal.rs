@@ -124,7 +124,7 @@ fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     let folder = with_call(&serde_json::json!({"name": "write_file", "args": {"path": "a", "content": content}}));
     let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --no-session < reply", "", &["all", "y"]);
     let (first, second) = shown.split_once("Run it? [y/N, all to see everything").expect(&shown);
-    assert!(first.contains("[41 more lines that are not shown]") && !first.contains("line 99"), "{shown}");
+    assert!(first.contains("[41 more lines not shown]") && !first.contains("line 99"), "{shown}");
     assert!(
         second.contains(
             "  + line 99\n  always would allow, in this session: write_file a\n  \"project\" keeps all changes"
@@ -218,7 +218,7 @@ fn always_says_why_it_is_not_on_offer_and_asks_again() {
     let folder = with_replies(&["python3 -c 1"]);
     let answers = ["a", "always", "always python3", "n"];
     let shown = on_a_terminal(folder.path(), &format!("{REPLAYED} --ask always"), "", &answers);
-    assert!(shown.contains("Say always to allow it for this session"), "{shown}");
+    assert!(shown.contains("Type always to allow it for this session"), "{shown}");
     assert!(shown.contains("Always is not available: the setting `ask = \"always\"` asks about\n"), "{shown}");
     assert!(shown.contains("`always` stores exactly this call."), "{shown}");
     assert!(!shown.contains("in this session:"), "{shown}");

@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(found.told().unwrap().to_string(), "attached: src/a.rs, src");
         assert_eq!(of("@shot.PNG").images, [folder.path().canonicalize().unwrap().join("shot.PNG")]);
         let large = of("@large");
-        assert!(large.texts[0].1.starts_with("The file large, its first "), "{:.80}", large.texts[0].1);
+        assert!(large.texts[0].1.starts_with("The file large, first "), "{:.80}", large.texts[0].1);
         let small = Mentions::of("@large", &workspace, Some(4 << 10));
         assert!(small.texts.is_empty() && small.notes[0].to_string().contains("room for 2 KiB"), "{:?}", small.notes);
         for refused in ["@.env", "@/etc/passwd", "@../x", "@link"] {

@@ -397,7 +397,7 @@ mod tests {
     fn what_is_left_out_is_told() {
         let of = |rows: usize| Preview::of(Vec::new(), marked(&"x\n".repeat(rows), "  + ", "  + ", ROOM));
         let long = of(MOST_ROWS + 15);
-        assert!(long.shown().ends_with("  + x\n  [15 more lines that are not shown]\n"), "{}", long.shown());
+        assert!(long.shown().ends_with("  + x\n  [15 more lines not shown]\n"), "{}", long.shown());
         assert_eq!((long.hidden(), long.whole().lines().count()), (15, MOST_ROWS + 15));
         assert_eq!(of(MOST_ROWS + FEW_ROWS).hidden(), 0, "a few more are shown");
     }

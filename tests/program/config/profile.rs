@@ -105,7 +105,7 @@ fn the_next_run_reads_reasoning_from_its_first_reply_on() {
     let thought = format!("I could write\n\n{}\nbut no.\n</think>\n\nIt is so.\n", write("thought.txt"));
     let first = place.asks(&[], &[(&thought, "stop")]);
     assert_eq!(first.status, 0, "{}", first.said());
-    assert!(first.err.contains("its replies are read so from now on"), "{}", first.err);
+    assert!(first.err.contains("its replies are read that way from now on"), "{}", first.err);
     let known = place.known();
     let reasoning = &known[0]["reasoning"];
     assert_eq!((&known[0]["base_url"], &known[0]["model"]), (&json!(place.url), &json!("default")));
@@ -226,7 +226,7 @@ fn a_damaged_profile_is_told_once_and_stops_nothing() {
     std::fs::create_dir_all(place.profiles().parent().unwrap()).unwrap();
     std::fs::write(place.profiles(), "no folder").unwrap();
     let ran = place.asks(&[], &[("Hm.\n</think>\nYes.\n", "stop")]);
-    assert!(ran.status == 0 && ran.err.contains("is not kept"), "{}", ran.said());
+    assert!(ran.status == 0 && ran.err.contains("cannot be saved"), "{}", ran.said());
 }
 
 /// A password in a URL is for the server.

@@ -118,7 +118,7 @@ fn an_answer_that_the_question_does_not_take_leaves_it_open() {
         client.say(json!({"type": "edit", "id": "call_1", "args": {"command": "true"}})).await;
         assert_eq!(client.until("error").await["message"], "A command that has run cannot be edited.");
         client.say(json!({"type": "approve", "id": "call_1", "always": "project"})).await;
-        assert!(client.until("error").await["message"].as_str().unwrap().contains("does not offer"));
+        assert!(client.until("error").await["message"].as_str().unwrap().contains("has no answer that keeps"));
         client.say_raw(b"{\"type\": \"approve\", \"id\": \"call_1\", \"always\": \"ever\"}\n").await;
         assert!(client.until("error").await["message"].as_str().unwrap().contains("true, false or \"project\""));
         assert!(!project.has("new.txt"));

@@ -24,8 +24,8 @@ fn a_line_that_does_not_fit_changes_nothing() {
             (&format!("{{\"type\": \"{}\"}}", "y".repeat(900)), "cannot be read"),
             (&long, "more than 1000 bytes"),
             ("{\"type\": \"approve\", \"id\": \"call_1\"}", "there is no question about \"call_1\""),
-            ("{\"type\": \"tool_result\", \"id\": \"call_1\"}", "no result is awaited"),
-            ("{\"type\": \"tools\", \"tools\": [{\"name\": \"a b\"}]}", "is no name for a tool"),
+            ("{\"type\": \"tool_result\", \"id\": \"call_1\"}", "is waiting for a result"),
+            ("{\"type\": \"tools\", \"tools\": [{\"name\": \"a b\"}]}", "is not a valid tool name"),
         ] {
             client.say_raw(format!("\n{line}\r\n").as_bytes()).await;
             let error = client.until("error").await;

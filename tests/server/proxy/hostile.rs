@@ -53,7 +53,7 @@ async fn an_untouched_stream_that_breaks_off_is_not_ended_cleanly() {
 async fn what_is_no_answer_of_the_api() {
     for (case, script, wanted) in [
         ("a page", answer("200 OK", "text/html", "<html>"), "text/html"),
-        ("no kind", vec![Step::Send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".into())], "in place of JSON"),
+        ("no kind", vec![Step::Send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".into())], "instead of JSON"),
         ("no JSON", answer("200 OK", "application/json", "<html>"), "no JSON"),
         ("an error", answer("200 OK", "application/json", "{\"error\": \"no\"}"), "The upstream's message: no"),
         ("no choice", answer("200 OK", "application/json", "{\"choices\": []}"), "in the middle"),

@@ -151,5 +151,5 @@ fn what_is_no_upstream_is_refused() {
     let (child, address) = coder("somewhere", &[]);
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), address.as_str()), (Some(2), ""));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("not a URL of a server"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not a server's URL"));
 }

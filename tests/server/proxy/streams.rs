@@ -116,7 +116,7 @@ async fn what_a_reply_shows_of_its_model_counts_for_the_next() {
     assert_eq!(Stage::with(vec![reply(&broken_off, 7, "length")], set).await.stream().await.named().len(), 1);
 }
 
-/// A reply that has no closing tag, though others had one, is an answer that nobody got: the model is asked again.
+/// A reply that has no closing reasoning tag, though others had one, is an answer that nobody got: the model is asked again.
 #[tokio::test]
 async fn what_was_learned_is_given_up_where_it_does_not_hold() {
     for streamed in [true, false] {
@@ -131,7 +131,7 @@ async fn what_was_learned_is_given_up_where_it_does_not_hold() {
         assert_eq!(ask().await, 1);
         let requests = stage.requests();
         let message = requests[2]["messages"].as_array().unwrap().last().unwrap()["content"].clone();
-        assert!(message.as_str().unwrap().contains("no closing tag"), "{message}");
+        assert!(message.as_str().unwrap().contains("no closing reasoning tag"), "{message}");
         assert_eq!(requests.len(), 3);
         assert_eq!((ask().await, stage.requests().len()), (1, 4), "nothing is taken for thought any more");
     }

@@ -24,14 +24,14 @@ async fn each_field_has_its_error() {
         (json!({"prompt": null}), "prompt", "prompt is missing"),
         (json!({"prompt": ""}), "prompt", "blank"),
         (json!({"prompt": " \n\t "}), "prompt", "blank"),
-        (json!({"prompt": 5}), "prompt", "A string is wanted"),
+        (json!({"prompt": 5}), "prompt", "Expected a string"),
         (json!({"prompt": "é".repeat(200_001)}), "prompt", "200001 characters; 200000 are the most"),
         (json!({"prompt": "x", "toolType": "read"}), "toolType", "There is no tool \"read\"; did you mean read_file?"),
         (json!({"prompt": "x", "tool_type": "zzz"}), "tool_type", "use auto or one of read_file, list_files"),
-        (json!({"prompt": "x", "toolType": ["auto"]}), "toolType", "A string is wanted"),
+        (json!({"prompt": "x", "toolType": ["auto"]}), "toolType", "Expected a string"),
         (json!({"prompt": "x", "toolType": "auto", "tool_type": "auto"}), "toolType", "Both tool_type and toolType"),
-        (json!({"prompt": "x", "contextHistory": {}}), "contextHistory", "A list is wanted"),
-        (json!({"prompt": "x", "context_history": ["a"]}), "context_history[0]", "An object is wanted"),
+        (json!({"prompt": "x", "contextHistory": {}}), "contextHistory", "Expected a list"),
+        (json!({"prompt": "x", "context_history": ["a"]}), "context_history[0]", "Expected an object"),
         (
             json!({"prompt": "x", "contextHistory": [entry, with("result", json!(1))]}),
             "contextHistory[1].result",
@@ -45,9 +45,9 @@ async fn each_field_has_its_error() {
         (json!({"prompt": "x", "args": {}}), "args", "without direct the model writes them"),
         (json!({"direct": true}), "tool_type", "direct runs one tool"),
         (json!({"direct": true, "toolType": "auto"}), "toolType", "direct runs one tool"),
-        (json!({"direct": true, "toolType": "bash", "args": []}), "args", "An object is wanted"),
+        (json!({"direct": true, "toolType": "bash", "args": []}), "args", "Expected an object"),
         (json!({"direct": true, "toolType": "bash", "prompt": ""}), "prompt", "blank"),
-        (json!({"prompt": "x", "promt": "y"}), "promt", "no field of this name"),
+        (json!({"prompt": "x", "promt": "y"}), "promt", "no field with this name"),
     ] {
         let answer = stage.turn(&body).await;
         let told = answer.json();
@@ -63,12 +63,12 @@ async fn each_field_has_its_error() {
 async fn a_body_that_is_no_object_is_refused() {
     let stage = Stage::new([says("Yes.")]).await;
     for (body, words) in [
-        ("", "no JSON object"),
-        ("[]", "another value"),
-        ("{\"prompt\": \"x\"", "no JSON object"),
+        ("", "not a JSON object"),
+        ("[]", "a different value"),
+        ("{\"prompt\": \"x\"", "not a JSON object"),
         ("{\"prompt\": \"x\", \"prompt\": \"y\"}", "prompt"),
-        (&"[".repeat(100_000), "no JSON object"),
-        ("{\"prompt\": \"\\ud800\"}", "no JSON object"),
+        (&"[".repeat(100_000), "not a JSON object"),
+        ("{\"prompt\": \"\\ud800\"}", "not a JSON object"),
     ] {
         let answer = stage.ask_with("POST", "/api/agent", &stage.headers(), body).await;
         let told = answer.json();

@@ -59,7 +59,7 @@ async fn a_turn_without_an_answer_says_why() {
     for (replies, stop, words) in [
         (vec![Reply::Fails], "failed", "the model is asleep"),
         (vec![says("")], "empty", "empty"),
-        (vec![long(), long(), long(), long()], "format_errors", "no call that can be read"),
+        (vec![long(), long(), long(), long()], "format_errors", "no readable call"),
         (vec![calls("read_file", &json!({"path": "a.txt"}))], "loop", "repeats"),
     ] {
         let answer = Stage::new(replies.clone()).await.turn(&json!({"prompt": "go"})).await;

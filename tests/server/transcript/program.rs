@@ -155,7 +155,7 @@ fn what_was_cleared_does_not_come_back_by_itself() {
     assert_eq!((&old["title"], &old["cleared"], place.sessions().len()), (&"First.".into(), &true.into(), 2));
 
     let ran = place.replayed(&["Unsaid."], &["--continue"], "/quit\n");
-    assert!(!ran.out.contains("First.") && ran.err.contains("put aside with /clear"), "{}", ran.said());
+    assert!(!ran.out.contains("First.") && ran.err.contains("ended with /clear"), "{}", ran.said());
     let ran = place.replayed(&["Two."], &["--continue", "-p", "Second."], "");
     assert!(ran.status == 0 && ran.err.contains(&format!("`coder resume {}`", &id[..8])), "{}", ran.said());
     let sessions = place.sessions();
