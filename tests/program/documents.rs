@@ -122,10 +122,9 @@ fn every_page_can_be_reached_from_the_readme() {
                 Some(path) => PathBuf::from(path),
                 None => folder.join(path),
             };
-            if target.extension().is_some_and(|ending| ending == "md") && root().join(&target).exists() {
-                if reached.insert(target.clone()) {
-                    waiting.push(target);
-                }
+            let is_page = target.extension().is_some_and(|ending| ending == "md") && root().join(&target).exists();
+            if is_page && reached.insert(target.clone()) {
+                waiting.push(target);
             }
         }
     }
