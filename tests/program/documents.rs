@@ -1,4 +1,4 @@
-//! What the documents say of the program, held beside the program; and that their links lead somewhere.
+//! Compares the documents with the program, and checks their links.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::HashSet;
@@ -111,11 +111,32 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn every_page_of_the_folder_is_linked_from_the_readme() {
-    let linked: HashSet<String> = links(&read("README.md")).into_iter().collect();
+fn every_page_can_be_reached_from_the_readme() {
+    let mut reached: HashSet<PathBuf> = HashSet::new();
+    let mut waiting = vec![PathBuf::from("README.md")];
+    while let Some(page) = waiting.pop() {
+        let folder = page.parent().unwrap_or(Path::new("")).to_owned();
+        for link in links(&read(&page)) {
+            let path = link.split('#').next().unwrap_or_default();
+            let target = match path.strip_prefix("../") {
+                Some(path) => PathBuf::from(path),
+                None => folder.join(path),
+            };
+            let is_page = target.extension().is_some_and(|ending| ending == "md") && root().join(&target).exists();
+            if is_page && reached.insert(target.clone()) {
+                waiting.push(target);
+            }
+        }
+    }
+    let pages = documents().into_iter().filter(|document| document.starts_with("docs") && !reached.contains(document));
+    assert_none(pages.map(|page| format!("no page links to {}", page.display())).collect());
+}
+
+#[test]
+fn pages_have_at_most_200_lines() {
     let pages = documents().into_iter().filter(|document| document.starts_with("docs"));
-    let missing = pages.map(|page| page.display().to_string()).filter(|page| !linked.contains(page));
-    assert_none(missing.collect());
+    let long = pages.filter(|page| read(page).lines().count() > 200);
+    assert_none(long.map(|page| format!("{} has more than 200 lines; split it by task", page.display())).collect());
 }
 
 mod program {
@@ -133,13 +154,6 @@ mod program {
         let output = command.output().expect("coder starts");
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text")
-    }
-
-    /// The subcommands that a help text lists.
-    fn subcommands(help: &str) -> Vec<String> {
-        let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-        let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-        names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
     }
 
     /// The library, both schemas and the page of the pipe have one list of reasons why a call is ignored.
@@ -172,23 +186,10 @@ mod program {
         })
     }
 
+    /// Each row names existing dialects, or the reason why there is no dialect for the parser.
     #[test]
-    fn the_page_of_dialects_has_every_one_and_no_other() {
-        let rows = rows(&read("docs/dialects.md"));
-        let named: Vec<&str> = rows.iter().filter_map(|row| row.first()).map(String::as_str).collect();
-        let known: Vec<&str> = toolfence_protocol::Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-        let missing = known.iter().filter(|name| !named.contains(name));
-        assert_none(missing.map(|name| format!("docs/dialects.md has no row for {name}")).collect());
-        let is_name = |name: &&&str| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-        let unknown =
-            named.iter().filter(is_name).filter(|name| !name.is_empty() && **name != "name" && !known.contains(name));
-        assert_none(unknown.map(|name| format!("there is no dialect {name}")).collect());
-    }
-
-    /// Every parser of others is read by dialects there are, or the page says why not.
-    #[test]
-    fn the_page_of_dialects_says_which_one_reads_what_others_read() {
-        let rows = rows(&read("docs/dialects.md"));
+    fn the_page_of_parsers_names_existing_dialects() {
+        let rows = rows(&read("docs/dialect-parsers.md"));
         let known: HashSet<&str> = toolfence_protocol::Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
         let others = ["vLLM", "SGLang", "tool-parser", "llama.cpp"];
         for other in others {
@@ -203,26 +204,6 @@ mod program {
     }
 
     #[test]
-    fn the_page_of_coder_has_every_command_and_option() {
-        let page = read("docs/coder.md");
-        let help = coder(&["--help"]);
-        let commands = subcommands(&help);
-        assert!(commands.len() > 12, "the commands are found");
-        let mut wanted: Vec<String> = commands.iter().map(|name| format!("`coder {name}")).collect();
-        wanted.extend(subcommands(&coder(&["policy", "--help"])).iter().map(|name| format!("`coder policy {name}")));
-        wanted.extend(subcommands(&coder(&["config", "--help"])).iter().map(|name| format!("`{name}`")));
-        wanted.retain(|name| !name.ends_with(" help") && name != "`help`");
-        let words = help.split_whitespace().filter_map(|word| word.strip_prefix("--"));
-        let options = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-        wanted.extend(
-            options.filter(|name| !matches!(*name, "help" | "version" | "prompt")).map(|name| format!("--{name}")),
-        );
-        let missing = wanted.into_iter().filter(|wanted| !page.contains(wanted.as_str()));
-        assert_none(missing.map(|wanted| format!("docs/coder.md does not name {wanted}")).collect());
-    }
-
-    /// `/help` and the page tell the same commands.
-    #[test]
     fn the_page_of_coder_has_every_slash_command() {
         let page = read("docs/coder.md");
         let home = tempfile::tempdir().expect("a folder");
@@ -236,9 +217,9 @@ mod program {
         let table =
             page.split("| typed | does |").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
         let words = table.split('`').skip(1).step_by(2).filter_map(|word| word.strip_prefix('/'));
-        let told: BTreeSet<&str> = words.filter_map(|word| word.split_whitespace().next()).collect();
-        let told: BTreeSet<&str> = told.into_iter().filter(|name| !matches!(*name, "NAME" | "exit")).collect();
-        assert_eq!(told, listed);
+        let names = words.filter_map(|word| word.split_whitespace().next());
+        let documented: BTreeSet<&str> = names.filter(|name| !matches!(*name, "NAME" | "exit")).collect();
+        assert_eq!(documented, listed);
     }
 
     #[test]
@@ -250,11 +231,11 @@ mod program {
     }
 
     #[test]
-    fn the_page_of_http_has_every_route() {
-        let rows = rows(&read("docs/http.md"));
+    fn the_page_of_the_http_api_has_every_route() {
+        let rows = rows(&read("docs/http-api.md"));
         let missing = toolfence_server::http::ROUTES.iter().map(|(method, path)| format!("{method} {path}"));
         let missing = missing.filter(|route| !rows.iter().any(|row| row[0] == *route));
-        assert_none(missing.map(|route| format!("docs/http.md has no row for {route}")).collect());
+        assert_none(missing.map(|route| format!("docs/http-api.md has no row for {route}")).collect());
     }
 
     fn has_every_option(page: &str, command: &str) {

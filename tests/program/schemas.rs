@@ -107,14 +107,14 @@ fn replay(place: &Project, replies: &[&str], args: &[&str], input: &str) {
 
 #[test]
 fn schemas_are_documented() {
-    let page = fs::read_to_string(folder().with_file_name("coder.md")).unwrap();
+    let page = fs::read_to_string(folder().with_file_name("scripts.md")).unwrap();
     let mut count = 0;
     for entry in fs::read_dir(folder()).unwrap() {
         let file = entry.unwrap().file_name().into_string().unwrap();
         let schema = read_schema(file.strip_suffix(".json").unwrap());
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
         assert!(schema["title"].is_string() && schema["description"].is_string(), "{file}");
-        assert!(page.contains(&format!("(schemas/{file})")), "docs/coder.md has no link to {file}");
+        assert!(page.contains(&format!("(schemas/{file})")), "docs/scripts.md has no link to {file}");
         count += 1;
     }
     assert_eq!(count, 6);

@@ -103,7 +103,7 @@ fn theirs(reply: &str, dialect: &str, tools: &[Tool]) -> Calls {
 
 /// The parsers of the peer that the page of dialects does not speak of.
 fn unnamed(root: &Path) -> Vec<String> {
-    let page = std::fs::read_to_string(root.join("docs/dialects.md")).expect("the page is there");
+    let page = std::fs::read_to_string(root.join("docs/dialect-parsers.md")).expect("the page is there");
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| tool-parser ")).collect();
     let named = |name: &String| rows.iter().any(|row| row.contains(&format!("`{name}`")));
     ParserFactory::new().list_parsers().into_iter().filter(|name| !named(name)).collect()

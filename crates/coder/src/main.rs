@@ -33,6 +33,8 @@ mod project;
 mod proposals;
 mod prose;
 mod question;
+#[cfg(test)]
+mod reference;
 mod rules;
 mod runtime;
 mod server;

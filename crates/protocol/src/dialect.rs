@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 /// Makes [`Dialect`] with its names, so that none can be forgotten.
 macro_rules! dialects {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal;)*) => {
         /// A form in which models were trained to write calls. Each is read from its own tokens: nobody has to say which
         /// model is behind a backend.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[non_exhaustive]
-        pub enum Dialect { $($(#[$doc])* #[serde(rename = $name)] $variant,)* }
+        pub enum Dialect { $($(#[doc = $doc])* #[serde(rename = $name)] $variant,)* }
 
         impl Dialect {
             /// Every dialect there is.
@@ -20,6 +20,12 @@ macro_rules! dialects {
             /// The name in events, settings and case files.
             pub fn name(self) -> &'static str {
                 match self { $(Dialect::$variant => $name,)* }
+            }
+
+            /// Returns the documentation of the dialect: its form, a colon, and the models that write it.
+            #[cfg(test)]
+            fn documentation(self) -> &'static str {
+                match self { $(Dialect::$variant => concat!($($doc),*),)* }
             }
         }
     };
@@ -30,7 +36,8 @@ dialects! {
     Hermes = "hermes";
     /// `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`: Qwen3-Coder.
     Qwen3Coder = "qwen3_coder";
-    /// `<function=name>{..}</function>`, `<|python_tag|>{..}` and `<|python_tag|>name.call(a=1)`: Llama 3.
+    /// `<function=name>{..}</function>`, `<|python_tag|>{..}` and `<|python_tag|>name.call(a=1)`: Llama 3, Functionary
+    /// 3.1.
     Llama = "llama";
     /// `[TOOL_CALLS][{..}]` and `[TOOL_CALLS]name[ARGS]{..}`: Mistral.
     Mistral = "mistral";
@@ -38,9 +45,10 @@ dialects! {
     DeepSeek = "deepseek";
     /// `<|tool_calls_section_begin|>` and `<|open|>tools<|sep|>`: Kimi K2 and K3.
     Kimi = "kimi";
-    /// `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`: GLM 4.5 and later.
+    /// `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`: GLM 4.5 and later, Ling 3,
+    /// Laguna, Spark 2.5.
     Glm = "glm";
-    /// `<|tool_call|>[{..}]` and `<function_call>{..}`: Granite, and Phi-4, which closes it with `<|/tool_call|>`.
+    /// `<|tool_call|>[{..}]` and `<function_call>{..}`: Granite, Phi-4 (which closes it with `<|/tool_call|>`).
     Granite = "granite";
     /// `functools[{..}]`: Phi-4 mini, FireFunction.
     Functools = "functools";
@@ -50,10 +58,11 @@ dialects! {
     Lfm2 = "lfm2";
     /// `<function_calls>f(a=1)</function_calls>`: OLMo 3.
     Olmo = "olmo";
-    /// `<tool_calls>[{..}]</tool_calls>`, and `<tool_calls>` with `<tool_call>name` and the tags of GLM: Hunyuan, Jamba,
+    /// `<tool_calls>[{..}]</tool_calls>`, and `<tool_calls><tool_call>name` with the tags of GLM: Hunyuan, Jamba,
     /// Apriel, MiniMax M1.
     Hunyuan = "hunyuan";
-    /// `<|START_ACTION|>[{..}]<|END_ACTION|>`, and a reply that is ``Action: ```json``: Cohere's Command.
+    /// `<|START_ACTION|>[{..}]<|END_ACTION|>`, and a reply that is `Action:` with a list in a code span: Cohere's
+    /// Command.
     Cohere = "cohere";
     /// `<|tools_prefix|>[{"name": {..}}]<|tools_suffix|>`: Apertus.
     Apertus = "apertus";
@@ -61,21 +70,22 @@ dialects! {
     Step = "step";
     /// `<seed:tool_call><function=name>`: Seed-OSS.
     SeedOss = "seed_oss";
-    /// `<minimax:tool_call><invoke name="..">`, and the same behind `]<]minimax[>[`: MiniMax M2 and M3.
+    /// `<minimax:tool_call><invoke name="..">`, and tags after `]<]minimax[>[`: MiniMax M2 and M3.
     MiniMax = "minimax";
     /// `<|channel|>commentary to=functions.name<|message|>{..}<|call|>`: gpt-oss.
     Harmony = "harmony";
-    /// `<invoke name=".."><parameter name="..">`, alone or in `<function_calls>`: Claude, and models taught by it.
+    /// `<invoke name=".."><parameter name="..">`, alone or in `<function_calls>`: Claude and models trained on its
+    /// output.
     Anthropic = "anthropic";
     /// `<|action_start|><|plugin|>{..}<|action_end|>`: InternLM.
     InternLm = "internlm";
     /// `<TOOLCALL>[{..}]</TOOLCALL>`: Nemotron.
     Nemotron = "nemotron";
-    /// `[TOOL_REQUEST]{..}[END_TOOL_REQUEST]`: the default of LM Studio.
+    /// `[TOOL_REQUEST]{..}[END_TOOL_REQUEST]`: LM Studio, for models without a format of their own.
     LmStudio = "lm_studio";
     /// `<longcat_tool_call>{..}</longcat_tool_call>`: LongCat.
     LongCat = "longcat";
-    /// `<|tool_call:start|>name` with `<|tool_arg:start|>key<|tool_arg:value|>value<|tool_arg:end|>`: Solar Open.
+    /// `<|tool_call:start|>name` with `<|tool_arg:start|>key<|tool_arg:value|>value<|tool_arg:end|>`: Solar Open 2.
     Solar = "solar";
     /// `function call<|role_sep|>`, `<|function_call|>{..}` and `<｜GCML｜tool_calls>`: GigaChat 3 and 3.5.
     GigaChat = "gigachat";
@@ -85,18 +95,20 @@ dialects! {
     K2Horizon = "k2_horizon";
     /// `<atem:function_calls><atem:invoke name="..">`: Muse Glimmer.
     Muse = "muse";
-    /// `<|tool_calls|>[{'name': ..}]`, a list as Python writes it: Sarashina.
+    /// `<|tool_calls|>[{'name': ..}]`, a list in Python syntax: Sarashina.
     Sarashina = "sarashina";
-    /// `<function name="..."><param name="..">`: MiniCPM 5.
+    /// `<function name=".."><param name="..">`: MiniCPM 5.
     MiniCpm = "minicpm";
     /// `[f(a=1), g(b="x")]` as the whole reply, between `<|python_start|>` and `<|python_end|>`, or in a fence `tool_code`:
     /// Llama 3.2 and 4, Gemma 3, Gemini.
     Pythonic = "pythonic";
-    /// A reply that is nothing but calls in JSON: Llama 3, xLAM.
+    /// A reply that consists only of calls in JSON: Llama 3, xLAM.
     BareJson = "bare_json";
-    /// A fenced code block with the word `bash`, `sh` or `shell`, whose text is a command. Read only if it is named.
+    /// A fenced code block with the word `bash`, `sh` or `shell`, read as a call of `bash`; only if it is named: models
+    /// that write scripts by habit.
     ShellBlock = "shell_block";
-    /// Aider's SEARCH/REPLACE blocks in a fenced code block. Read only if it is named.
+    /// `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` in a fenced code block, read as a call of `apply_patch`; only if
+    /// it is named: models that were trained on the format of aider.
     SearchReplace = "search_replace";
 }
 
@@ -236,5 +248,24 @@ mod tests {
         for dialect in Dialect::ALL {
             assert_eq!(serde_json::to_value(dialect).unwrap(), dialect.name());
         }
+    }
+
+    /// With `UPDATE=1` it writes the page.
+    #[test]
+    fn the_table_of_dialects_is_current() {
+        let mut page = "# Dialect families\n\n".to_owned();
+        page += "<!-- Generated by `UPDATE=1 cargo test -p toolfence-protocol --lib the_table`; do not edit. -->\n\n";
+        page += "[Dialects](dialects.md) explains how to choose them and where they count. The source of each form is named in\n";
+        page += "`crates/protocol/src/parse/dialect/table.rs`.\n\n| name | form | written by |\n|---|---|---|\n";
+        for dialect in Dialect::ALL {
+            let (form, models) = dialect.documentation().rsplit_once(": ").expect("a form and models");
+            let form = form.trim().replace('|', "\\|");
+            page += &format!("| `{dialect}` | {form} | {} |\n", models.trim_end_matches('.').replace('|', "\\|"));
+        }
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/dialect-families.md");
+        if std::env::var_os("UPDATE").is_some_and(|value| value == "1") {
+            std::fs::write(&path, &page).expect("the page can be written");
+        }
+        assert_eq!(std::fs::read_to_string(&path).expect("the page"), page, "run with UPDATE=1");
     }
 }

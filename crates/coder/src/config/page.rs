@@ -1,4 +1,4 @@
-//! The settings file with every setting explained, and the tables of `docs/settings.md`.
+//! The settings file with every setting explained, and the page `docs/settings-reference.md`.
 
 use super::project;
 use super::settings::Settings;
@@ -58,19 +58,30 @@ fn wrap(line: &str, out: &mut String) {
     out.push('\n');
 }
 
-/// A table of the documentation; `of` is empty for the settings at the top of a file.
+/// Returns the reference page of all settings.
 #[cfg(test)]
-fn rows_of_page(of: &str) -> String {
-    let mut out = "| key | value (default) | in a project file | meaning |\n|---|---|---|---|\n".to_owned();
+fn reference() -> String {
+    let mut out = crate::reference::head("Reference of settings");
+    out += "\n[Settings](settings.md) explains the files of settings and the column *in a project file*.\n";
+    out +=
+        "If a project may set a key, its words are listed from the loosest to the strictest. A relative path in your\n";
+    out += "file starts at the folder of that file.\n";
+    let mut table = None;
     for row in Settings::default().rows() {
-        if row.key.split_once('.').map_or("", |(table, _)| table) != of {
-            continue;
+        let of = row.key.split_once('.').map_or("", |(table, _)| table);
+        if table != Some(of) {
+            table = Some(of);
+            let heading = if of.is_empty() { "Keys at the top level".to_owned() } else { format!("`[{of}]`") };
+            // Writing to a String cannot fail.
+            let _ = write!(
+                out,
+                "\n## {heading}\n\n| key | value (default) | in a project file | meaning |\n|---|---|---|---|\n"
+            );
         }
         let default = if row.default.is_empty() { "none" } else { row.default.trim_matches('"') };
         let project =
             project::in_project(row.key).map_or("never".to_owned(), |rule| format!("{rule:?}").to_lowercase());
         let help = row.help(Language::English).join("<br>").replace('|', "\\|");
-        // Writing to a String cannot fail.
         let _ = writeln!(out, "| `{}` | {} (`{default}`) | {project} | {help} |", row.key, row.takes);
     }
     out
@@ -81,7 +92,6 @@ mod tests {
     use super::super::read::read;
     use super::super::value::{Layer, Source};
     use super::*;
-    use std::collections::BTreeSet;
 
     fn source(text: String) -> Source {
         Source { layer: Layer::User, name: "config.toml".into(), text }
@@ -99,31 +109,8 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     }
 
-    /// `UPDATE=1` writes the tables between their marks.
     #[test]
-    fn the_tables_of_the_documentation_are_current() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");
-        let page = std::fs::read_to_string(&path).expect("the page");
-        let mut tables: BTreeSet<&str> = Settings::default()
-            .rows()
-            .iter()
-            .map(|row| row.key.split_once('.').map_or("", |(table, _)| table))
-            .collect();
-        let mut current = String::new();
-        let mut rest = &*page;
-        while let Some((before, after)) = rest.split_once("<!-- settings:") {
-            let (table, after) = after.split_once(" -->\n").expect("a mark ends");
-            let (_, after) = after.split_once("<!-- end -->").expect("a table ends");
-            assert!(tables.remove(table), "{table} is there twice, or is not a table");
-            let _ = write!(current, "{before}<!-- settings:{table} -->\n{}<!-- end -->", rows_of_page(table));
-            rest = after;
-        }
-        current.push_str(rest);
-        assert!(tables.is_empty(), "docs/settings.md has no table for {tables:?}");
-        if std::env::var_os("UPDATE").is_some_and(|value| value == "1") {
-            std::fs::write(&path, current).expect("it can be written");
-        } else {
-            assert_eq!(page, current, "run with UPDATE=1");
-        }
+    fn the_tables_of_settings_are_current() {
+        crate::reference::assert_current("settings-reference.md", &reference());
     }
 }

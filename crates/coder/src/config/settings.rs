@@ -1,5 +1,5 @@
 //! Every setting: its type, its built-in value and its help. Reading, merging, `coder config`, the documented file and the tables
-//! of `docs/settings.md` follow from these structs. What a project's file may do with a setting is in `project.rs`.
+//! of `docs/settings-reference.md` follow from these structs. What a project's file may do with a setting is in `project.rs`.
 
 #![allow(rustdoc::broken_intra_doc_links, reason = "the comments are help texts for a terminal")]
 
