@@ -62,7 +62,7 @@ impl Model {
             (_, Some(server)) => Arc::new(Http::new(server.options()).map_err(Failure::wrong_use)?),
             (_, None) => return Err(Failure::wrong_use(messages::provider_needs_model())),
         };
-        let profile = match (project.places.as_ref().and_then(Profiles::of), server.as_ref().map(Server::place)) {
+        let profile = match (Profiles::of(&project.places), server.as_ref().map(Server::place)) {
             (Some(profiles), Some((base_url, model))) => Some(Profile::open(profiles, base_url, model, config)),
             _ => None,
         };

@@ -51,7 +51,7 @@ pub(crate) struct Rules {
 /// Opens the project that the options name, with the rules for it. No MCP server runs yet.
 pub(crate) fn open(options: &Options) -> Result<(Project, Rules), Failure> {
     let (mut rules, places) = Rules::read(options)?;
-    let project = Project::open(&options.root, Some(places), &rules)?;
+    let project = Project::open(&options.root, places, &rules)?;
     rules.equip(&project)?;
     Ok((project, rules))
 }

@@ -90,8 +90,8 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Como texto, com uma linha acima de cada mensagem que diz de quem ela é",
     ),
     (
-        "A recorded model mends a small project; every tool call really runs",
-        "Um modelo gravado conserta um pequeno projeto; cada chamada de ferramenta é executada de verdade",
+        "A recorded model shows calls, a repair, a refusal, the sandbox and undo",
+        "Um modelo gravado mostra chamadas, um reparo, uma recusa, o sandbox e como desfazer",
     ),
     (
         "A session for a chat client in any language: JSON lines in, JSON lines out",
@@ -216,12 +216,12 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ("Everything asks", "Tudo é perguntado"),
     (
         "Exit status:\n  0    done; for exec: every call succeeded\n  1    something that was asked for did not \
-         succeed: a call, a turn, a line of\n       a batch, the demo's test; or you said no to config trust\n       \
+         succeed: a call, a turn, a line of\n       a batch, a step of the demo; or you said no to config trust\n       \
          or to commit\n  2    \
          wrong use: arguments, files, settings\n  3    the backend or the machine failed\n  130  interrupted by \
          Ctrl-C\n  129  the terminal went away, 143 terminated: what ran was ended first",
         "Status de saída:\n  0    feito; em exec: todas as chamadas deram certo\n  1    algo que foi pedido não deu \
-         certo: uma chamada, um turno,\n       uma linha de um lote, o teste da demo; ou você disse não a config \
+         certo: uma chamada, um turno,\n       uma linha de um lote, uma etapa da demo; ou você disse não a config \
          trust\n       ou a commit\n  2    uso errado: argumentos, arquivos, configurações\n  3    o backend ou a máquina falhou\n  130  \
          interrompido por Ctrl-C\n  129  o terminal se foi, 143 terminado: o que rodava foi encerrado antes",
     ),

@@ -1,4 +1,4 @@
-//! A turn and a conversation as a person sees them, and the demo.
+//! A turn and a conversation as a person sees them.
 
 // A turn.
 toolfence_protocol::texts! { "coder"
@@ -239,40 +239,8 @@ toolfence_protocol::texts! { "coder"
     }
 }
 
-// The demo.
+// A command of the person.
 toolfence_protocol::texts! { "coder"
-    demo_begins() {
-        en: "A small project with a failing test, a recorded model, and real tools. Nothing else is needed.",
-        pt: "Um pequeno projeto com um teste que falha, um modelo gravado e ferramentas reais. Nada mais é necessário.",
-    }
-    demo_task() {
-        en: "A test of this project fails. Find out why and mend it.",
-        pt: "Um teste deste projeto falha. Descubra por quê e corrija.",
-    }
-    demo_passes() {
-        en: "The test was run once more, by the demo itself: it passes.",
-        pt: "O teste foi executado mais uma vez, pela própria demo: ele passa.",
-    }
-    demo_ended_otherwise() {
-        en: "The test passes, but the turn did not end as recorded.",
-        pt: "O teste passa, mas o turno não terminou como gravado.",
-    }
-    demo_still_fails() {
-        en: "The test still fails: the demo did not do what it should.",
-        pt: "O teste ainda falha: a demo não fez o que devia.",
-    }
-    demo_runs_recorded_calls() {
-        en: "The demo runs only what was recorded.",
-        pt: "A demo só executa o que foi gravado.",
-    }
-    cannot_make_demo_folder(error) {
-        en: "cannot make a folder for the demo: {error}",
-        pt: "não foi possível criar uma pasta para a demo: {error}",
-    }
-    cannot_lay_out_demo(error) {
-        en: "cannot lay out the demo's project: {error}",
-        pt: "não foi possível montar o projeto da demo: {error}",
-    }
     cannot_run_bash(error) {
         en: "cannot run bash: {error}",
         pt: "não foi possível executar bash: {error}",
