@@ -122,7 +122,7 @@ fn steps(commands: &CommandRunner) -> Vec<Step> {
         steps.push(step(heading, READ_OUTSIDE, OLD));
     }
     steps.push(match commands.no_private_copies() {
-        None => {
+        None if holds => {
             let heading = text!("A command changes a private copy. You see the diff before it is kept:");
             step(heading, CHANGE_BY_COMMAND, NEW)
         }
@@ -131,7 +131,7 @@ fn steps(commands: &CommandRunner) -> Vec<Step> {
             CHANGE_BY_EDIT,
             NEW,
         ),
-        Some(_) => step(
+        _ => step(
             text!(
                 "Without a sandbox that holds, this demo runs no command, and `coder` asks\n\
                  before it runs one. `coder doctor` prints the reasons. The change is an edit:"
