@@ -84,7 +84,7 @@ impl Rules {
         Ok((rules, layers.places))
     }
 
-    /// The rules of the demo: its own persona, and a question about every call, whatever options and settings say.
+    /// The rules of the demo: the default persona and policy, whatever the settings say.
     pub(crate) fn for_demo(options: &Options) -> Result<Rules, Failure> {
         Ok(Rules::new(Config::typed(options)?, personas::default(shown::language())?, Policy::default()))
     }
