@@ -4,6 +4,7 @@
 // screen, the keyboard, the clipboard, both languages, and an accessibility checker in every state. Needs Node 20 and chromium, and axe-core where AXE names its script.
 //
 //     [AXE=axe.min.js] .ci/page.mjs CODER [FOLDER]     FOLDER gets the screenshots
+//     .ci/page.mjs CODER FILE.png                      only makes the picture of docs/images
 import { spawn, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,7 +13,9 @@ import { connect, createServer as connections } from "node:net";
 import { join } from "node:path";
 import { webchat } from "./webchat.mjs";
 
-const [coder, pictures] = process.argv.slice(2);
+const [coder, output] = process.argv.slice(2);
+const isPicture = output?.endsWith(".png");
+const pictures = isPicture ? undefined : output;
 /** No wait of this script is longer, whatever hangs. */
 const PATIENCE = 60_000;
 
@@ -90,7 +93,7 @@ const running = new Set();
 /** Starts a server, and waits until it listens. */
 async function served(listen, token, ...more) {
   const base = `http://127.0.0.1:${upstream.address().port}/v1`;
-  const options = ["serve", "--root", project, "--listen", listen, "--base-url", base, "--model", "m", ...more];
+  const options = ["serve", "--root", project, "--listen", listen, "--base-url", base, "--model", isPicture ? "gemma-3-27b" : "m", ...more];
   const child = spawn(coder, options, { env: { ...environment, TOOLFENCE_SERVE_TOKEN: token }, stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
   let printed = "";
@@ -1088,9 +1091,36 @@ async function portuguese() {
   await ended(brazilian.child);
 }
 
+/** The picture of docs/images: a conversation with a folded call and a diff. */
+async function picture() {
+  writeFileSync(join(project, "stats.py"), 'def median(numbers):\n    """The number in the middle."""\n    ordered = sorted(numbers)\n' +
+    "    return ordered[len(ordered) // 2]\n");
+  spawnSync("git", ["init", "-q", "-b", "main", project]);
+  const server = await served("127.0.0.1:0", TOKEN);
+  const one = await (await browser("en-US")).page(`${server.address}/#token=${TOKEN}`, false);
+  await one.size(1280, 890);
+  const change = { path: "stats.py", old: "    return ordered[len(ordered) // 2]", new: "    middle = len(ordered) // 2\n    if len(ordered) % 2 == 0:\n" +
+    "        return (ordered[middle - 1] + ordered[middle]) / 2\n    return ordered[middle]" };
+  model.replies = ["It computes statistics."];
+  await one.ask("What does this project do?");
+  await one.shows("It computes", "it answers");
+  await one.until(READY, "the turn is over");
+  await one.click("#fresh");
+  model.replies = [
+    "I read the function first.\n```tool\n" + JSON.stringify({ name: "read_file", args: { path: "stats.py" } }) + "\n```\n",
+    "`median` takes the **upper** of two middle numbers:\n\n| numbers | now | correct |\n|---|--:|--:|\n| 9, 1, 5 | 5 | 5 |\n| 10, 4, 1, 8 | 8 | 6 |\n\n" +
+      "It should take their mean.\n```tool\n" + JSON.stringify({ name: "replace_text", args: change }) + "\n```\n",
+  ];
+  await one.ask("The median of an even count is wrong. Fix it.");
+  await one.until(`document.querySelector(".question.takes-keys")`, "it asks");
+  await one.run(`document.getElementById("log").scrollTop = 1e6; 0`);
+  const { data } = await one.send("Page.captureScreenshot");
+  writeFileSync(output, Buffer.from(data, "base64"));
+}
+
 if (pictures) mkdirSync(pictures, { recursive: true });
 try {
-  await scenes();
+  await (isPicture ? picture() : scenes());
 } finally {
   for (const child of running) child.kill();
   upstream.closeAllConnections();

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+use toolfence_kit::Screen;
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -465,14 +466,13 @@ fn ctrl_c_at_the_prompt_drops_the_line_and_twice_leaves() {
 }
 
 #[test]
-fn ctrl_c_ends_the_demo_and_says_no_more() {
-    if is_ignored("INT") {
-        return;
-    }
+fn ctrl_c_ends_the_demo() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "set -m; \"$CODER\" demo & sleep 0.7; kill -INT $!; wait $!; echo \"status $?\"";
-    let shown = on_a_terminal(folder.path(), line, "", &[]);
-    assert!(shown.contains("status 130") && !shown.contains("The test"), "{shown}");
+    let screen = Screen::start(CODER, &["demo"], &[], folder.path(), folder.path(), (40, 80));
+    // The signal is handled once the reply is played.
+    screen.wait_for("The README has");
+    screen.press("\u{3}");
+    assert_eq!(screen.end(), 130);
 }
 
 /// Reads a request to its end, and gives its head.

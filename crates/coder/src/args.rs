@@ -18,7 +18,7 @@ const STATUSES: &str = "\
 Exit status:
   0    done; for exec: every call succeeded
   1    something that was asked for did not succeed: a call, a turn, a line of
-       a batch, the demo's test; or you said no to config trust
+       a batch, a step of the demo; or you said no to config trust
        or to commit
   2    wrong use: arguments, files, settings
   3    the backend or the machine failed
@@ -200,7 +200,7 @@ pub(crate) struct RuleOptions {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// A recorded model mends a small project; every tool call really runs
+    /// A recorded model shows calls, a repair, a refusal, the sandbox and undo
     Demo,
     /// Model text in on stdin, its calls run, their results out as chat text
     Exec(ExecArguments),

@@ -65,7 +65,7 @@ impl Model {
                 )));
             }
         };
-        let profile = match (project.places.as_ref().and_then(Profiles::of), server.as_ref().map(Server::place)) {
+        let profile = match (Profiles::of(&project.places), server.as_ref().map(Server::place)) {
             (Some(profiles), Some((base_url, model))) => Some(Profile::open(profiles, base_url, model, config)),
             _ => None,
         };

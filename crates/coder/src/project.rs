@@ -30,8 +30,8 @@ pub(crate) struct Project {
     pub(crate) history: Option<Arc<History>>,
     /// The stored conversations; `None` without a state folder.
     pub(crate) store: Option<Store>,
-    /// The settings files and the state folder; `None` for the demo.
-    pub(crate) places: Option<Places>,
+    /// The settings files and the state folder.
+    pub(crate) places: Places,
     /// The MCP servers of the settings, if they were started. The model has the tools of those that the user trusts.
     pub(crate) servers: Arc<Vec<Found>>,
 }
@@ -41,8 +41,8 @@ const NO_OVERLAY: &str = "TOOLFENCE_NO_OVERLAY";
 
 impl Project {
     /// Opens the project at this root under these rules.
-    pub(crate) fn open(root: &Path, places: Option<Places>, rules: &Rules) -> Result<Project, Failure> {
-        let state = places.as_ref().and_then(|places| places.state.as_deref());
+    pub(crate) fn open(root: &Path, places: Places, rules: &Rules) -> Result<Project, Failure> {
+        let state = places.state.as_deref();
         let history = match state {
             Some(state) if rules.config.undo.journal.value() == Recording::On => {
                 Some(open_history(&rules.config, state, root)?)
@@ -63,7 +63,7 @@ impl Project {
             true => Arc::clone(&self.workspace),
             false => open_workspace(&options.root, &rules, self.history.as_ref())?,
         };
-        let state = self.places.as_ref().and_then(|places| places.state.as_deref());
+        let state = self.places.state.as_deref();
         // A runner keeps what was written to each job by the name of the job, and names start again with new tools.
         let commands = runner(&workspace, &rules.config, state)?;
         let project = Project { workspace, commands, ..self.clone() };
@@ -74,11 +74,9 @@ impl Project {
     /// Starts the MCP servers of the settings. If `asks`, the user at the terminal is asked about each server that is not trusted
     /// yet; otherwise the model does not get its tools.
     pub(crate) fn start_servers(&mut self, config: &Config, asks: bool) -> Result<(), Failure> {
-        if let Some(places) = &self.places {
-            let mut found = servers::start(config, places, &self.commands, None);
-            servers::settle(&mut found, places, asks)?;
-            self.servers = Arc::new(found);
-        }
+        let mut found = servers::start(config, &self.places, &self.commands, None);
+        servers::settle(&mut found, &self.places, asks)?;
+        self.servers = Arc::new(found);
         Ok(())
     }
 

@@ -50,7 +50,7 @@ pub(crate) struct Rules {
 /// Opens the project that the options name, with the rules for it. No MCP server runs yet.
 pub(crate) fn open(options: &Options) -> Result<(Project, Rules), Failure> {
     let (mut rules, places) = Rules::read(options)?;
-    let project = Project::open(&options.root, Some(places), &rules)?;
+    let project = Project::open(&options.root, places, &rules)?;
     rules.equip(&project)?;
     Ok((project, rules))
 }
@@ -83,7 +83,7 @@ impl Rules {
         Ok((rules, layers.places))
     }
 
-    /// The rules of the demo: its own persona, and a question about every call, whatever options and settings say.
+    /// The rules of the demo: the default persona and policy, whatever the settings say.
     pub(crate) fn for_demo(options: &Options) -> Result<Rules, Failure> {
         Ok(Rules::new(Config::typed(options)?, personas::default(shown::language())?, Policy::default()))
     }

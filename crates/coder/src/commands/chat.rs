@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
         out.styled_line(Style::Dim, &project.commands.describe_fallback(why.clone()))?;
     }
     show(&resumed, &agent, &mut out)?;
-    let (own, notes) = project.places.as_ref().map(slash::find).unwrap_or_default();
+    let (own, notes) = slash::find(&project.places);
     notes.iter().for_each(tell);
     let known = model.server.iter().map(|server| server.model().to_owned()).collect();
     let models = Arc::new(Mutex::new(known));
@@ -129,13 +129,10 @@ impl Input {
         own: &[Own],
         models: Arc<Mutex<Vec<String>>>,
     ) -> Result<Input, Failure> {
-        let (personas, state) = match &project.places {
-            Some(places) => (Some(Folders::of(places)), places.state.as_deref()),
-            None => (None, None),
-        };
+        let (personas, state) = (Folders::of(&project.places), project.places.state.as_deref());
         let completions = Completions {
             commands: slash::all(own),
-            personas,
+            personas: Some(personas),
             models,
             servers: servers::rules(&rules.config).into_iter().map(|(rule, _)| rule.name).collect(),
             workspace: project.workspace.clone(),
@@ -433,7 +430,7 @@ impl Conversation {
     /// Whether the person trusts what this file of the project says. Where that was not said of exactly this text, it is shown, and
     /// the person is asked.
     fn trusts(&mut self, file: &Path, text: &str) -> Result<bool, Failure> {
-        let Some(places) = &self.project.places else { return Ok(false) };
+        let places = &self.project.places;
         if trust::holds(places, file, text) {
             return Ok(true);
         }
@@ -480,7 +477,7 @@ impl Conversation {
 
     /// Ends a server and starts it again, with what the settings say of it now. One that is not trusted is asked about.
     fn restart_server(&mut self, name: &str) -> Result<(), Failure> {
-        let Some(places) = self.project.places.clone() else { return Ok(()) };
+        let places = self.project.places.clone();
         let (layers, _) = with_persona(Layers::read(&self.options)?)?;
         let config = layers.merged();
         let Some(wanted) = servers::wanted(&config, &places, Some(name)).pop() else {

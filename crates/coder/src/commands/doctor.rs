@@ -95,7 +95,7 @@ fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
     };
     let answers = runtime.block_on(probe::ask_backend(&*model.bare, &wanted, &mut watch));
     let is_reached = !matches!(answers.stream, StreamAnswer::NoAnswer { .. });
-    let kept = match (project.places.as_ref().and_then(Profiles::of), &place) {
+    let kept = match (Profiles::of(&project.places), &place) {
         (Some(profiles), Some((base_url, model))) if is_reached => {
             let stored = profiles.store_answers(base_url, model, &answers);
             stored

@@ -26,7 +26,7 @@ pub(crate) fn run(options: &Options, command: &McpCommand) -> Result<ExitCode, F
 }
 
 fn list(project: &Project, rules: &Rules, arguments: &McpListArguments) -> Result<ExitCode, Failure> {
-    let Some(places) = &project.places else { return Ok(ExitCode::SUCCESS) };
+    let places = &project.places;
     let all = servers::start(&rules.config, places, &project.commands, None);
     let mut out = Terminal::stdout();
     let state = |found: &Found| match &found.started {
@@ -175,7 +175,7 @@ fn told_of(found: &Found, state: &str) -> Value {
 
 /// Starts nothing: the name of a server is enough, also of one that the settings name no more.
 fn forget(project: &Project, rules: &Rules, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
-    let Some(places) = &project.places else { return Ok(ExitCode::SUCCESS) };
+    let places = &project.places;
     let names = match &arguments.name {
         Some(name) => vec![name.clone()],
         None => servers::rules(&rules.config).into_iter().map(|(rule, _)| rule.name).collect(),
@@ -193,7 +193,7 @@ fn forget(project: &Project, rules: &Rules, arguments: &McpTrustArguments) -> Re
 }
 
 fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
-    let Some(places) = &project.places else { return Ok(ExitCode::SUCCESS) };
+    let places = &project.places;
     let only = arguments.name.as_deref();
     let all = servers::start(&rules.config, places, &project.commands, only);
     if let Some(name) = only.filter(|_| all.is_empty()) {

@@ -148,8 +148,7 @@ impl Seats {
         let first = &self.first;
         let Some(name) = persona.filter(|name| *name != first.rules.persona.name) else { return Ok(first.clone()) };
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let folders = first.project.places.as_ref().map(Folders::of);
-        let now = folders.and_then(|folders| folders.find(name, first.rules.language).ok()?);
+        let now = Folders::of(&first.project.places).find(name, first.rules.language).ok().flatten();
         if let Some(seat) = others.get(name)
             && now.is_none_or(|found| found.persona == seat.rules.persona)
         {
@@ -189,12 +188,10 @@ impl Agents for Seats {
     fn personas(&self) -> Vec<Persona> {
         let Seat { project, rules, .. } = &*self.first;
         let mut personas = vec![rules.persona.clone()];
-        if let Some(places) = &project.places {
-            let folders = Folders::of(places);
-            // One that cannot be read cannot answer.
-            let found = folders.names().into_iter().filter_map(|name| folders.find(&name, rules.language).ok()?);
-            personas.extend(found.map(|found| found.persona).filter(|persona| persona.name != rules.persona.name));
-        }
+        let folders = Folders::of(&project.places);
+        // One that cannot be read cannot answer.
+        let found = folders.names().into_iter().filter_map(|name| folders.find(&name, rules.language).ok()?);
+        personas.extend(found.map(|found| found.persona).filter(|persona| persona.name != rules.persona.name));
         personas
     }
 

@@ -42,6 +42,16 @@ impl Places {
         Ok(Places { user, state, project: root.join(PROJECT_FILE), root })
     }
 
+    /// The places of the demo: the state is in its temporary folder, and the user has no settings.
+    pub(crate) fn for_demo(root: &Path, folder: &Path) -> Places {
+        Places {
+            user: None,
+            state: Some(folder.join("state")),
+            project: root.join(PROJECT_FILE),
+            root: root.to_owned(),
+        }
+    }
+
     /// The root with every link followed.
     pub(crate) fn root(&self) -> &Path {
         &self.root
