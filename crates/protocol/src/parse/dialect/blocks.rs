@@ -178,7 +178,7 @@ impl CallBlock {
             }
         };
         let args: Args = [(key.to_owned(), value.into())].into_iter().collect();
-        Ok(Draft { name: call::undecorated(self.tool()).into_owned(), args, ..Draft::default() })
+        Ok(Draft { name: call::strip_decoration(self.tool()).into_owned(), args, ..Draft::default() })
     }
 
     /// Says that the closing fence came too early.

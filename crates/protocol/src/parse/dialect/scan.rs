@@ -225,7 +225,7 @@ impl<'a> Scan<'a> {
 
     fn names(&mut self, name: &str) {
         if self.drafts.is_empty() && self.sketch.name.is_none() {
-            self.sketch.name = Some(call::undecorated(name).into_owned());
+            self.sketch.name = Some(call::strip_decoration(name).into_owned());
         }
     }
 
@@ -394,7 +394,7 @@ impl<'a> Scan<'a> {
 
     /// Adds a call.
     pub(super) fn call(&mut self, name: &str, args: Args, repairs: Vec<Repair>) {
-        self.drafts.push(Draft { name: call::undecorated(name).into_owned(), args, repairs, ..Draft::default() });
+        self.drafts.push(Draft { name: call::strip_decoration(name).into_owned(), args, repairs, ..Draft::default() });
     }
 
     /// Adds the calls that JSON values say.
