@@ -192,7 +192,7 @@ mod tests {
         let inner = || {
             Error::because(
                 text!("cannot {doing}: {cause}", doing = "a", cause = "b"),
-                text!("an ellipsis replaces something; write everything"),
+                text!("an ellipsis replaces part of the text; write all of it"),
             )
         };
         let portuguese =

@@ -175,7 +175,7 @@ fn no_image(name: String) -> Text {
 }
 
 fn image_too_large(name: String, most: u64) -> Text {
-    text!("the image {name} has more than {most} MiB; make it smaller and send that", name, most)
+    text!("the image {name} has more than {most} MiB; send a smaller one", name, most)
 }
 
 #[cfg(test)]

@@ -72,12 +72,12 @@ macro_rules! limits {
 
 limits! {
     command_seconds = 30, 1 to 86400:
-        text!("Seconds that a command may run whose call names no time; never more than command_seconds_most.");
+        text!("Default time limit of a command in seconds; never more than command_seconds_most.");
     command_seconds_most = 600, 1 to 86400:
-        text!("The most seconds that a call may name for its command, and that each command line of checks.commands \
-               may run.");
+        text!("The longest time limit in seconds that a call may set for its command; also the time limit of each \
+               command in checks.commands.");
     output_bytes = 100000, 4000 to 16000000:
-        text!("Bytes of the result of one call. Of what is longer, head and tail are kept.");
+        text!("Bytes of the result of one call. A longer result keeps its head and tail.");
     file_bytes = 10485760, 1 to 67108864: text!("Bytes of a file that can be written or edited.");
     read_lines = 2000, 1 to 1000000: text!("Lines that read_file shows at once.");
     read_bytes = 51200, 1 to 16777216: text!("Bytes that read_file shows at once. The first line is always shown.");
@@ -86,27 +86,27 @@ limits! {
                read_bytes allows.");
     line_chars = 2000, 1 to 1000000: text!("Characters that read_file shows of one line.");
     count_bytes = 67108864, 131072 to 1099511627776:
-        text!("Bytes of a file whose lines read_file counts to the end without being asked to.");
+        text!("Bytes of a file up to which read_file counts all lines without being asked.");
     search_matches = 50, 1 to 10000: text!("Matching lines that search shows.");
     snippet_chars = 200, 10 to 10000: text!("Characters that search shows of one line, around the match.");
     list_entries = 200, 1 to 100000:
         text!("Files and folders that list_files shows; those nearest to the top are kept.");
-    jobs = 16, 1 to 64: text!("Commands in the background at a time.");
+    jobs = 16, 1 to 64: text!("Commands that run in the background at the same time.");
     side_by_side = 4, 1 to 64:
-        text!("Calls that only read and run at a time; with 1 they run strictly one after the other.");
-    rounds = 20, 1 to 10000: text!("Rounds of calls and results after what the user said.");
+        text!("Read-only calls that run in parallel; with 1 they run strictly one after the other.");
+    rounds = 20, 1 to 10000: text!("Rounds of calls and results for one message of the user.");
     calls = 64, 1 to 1000: text!("Calls of one reply.");
-    bad_replies = 3, 1 to 100: text!("Replies in a row that hold nothing but unreadable blocks, before the turn ends.");
+    bad_replies = 3, 1 to 100: text!("Consecutive replies with nothing but unreadable blocks before the turn ends.");
     loop_warning = 3, 2 to 1000: text!("How often the same call may have the same result before the model is warned.");
     loop_stop = 5, 2 to 1000: text!("How often the same call may have the same result before the turn ends.");
     message_bytes = 262144, 1000 to 67108864:
         text!("Bytes of a message of results to the model. The longest outputs give way first; headers always stay.");
     reply_bytes = 16777216, 1 to 268435456:
-        text!("Bytes of one reply. Beyond them the model is stopped as if its own length limit was reached.");
+        text!("Bytes of one reply. A longer reply is cut off as if the model's own length limit was reached.");
     block_bytes = 8388608, 1000 to 67108864: text!("Bytes of one block of a reply.");
-    nesting = 128, 8 to 128: text!("Objects and lists inside each other in the JSON of a call.");
+    nesting = 128, 8 to 128: text!("Nesting depth of objects and lists in the JSON of a call.");
     compact_percent = 80, 10 to 95: text!("Per cent of the model's window beyond which the conversation is compacted.");
-    agents_bytes = 32768, 1 to 1048576: text!("Bytes of AGENTS.md and its kin that the model is given.");
+    agents_bytes = 32768, 1 to 1048576: text!("Bytes of AGENTS.md and similar files that the model receives.");
 }
 
 impl Limits {

@@ -425,7 +425,7 @@ impl Block {
                 // Once closing fences are no longer content, a body that contains one would end too early.
                 self.spoil(
                     self.outline.tags[0].token.start,
-                    text!("no verbatim body is read after three broken blocks; write the text as a JSON string"),
+                    text!("verbatim bodies are not read after three broken blocks; write the text as a JSON string"),
                 );
             }
         }

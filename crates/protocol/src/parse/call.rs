@@ -168,7 +168,7 @@ impl Shapes<'_> {
         self.read_calls(inner, &draft)
     }
 
-    /// Finds the key that names the tool; `None` if there is none.
+    /// Finds the key that names the tool; `None` if no key does.
     fn find_name(&self, object: &Args) -> Result<Option<NameKey<'_>>, Text> {
         let given = |key: &'static str| Some((key, object.get(key)?.as_str()?));
         let names: Vec<(&str, &str)> = NAME_KEYS.into_iter().filter_map(given).collect();

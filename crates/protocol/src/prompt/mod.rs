@@ -83,7 +83,8 @@ pub fn short_instructions(catalog: &Catalog, language: Language, help: &str) -> 
     };
     let mut out = protocol(catalog, shown, language);
     let more = text!(
-        "The list has only the beginning of each description. Call `{help}` with the name of a tool to get the whole of it and the types of its arguments.",
+        "The list only has the beginning of each description. Call `{help}` with the name of a tool to \
+         get the full description and the types of its arguments.",
         help
     );
     out.push_str(&format!("{}\n", more.render(language)));
@@ -182,8 +183,8 @@ fn first_sentence(purpose: &str) -> String {
 /// use toolfence_protocol::{Catalog, Dialect, Language, ToolSpec, prompt};
 ///
 /// let catalog: Catalog = [ToolSpec::new("now", "Tell the time.")].into_iter().collect();
-/// let told = prompt::instructions_in(&catalog, Language::English, Dialect::Hermes).unwrap();
-/// assert!(told.contains("<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>"));
+/// let text = prompt::instructions_in(&catalog, Language::English, Dialect::Hermes).unwrap();
+/// assert!(text.contains("<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>"));
 /// assert_eq!(prompt::instructions_in(&catalog, Language::English, Dialect::Pythonic), None);
 /// ```
 pub fn instructions_in(catalog: &Catalog, language: Language, dialect: Dialect) -> Option<String> {

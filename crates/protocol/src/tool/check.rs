@@ -136,7 +136,7 @@ fn check_objects(param: &Param, fields: &[Param], value: &Value, owner: &str) ->
     for (index, item) in items.iter().enumerate() {
         let place = format!("{owner}: {}[{index}]", param.name);
         let Some(item) = item.as_object() else {
-            return Err(invalid(text!("{place} is {got}, an object is wanted.", place, got = describe_value(item))));
+            return Err(invalid(text!("{place} is {got}, but must be an object.", place, got = describe_value(item))));
         };
         check_values(fields, item, &place)?;
     }
@@ -158,7 +158,7 @@ pub(super) fn check_against_schema(schema: &Schema, args: Value, owner: &str) ->
     match fitted.unwrap_or(args) {
         Value::Object(args) => Ok((args, changed)),
         other => {
-            Err(invalid(text!("{place} is {got}, an object is wanted.", place = owner, got = describe_value(&other))))
+            Err(invalid(text!("{place} is {got}, but must be an object.", place = owner, got = describe_value(&other))))
         }
     }
 }

@@ -134,7 +134,7 @@ fn params(schema: &Schema, object: &View<'_>, levels: usize, nested: &mut usize)
     named.collect()
 }
 
-/// Returns the kind that captures everything about a value; [`ParamKind::Any`] if there is none.
+/// Returns the kind that captures everything about a value; [`ParamKind::Any`] if no kind does.
 fn kind(schema: &Schema, view: &View<'_>, levels: usize, nested: &mut usize) -> ParamKind {
     let combined = ["anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "patternProperties"];
     if view.has_any(&combined) || view.is_partial() {

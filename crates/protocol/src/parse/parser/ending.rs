@@ -196,7 +196,7 @@ impl Parser {
         match drafts.iter().flat_map(|draft| &draft.repairs).next() {
             Some(repair) if self.options.strict => Err(Problem::new(
                 0,
-                text!("not written as taught ({repair}); write it exactly so", repair = repair.name()),
+                text!("not in the exact form ({repair}); write the call exactly as instructed", repair = repair.name()),
             )),
             _ => Ok(drafts),
         }
@@ -248,5 +248,5 @@ impl Parser {
 }
 
 fn list_item_ended() -> Text {
-    text!("the list item ended before the block; indent every line of it alike")
+    text!("the list item ended before the block; indent all lines of the block equally")
 }
