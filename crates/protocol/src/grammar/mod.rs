@@ -63,8 +63,8 @@ pub struct GrammarOptions {
     pub most_lines: usize,
     /// Elements of an array.
     pub most_items: usize,
-    /// Removes the bounds on texts, verbatim bodies, prose and lists of texts, and on the nesting of JSON (beyond a
-    /// fixed depth). A bound silently shortens longer files, so bounds are only for models that would never stop.
+    /// Removes the bounds on texts, verbatim bodies, prose and lists of texts, and allows deeper JSON. A bound silently
+    /// shortens longer files, so bounds are only for models that would never stop.
     pub endless: bool,
 }
 

@@ -244,8 +244,8 @@ fn body_form(token: &StringValue, tag: &str) -> Text {
 
 /// Returns `true` if a text is a single line that is an announcement with an escape in it, or nearly an announcement.
 fn is_nearly_alone(text: &str) -> bool {
-    let bare_announcement = !text.trim().contains('\n') && text.contains(|c: char| c.is_ascii_alphanumeric());
-    bare_announcement && (tag_of(text).is_some() || is_mistyped_tag(text))
+    let has_letters = !text.trim().contains('\n') && text.contains(|c: char| c.is_ascii_alphanumeric());
+    has_letters && (tag_of(text).is_some() || is_mistyped_tag(text))
 }
 
 /// Decodes a JSON string, which may contain raw control characters.
