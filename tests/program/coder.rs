@@ -160,14 +160,14 @@ fn parse_explains_dialects_and_what_does_not_count() {
     let call = "{\"name\": \"list_files\", \"args\": {}}";
     for (reply, said) in [
         (format!("<tool_call>\n{call}\n</tool_call>"), "in the dialect hermes; "),
-        (format!("> ```tool\n> {call}\n> ```"), "it stands in a block quote"),
-        (format!("````\n```tool\n{call}\n```\n````"), "it stands inside another fence"),
-        (format!("<div>\n```tool\n{call}\n```\n</div>"), "it stands in HTML"),
+        (format!("> ```tool\n> {call}\n> ```"), "it is inside a block quote"),
+        (format!("````\n```tool\n{call}\n```\n````"), "it is inside another fence"),
+        (format!("<div>\n```tool\n{call}\n```\n</div>"), "it is inside HTML"),
         (format!("So:\n\n    ```tool\n    {call}\n    ```"), "it is indented by four columns or more"),
         (format!("```json\n{}\n```\n", call.replace("name", "tool")), "its fence has another word than tool"),
         (format!("So:\n{call}\nYes."), "it stands in no fence"),
         (format!("So: [f(a=1)] ```tool\n{call}\n```"), "something stands before it on its line"),
-        (format!("```tool\n{call}\n```\n</think>\nNo."), "it was only thought"),
+        (format!("```tool\n{call}\n```\n</think>\nNo."), "it is in the reasoning"),
     ] {
         let ran = coder(folder.path(), &["parse", "--explain"], &reply);
         assert!(ran.out.contains(said), "{said}: {}", ran.out);
@@ -277,7 +277,7 @@ fn exec_explains_what_it_found() {
     assert_eq!(codes(&results_of(&ran)), [None, Some(ErrorCode::InvalidArgument)]);
     for said in [
         "mended: quotes (lossless)",
-        "does not count: it stands in a block quote",
+        "does not count: it is inside a block quote",
         "running    call_1: list_files",
         "answered   call_1: done",
     ] {
@@ -449,7 +449,7 @@ fn a_server_that_fails_in_the_middle_is_quoted() {
     let ran = coder(folder.path(), &["--base-url", &url, "--model", "default", "-p", "go"], "");
     said.join().unwrap();
     assert_eq!((ran.status, ran.out.as_str()), (1, "Half\n"), "{}", ran.err);
-    assert!(ran.err.contains("! the reply broke off: the server said: out of memory"), "{}", ran.err);
+    assert!(ran.err.contains("! the reply ended early: the server said: out of memory"), "{}", ran.err);
 }
 
 #[test]
@@ -637,19 +637,19 @@ fn a_conversation_is_compacted_retried_and_cleared() {
     assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
     let mut rest = ran.out.as_str();
     for wanted in [
-        "> there is no message to say again\n",
-        "> nothing can be left out of this conversation\n",
+        "> there is no message to send again\n",
+        "> this conversation cannot be shortened\n",
         "Read.\n",
         "> compacted from about ",
         ": 1 old output shortened, 0 old messages summed up\n",
         "Three.\n",
         "> compacted from about ",
         ": 0 old outputs shortened, 6 old messages summed up\n",
-        "> nothing can be left out of this conversation\n",
+        "> this conversation cannot be shortened\n",
         "Again.\n",
         "> again: say it again\nOnce more.\n",
         "> a new conversation; ",
-        "> there is no message to say again\n",
+        "> there is no message to send again\n",
         "Anew.\n",
     ] {
         let (_, after) = rest.split_once(wanted).unwrap_or_else(|| panic!("{wanted:?} in {rest}"));
@@ -749,10 +749,10 @@ fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
         (&["--fo"], "unexpected argument --fo", "argumento inesperado --fo"),
         (&["dmo"], "there is no command dmo", "não há nenhum comando dmo"),
         (&["config", "sow"], "did you mean show", "você quis dizer show"),
-        (&["--ask", "maybe"], "\"maybe\" is no value of --ask <ASK>", "\"maybe\" não é um valor de --ask <ASK>"),
+        (&["--ask", "maybe"], "\"maybe\" is not a value of --ask <ASK>", "\"maybe\" não é um valor de --ask <ASK>"),
         (&["--root"], "--root <DIR> needs a value", "--root <DIR> precisa de um valor"),
-        (&["proxy"], "this is missing: --upstream <URL>", "falta isto: --upstream <URL>"),
-        (&["parse", "--chunk", "0"], "a whole number of at least 1 is wanted", "um número inteiro de pelo menos 1"),
+        (&["proxy"], "missing: --upstream <URL>", "falta isto: --upstream <URL>"),
+        (&["parse", "--chunk", "0"], "expected a whole number of at least 1", "um número inteiro de pelo menos 1"),
         (&["proxy", "--upstream", "http://h", "--max-request", "0"], "from 1 to 1024", "de 1 a 1024"),
         (&["proxy", "--upstream", "http://h", "--origin", "chat.example/x"], "without a path", "sem caminho"),
         (&["proxy", "--upstream", "http://h", "--listen", "x"], "with a port is wanted", "com uma porta"),

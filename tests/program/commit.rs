@@ -119,7 +119,7 @@ fn without_changes_or_a_repository_the_model_is_not_asked() {
     assert!(ran.status == 1 && ran.err.contains("no tracked file has changed"), "{}", ran.err);
     let project = Project::new();
     let ran = project.run(CODER, &["commit", "--backend", "replay", "--replies", "none"], "");
-    assert!(ran.status == 2 && ran.err.contains("is in no working tree of a git repository"), "{}", ran.err);
+    assert!(ran.status == 2 && ran.err.contains("is not in a working tree of a git repository"), "{}", ran.err);
 }
 
 #[test]

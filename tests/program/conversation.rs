@@ -366,11 +366,11 @@ fn every_command_is_listed_and_a_wrong_one_is_told() {
     screen.press(&format!("/undu{ENTER}"));
     answered(&screen, "There is no command /undu; /help lists them. Did you mean /undo?");
     screen.press(&format!("/tools now{ENTER}"));
-    answered(&screen, "/tools takes nothing behind it.");
+    answered(&screen, "/tools takes no arguments.");
     screen.press(&format!("/policy rm -rf /{ENTER}"));
     answered(&screen, "it does not run");
     screen.press(&format!("/last{ENTER}"));
-    screen.wait_for("no call has had a result yet");
+    screen.wait_for("no call has a result yet");
 }
 
 #[test]
@@ -439,7 +439,7 @@ fn a_conversation_is_exported_from_within() {
     let place = Place::new(&["An answer."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("/export talk.md{ENTER}"));
-    answered(&screen, "nothing was written down of this conversation yet");
+    answered(&screen, "this conversation has no transcript yet");
     screen.press(&format!("ask{ENTER}"));
     answered(&screen, "An answer.");
     screen.press(&format!("/export talk.md{ENTER}"));
@@ -661,10 +661,10 @@ fn at_names_of_files() {
     place.file(".env", "KEY=1\n");
     let screen = place.talk(&[], &[]);
     screen.press(&format!("look at @src/a.rs and @src{ENTER}"));
-    screen.wait_for("below the message: src/a.rs, src");
+    screen.wait_for("attached: src/a.rs, src");
     answered(&screen, "Seen.");
     screen.press(&format!("and @.env of me@example.org{ENTER}"));
-    screen.wait_for("@.env is not put below the message: ");
+    screen.wait_for("@.env was not attached: ");
     answered(&screen, "Not seen.");
     let said = place.said();
     assert!(said[0].starts_with("look at @src/a.rs and @src\n\nThe file src/a.rs:\n\n```\nfn a() {}\n```"), "{said:?}");
@@ -758,7 +758,7 @@ fn model_in_a_conversation() {
     screen.press(&format!("/model{ENTER}"));
     answered(&screen, "the backend tells no models");
     screen.press(&format!("/model two{ENTER}"));
-    answered(&screen, "two answers from here on");
+    answered(&screen, "the model is now two");
     screen.press(&format!("go on{ENTER}"));
     answered(&screen, "From two.");
     assert_eq!(place.said(), ["go", "go on"]);

@@ -63,7 +63,7 @@ fn clear_and_compact() {
     screen.press(&format!("remember this{ENTER}"));
     answered(&screen, "Answered.");
     screen.press(&format!("/compact{ENTER}"));
-    answered(&screen, "nothing can be left out of this conversation");
+    answered(&screen, "this conversation cannot be shortened");
     screen.press(&format!("/clear{ENTER}"));
     answered(&screen, "a new conversation");
     screen.press(&format!("what was it?{ENTER}"));
@@ -185,7 +185,7 @@ fn images() {
     );
     screen.press(&format!("look at @shot.png{ENTER}"));
     answered(&screen, "Seen.");
-    assert!(screen.contents().contains("below the message: shot.png"), "{}", screen.contents());
+    assert!(screen.contents().contains("attached: shot.png"), "{}", screen.contents());
     let written = place.written_down();
     assert!(written.contains("\"name\":\"shot.png\"") && written.contains("look at @shot.png"), "{written}");
 }
@@ -563,7 +563,7 @@ fn at_names_with_a_prompt() {
     let args = ["-p", "look at @src/a.rs, me@example.org and @nothing", "--backend", "replay", "--replies"];
     let ran = program.args(&[&args[..], &[replies.to_str().unwrap()]].concat()).run(&place.root, "@src/a.rs\n");
     assert_eq!((ran.status, ran.out.as_str()), (0, "Seen.\n"), "{ran:?}");
-    assert!(ran.err.contains("below the message: src/a.rs\n"), "{ran:?}");
+    assert!(ran.err.contains("attached: src/a.rs\n"), "{ran:?}");
     let said = place.said();
     assert!(said[0].contains("The file src/a.rs:\n\n```\nfn a() {}\n```\n\n@src/a.rs"), "{said:?}");
     assert_eq!(said[0].matches("fn a()").count(), 1, "what is piped in names no file: {said:?}");
@@ -581,7 +581,7 @@ fn what_a_model_showed_is_its_own() {
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "One.");
     screen.press(&format!("/model two{ENTER}"));
-    answered(&screen, "two answers from here on");
+    answered(&screen, "the model is now two");
     screen.press(&format!("go on{ENTER}"));
     answered(&screen, "Two.");
     screen.press(CTRL_D);

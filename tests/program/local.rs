@@ -292,7 +292,7 @@ fn a_provider_without_its_key_is_told_before_anything_is_sent() {
     let program = Program::new(env!("CARGO_BIN_EXE_coder"), folder.path()).env("GROQ_API_KEY", "");
     let ran = program.args(&["--backend", "provider", "--model", "groq::x", "-p", "hello"]).run(folder.path(), "");
     assert_eq!(ran.status, 2);
-    assert!(ran.err.contains("groq wants a key: put it into the variable GROQ_API_KEY"), "{}", ran.err);
+    assert!(ran.err.contains("groq needs a key: put it into the variable GROQ_API_KEY"), "{}", ran.err);
 }
 
 #[test]

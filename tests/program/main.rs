@@ -39,4 +39,3 @@ mod signals;
 mod support;
 mod surface;
 mod terminal;
-mod texts;

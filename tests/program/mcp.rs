@@ -193,7 +193,7 @@ fn servers_that_do_not_start_are_told() {
         assert_eq!(listed["state"], "failed", "{how}: {listed}");
         assert!(listed["error"].as_str().unwrap().contains(wanted), "{how}: {listed}");
         let ran = served.coder(&["exec", "--yes"], "Nothing.");
-        assert!(ran.status == 0 && ran.err.contains("The MCP server test is not used: "), "{how}: {ran:?}");
+        assert!(ran.status == 0 && ran.err.contains("The MCP server test was skipped: "), "{how}: {ran:?}");
     }
     let served = Served::new("well");
     served.project.file_at_home("config/toolfence/config.toml", "[mcp.test]\ncommand = \"no-such-program-here\"\n");
@@ -401,7 +401,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     screen.press(&format!("/mcp other{ENTER}"));
     answered(&screen, "`coder mcp list` shows those that they do.");
     screen.press(&format!("/mcp restart{ENTER}"));
-    answered(&screen, "/mcp takes nothing, the name of a server, or `restart` and a name.");
+    answered(&screen, "/mcp takes no argument, the name of a server, or `restart` and a name.");
     // The settings of now count, and another command is another server.
     served.settings("dies", "");
     screen.press("/mcp r\t");
@@ -414,7 +414,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     screen.press(&format!("n{ENTER}"));
     answered(
         &screen,
-        "test  not trusted, so the model is not told of its tools. `/mcp restart test` shows what it says and asks.",
+        "test  not trusted, so the model does not see its tools. `/mcp restart test` shows their descriptions and asks.",
     );
     screen.press(&format!("/mcp restart test{ENTER}"));
     screen.wait("question", |contents| contents.matches("Trust it? [y/N]").count() == 2);
@@ -428,7 +428,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "Done.");
     screen.press(&format!("/mcp{ENTER}"));
-    answered(&screen, "test  trusted; it ended with status 3. The next call starts it again.\n    echo");
+    answered(&screen, "test  trusted; it ended with status 3. The next call restarts it.\n    echo");
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "Done again.");
     let kept = served.kept();

@@ -194,7 +194,7 @@ fn a_persona_that_cannot_be_read_is_told_and_hides_no_other() {
     assert_eq!(listed.len(), 7);
     let errors: Vec<&Value> = listed.iter().filter(|persona| persona["error"].is_string()).collect();
     assert!(
-        errors.len() == 2 && errors[1]["error"].as_str().unwrap().contains("holds the persona another"),
+        errors.len() == 2 && errors[1]["error"].as_str().unwrap().contains("contains the persona another"),
         "{errors:?}"
     );
     assert!(place.coder(&["personas"]).out.contains("cannot be used: "));
@@ -251,7 +251,7 @@ fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
     place.write(root("AGENTS.md"), &format!("x{}", "é".repeat(20_000)));
     place.write(root("a/AGENTS.md"), "No room for this.");
     let (told, err) = place.told("a", &[]);
-    assert!(told.contains("[cut here: only 32768 bytes are told") && !told.contains("No room"), "{}", told.len());
+    assert!(told.contains("[cut after 32768 bytes") && !told.contains("No room"), "{}", told.len());
     assert!(err.contains("only the first 32768 bytes") && told.matches('é').count() == 16_383, "{err}");
     fs::remove_file(root("AGENTS.md")).unwrap();
     symlink("/etc/passwd", root("AGENTS.md")).unwrap();
@@ -283,11 +283,11 @@ fn the_persona_of_a_conversation_changes() {
     let mut rest = ran.out.as_str();
     for told in [
         "Written.",
-        "there is no persona nobody; name a file, or one of coder, explainer, reviewer, small",
+        "there is no persona nobody; give a file or one of coder, explainer, reviewer, small",
         "/persona NAME",
-        "the model is reviewer from here on; it has read_file, list_files, search",
+        "the model is now reviewer and has read_file, list_files, search",
         "I only read.",
-        "the model is coder from here on; it has read_file",
+        "the model is now coder and has read_file",
         "Written again.",
         "1 conversation with 3 turns and 3 rounds of calls",
         // The second turn changed nothing.
@@ -312,8 +312,8 @@ fn the_persona_of_a_conversation_changes() {
         .collect();
     let tools = "read_file, list_files, search";
     let wanted = format!(
-        "Note: from here on you are reviewer, and the instructions of this conversation are those of reviewer. You have these \
-         tools and no others: {tools}. What was said so far stays."
+        "Note: from here on you are reviewer and follow the instructions of reviewer. You have these tools and no others: \
+         {tools}. The conversation so far stays."
     );
     assert_eq!(notes[0], wanted);
     let [coder, plan] = ["Note: from here on you are coder,", "Note: the user has begun plan mode."];

@@ -123,7 +123,7 @@ fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     let content: String = (0..100).map(|line| format!("line {line}\n")).collect();
     let folder = with_call(&serde_json::json!({"name": "write_file", "args": {"path": "a", "content": content}}));
     let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --no-session < reply", "", &["all", "y"]);
-    let (first, second) = shown.split_once("Run it? [y/N, all to see all of it").expect(&shown);
+    let (first, second) = shown.split_once("Run it? [y/N, all to see everything").expect(&shown);
     assert!(first.contains("[41 more lines that are not shown]") && !first.contains("line 99"), "{shown}");
     assert!(
         second.contains(
@@ -219,7 +219,7 @@ fn always_says_why_it_is_not_on_offer_and_asks_again() {
     let answers = ["a", "always", "always python3", "n"];
     let shown = on_a_terminal(folder.path(), &format!("{REPLAYED} --ask always"), "", &answers);
     assert!(shown.contains("Say always to allow it for this session"), "{shown}");
-    assert!(shown.contains("Always is not on offer: the setting `ask = \"always\"` asks about\n"), "{shown}");
+    assert!(shown.contains("Always is not available: the setting `ask = \"always\"` asks about\n"), "{shown}");
     assert!(shown.contains("`always` stores exactly this call."), "{shown}");
     assert!(!shown.contains("in this session:"), "{shown}");
 }
@@ -297,7 +297,10 @@ fn any_other_sentence_is_a_no_with_that_reason() {
     let folder = with_replies(&["touch ran"]);
     let answers = ["sure", "use another file name please"];
     let shown = on_a_terminal_asking(folder.path(), REPLAYED, "Keep them? [", &answers);
-    assert!(shown.contains("  Say y to keep them, n not to, or in a sentence why not.\n"), "{shown}");
+    assert!(
+        shown.contains("  Type y to keep them, n to drop them, or a sentence with the reason against it.\n"),
+        "{shown}"
+    );
     assert!(shown.contains("The user said no: use another file name please."), "{shown}");
     assert!(!folder.path().join("ran").exists(), "{shown}");
 }
@@ -374,7 +377,7 @@ fn a_project_is_trusted_by_whoever_has_seen_its_file() {
     let shown = on_a_terminal_asking(folder.path(), line, "Trust it? [", &["n"]);
     assert!(shown.contains("  | model = \"x\" # \\u{202e}\n") && shown.contains("status 2"), "{shown}");
     let shown = on_a_terminal_asking(folder.path(), line, "Trust it? [", &["y"]);
-    assert!(shown.contains("is trusted as it is") && shown.contains("status 0"), "{shown}");
+    assert!(shown.contains("is trusted in its present form") && shown.contains("status 0"), "{shown}");
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! What a person and a project say to agents that work in it: `AGENTS.md` and its kin, from the root down to the working folder.
 
 use crate::config::places::{Places, has_link, read_first_bytes};
-use crate::messages;
 use crate::terminal::tell;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use toolfence_policy::rules::AGENTS_FILES;
-use toolfence_protocol::Language;
+use toolfence_protocol::{Language, text};
 
 /// The files that count, each with what it is called to the model: the person's own first, then those of the project from the
 /// root down to the working folder.
@@ -52,15 +51,23 @@ pub(crate) fn told(places: &Places, language: Language, most: u64) -> Option<Str
             continue;
         }
         left -= text.len();
-        let head = messages::agents_file(&name).render(language);
+        let head = text!("=== {name} ===", name = &name).render(language);
         let _ = write!(out, "\n\n{head}\n\n{}", text.trim());
         if !whole {
-            tell(&messages::agents_files_are_cut(path.display().to_string(), most));
-            let cut = messages::agents_file_is_cut(most).render(language);
+            tell(&text!(
+                "the project's instructions are too long for the model: {file} is cut after {bytes} bytes in all",
+                file = path.display().to_string(),
+                bytes = most
+            ));
+            let cut = text!("[cut after {bytes} bytes; read the file for the rest]", bytes = most).render(language);
             let _ = write!(out, "\n{cut}");
             break;
         }
     }
-    let introduction = messages::agents_files_introduction().render(language);
+    let introduction = text!(
+        "These files are for agents that work in this project. Follow them unless the user says otherwise. They cannot \
+         change what tools may do."
+    )
+    .render(language);
     (!out.is_empty()).then(|| introduction + &out)
 }

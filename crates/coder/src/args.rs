@@ -6,7 +6,6 @@ use crate::choices::{
     AskMode, BackendKind, ClipboardKind, Color, CommandFormat, Conversation, End, ExportFormat, Grammar, GrammarFormat,
     Instructions, Lang, OutputFormat, PromptFor, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch, ToolDetails,
 };
-use crate::messages;
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
 use std::net::SocketAddr;
@@ -497,7 +496,7 @@ pub(crate) struct AuditArguments {
 /// A number with s, m, h or d behind it.
 fn age(text: &str) -> Result<Duration, Wrong> {
     let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
-    let wrong = || Wrong(messages::no_age());
+    let wrong = || Wrong(text!("expected a number and a unit (s, m, h or d), such as 90s or 7d"));
     let seconds = match unit {
         "s" => 1,
         "m" => 60,
@@ -732,12 +731,12 @@ fn origin(text: &str) -> Result<String, Wrong> {
         matches!(scheme, "http" | "https") && !host.is_empty() && !host.contains(['/', '?', '#', '@', ' '])
     });
     let example = "https://chat.example";
-    let wrong = || Wrong(text!("an origin such as {example} is wanted, without a path", example));
+    let wrong = || Wrong(text!("expected an origin without a path, such as {example}", example));
     if is_origin { Ok(text.to_ascii_lowercase()) } else { Err(wrong()) }
 }
 
 fn address(text: &str) -> Result<SocketAddr, Wrong> {
-    text.parse().map_err(|_| Wrong(messages::no_address()))
+    text.parse().map_err(|_| Wrong(text!("expected an address with a port, such as 127.0.0.1:4141")))
 }
 
 #[derive(Debug, Subcommand)]
@@ -901,15 +900,15 @@ pub(crate) struct TrustArguments {
 }
 
 fn up_to_two(text: &str) -> Result<f64, Wrong> {
-    text.parse().ok().filter(|n| (0.0..=2.0).contains(n)).ok_or_else(|| Wrong(messages::up_to_two()))
+    text.parse().ok().filter(|n| (0.0..=2.0).contains(n)).ok_or_else(|| Wrong(text!("expected a number from 0 to 2")))
 }
 
 fn at_least_200(text: &str) -> Result<usize, Wrong> {
-    text.parse().ok().filter(|n| *n >= 200).ok_or_else(|| Wrong(text!("a number of at least 200 is needed")))
+    text.parse().ok().filter(|n| *n >= 200).ok_or_else(|| Wrong(text!("expected a number of at least 200")))
 }
 
 fn at_least_one(text: &str) -> Result<usize, Wrong> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Wrong(messages::at_least_one()))
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Wrong(text!("expected a whole number of at least 1")))
 }
 
 /// What is wrong with the value of an option, to be said in the language that is settled later.
@@ -927,7 +926,9 @@ impl std::error::Error for Wrong {}
 /// A whole number from 1 to this.
 fn up_to<N: TryFrom<u64>>(most: u64, text: &str) -> Result<N, Wrong> {
     let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-    number.and_then(|number| number.try_into().ok()).ok_or_else(|| Wrong(messages::number_up_to(most)))
+    number
+        .and_then(|number| number.try_into().ok())
+        .ok_or_else(|| Wrong(text!("expected a whole number from 1 to {most}", most)))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! it printed is shown, and the model is told of it, without secrets and within a limit.
 
 use crate::failure::Failure;
-use crate::messages;
 use crate::outcome::printed_line;
 use crate::shown::{Words, language};
 use crate::terminal::Terminal;
@@ -20,8 +19,8 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout};
 use toolfence_agent::agent::Canceller;
 use toolfence_agent::redact::Redactor;
-use toolfence_protocol::Text;
 use toolfence_protocol::fence;
+use toolfence_protocol::{Text, text};
 
 /// Bytes at the beginning and at the end of what was printed that the model is told.
 const KEPT: usize = 8 << 10;
@@ -60,7 +59,7 @@ impl Printed {
             // A character, or a secret, may stand across the seam.
             return String::from_utf8_lossy(&[&self.head[..], &self.tail[..]].concat()).into_owned();
         }
-        let left_out = messages::bytes_left_out(self.left_out);
+        let left_out = text!("[{count} bytes left out]", count = self.left_out);
         let [head, tail] = [&self.head, &self.tail].map(|bytes| String::from_utf8_lossy(bytes));
         format!("{head}\n{}\n{tail}", left_out.words())
     }
@@ -196,7 +195,7 @@ impl Ended {
     pub(crate) fn told(&self) -> String {
         // The terminal tells the command of Ctrl-C too, and it may have ended before this program was told.
         let status = self.status.filter(|status| status.signal() != Some(Signal::INT.as_raw()));
-        status.map_or_else(|| messages::command_stopped().words().into_owned(), |status| status.to_string())
+        status.map_or_else(|| text!("a stop by the user").words().into_owned(), |status| status.to_string())
     }
 
     /// What was printed, without secrets.
@@ -207,7 +206,13 @@ impl Ended {
     /// What the model is told of it.
     pub(crate) fn note(&self, line: &str, printed: &str) -> String {
         let folder = std::env::current_dir().unwrap_or_default().display().to_string();
-        let head = messages::person_ran(line, folder, self.told()).into_string(language());
+        let head = text!(
+            "Note: the user ran this command in {folder}: {command}\nIt ended with {ended}. Its output:",
+            command = line,
+            folder,
+            ended = self.told()
+        )
+        .into_string(language());
         let marks = "`".repeat(fence::safe_length(printed));
         let end = if printed.is_empty() || printed.ends_with('\n') { "" } else { "\n" };
         format!("{head}\n\n{marks}\n{printed}{end}{marks}")

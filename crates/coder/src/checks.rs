@@ -3,7 +3,6 @@
 use crate::config::Config;
 use crate::config::places::Places;
 use crate::failure::Failure;
-use crate::messages;
 use crate::project;
 use crate::proposals;
 use crate::rules;
@@ -70,34 +69,34 @@ pub(crate) fn told(all: &[Standing]) -> Value {
 /// As a table.
 pub(crate) fn shown(all: &[Standing], out: &mut Terminal) -> Result<(), Failure> {
     out.write("\n")?;
-    out.line(&messages::checks_of_changed_files())?;
+    out.line(&text!("checks of changed files"))?;
     all.iter().try_for_each(|one| row(one, out))?;
     let asked = |glob: &str| all.iter().any(|one| one.checker.files().any(|known| known == glob));
     let left = LANGUAGES.iter().filter(|language| !globs(language).iter().any(|glob| asked(glob)));
     let left: Vec<&str> = left.map(|language| language.name).collect();
-    out.styled(Style::Good, &format!("  {:<8} ", messages::built_in().words()))?;
-    out.line(&messages::read_in_process(left.join(", ")))
+    out.styled(Style::Good, &format!("  {:<8} ", text!("built in").words()))?;
+    out.line(&text!("{languages}: read in process", languages = left.join(", ")))
 }
 
 fn row(one: &Standing, out: &mut Terminal) -> Result<(), Failure> {
     let (style, word) = match (&one.program, one.may_run) {
-        (Some(_), true) => (Style::Good, messages::checker_asked()),
-        (Some(_), false) => (Style::Dim, messages::checker_without_sandbox()),
-        (None, _) => (Style::Dim, messages::checker_missing()),
+        (Some(_), true) => (Style::Good, text!("asked")),
+        (Some(_), false) => (Style::Dim, text!("no sandbox")),
+        (None, _) => (Style::Dim, text!("missing")),
     };
     let files = one.checker.files().collect::<Vec<_>>().join(" ");
     let checker = match &one.checker.reads {
         Reads::Project(file) if !one.checker.checks_files_alone() => {
-            messages::checker_in_project(files, one.checker.program(), file)
+            text!("{files}: {program}, where there is a {file}", files, program = one.checker.program(), file)
         }
-        _ => messages::checker(files, one.checker.program()),
+        _ => text!("{files}: {program}", files, program = one.checker.program()),
     };
     out.styled(style, &format!("  {:<8}", word.words()))?;
     out.write(&format!(" {:<44}", checker.words()))?;
     let said = match (&one.program, &*languages(one)) {
         (Some(path), _) if one.may_run => path.display().to_string().into(),
-        (_, []) => messages::not_checked(),
-        (_, languages) => messages::read_in_process_as(languages.join(", ")),
+        (_, []) => text!("not checked"),
+        (_, languages) => text!("read in process, as {languages}", languages = languages.join(", ")),
     };
     out.styled_line(Style::Dim, &format!(" {}", said.words()))
 }

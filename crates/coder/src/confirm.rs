@@ -5,7 +5,6 @@ use crate::input::answer::{Answer as Typed, Ended};
 use crate::input::modes::{Keys, LONGEST_PAUSE, SILENCE, has_cursor};
 use crate::markdown::{in_rows, line_set_in, rows_of};
 use crate::marks;
-use crate::messages;
 use crate::not_kept::NotKept;
 use crate::preview::{Preview, file_rows, one_line};
 use crate::question::{Question, UserAnswer};
@@ -135,7 +134,11 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
             // A yes by habit must not be one to rows that nobody saw.
             Said::Answer(UserAnswer::Yes) | Said::Always(_) | Said::Project if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
-                messages::not_all_was_shown(hidden)
+                text!(
+                    "{count} {count|line|lines} of it {count|was|were} not shown. Type all to see everything, or \
+                     repeat your answer to run it without looking.",
+                    count = hidden
+                )
             }
             Said::Answer(answer) => return Ok((answer, hidden)),
             Said::All => {
@@ -165,8 +168,8 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
 
 fn yes_no_or_why(question: &Question) -> Text {
     match question.changes() {
-        Some(_) => text!("Say y to keep them, n not to, or in a sentence why not."),
-        None => messages::yes_no_or_why(),
+        Some(_) => text!("Type y to keep them, n to drop them, or a sentence with the reason against it."),
+        None => text!("Type y to run it, n to refuse, or a sentence with the reason against it."),
     }
 }
 
@@ -183,8 +186,12 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
     };
     let mut hidden: usize = all.iter().map(|asked| asked.preview.hidden()).sum();
     let choices = |hidden: usize| {
-        let all = if hidden > 0 { messages::choice_all() } else { Text::default() };
-        in_columns(&messages::run_them(all))
+        let all = if hidden > 0 { text!(", all to see everything") } else { Text::default() };
+        in_columns(&text!(
+            "Run them? [y/N, the numbers of those to run, one to go through them one at a time{all}, or n and a \
+             reason] ",
+            all
+        ))
     };
     let mut text = questions(false) + &choices(hidden);
     let mut asked_to_look = false;
@@ -192,7 +199,11 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
         let note = match said_of_several(&put(&text).await?, count, language()) {
             Said::Numbers(_) | Said::Answer(UserAnswer::Yes) if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
-                messages::not_all_was_shown(hidden)
+                text!(
+                    "{count} {count|line|lines} of it {count|was|were} not shown. Type all to see everything, or \
+                     repeat your answer to run it without looking.",
+                    count = hidden
+                )
             }
             Said::Numbers(numbers) => {
                 let answer = |at| match numbers.contains(&at) {
@@ -210,7 +221,9 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
                 text = questions(true) + &choices(hidden);
                 continue;
             }
-            Said::Always(_) | Said::Edit(_) | Said::Project => messages::only_one_by_one(),
+            Said::Always(_) | Said::Edit(_) | Said::Project => {
+                text!("`always` and `edit` apply to a single call. Type one to go through them one at a time.")
+            }
             Said::Unclear(why) => why,
         };
         text = row(&note) + &choices(hidden);
@@ -222,10 +235,14 @@ fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> 
     let call = &question.call;
     let line = |text: &str| escaped(&one_line(text)).into_owned();
     let row = |text: Text| row(&text);
-    let said = call.reason.as_deref().map(|reason| row(messages::model_says(line(reason)))).unwrap_or_default();
+    let said = call
+        .reason
+        .as_deref()
+        .map(|reason| row(text!("the model: {reason}", reason = line(reason))))
+        .unwrap_or_default();
     // The reason is never cut: its end can be what matters.
     let why = question.reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    let why = row(messages::asked_because(escaped(&why).into_owned()));
+    let why = row(text!("asked because: {why}", why = escaped(&why).into_owned()));
     let name = line(&call.name);
     let (bold, plain) = if colours(true) { codes(Style::Name) } else { ("", "") };
     match place {
@@ -233,7 +250,7 @@ fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> 
             format!("\n? {bold}{name}{plain}\n{said}{why}{shown}{}{}", offered(question), offered_for_project(question))
         }
         Some((at, of)) => {
-            let name = messages::one_of_several(at, of, name);
+            let name = text!("{at} of {of}: {name}", at, of, name);
             format!("\n? {bold}{}{plain}\n{said}{why}{shown}", name.words())
         }
     }
@@ -250,9 +267,9 @@ fn offered(question: &Question) -> String {
     let Ok(rules) = &question.always else { return String::new() };
     let mut shown: Vec<String> = rules.iter().take(SHOWN_RULES).map(|rule| escaped(rule).into()).collect();
     if rules.len() > SHOWN_RULES {
-        shown.push(messages::and_more(rules.len() - SHOWN_RULES).words().into_owned());
+        shown.push(text!("and {count} more", count = rules.len() - SHOWN_RULES).words().into_owned());
     }
-    row(&messages::always_would_allow(shown.join("; ")))
+    row(&text!("always would allow, in this session: {rules}", rules = shown.join("; ")))
 }
 
 /// What the answer "project" would do, where it is on offer.
@@ -260,7 +277,7 @@ fn offered_for_project(question: &Question) -> String {
     if !question.offers_all {
         return String::new();
     }
-    row(&text!("\"project\" keeps all changes in this project for this session; /undo takes them back"))
+    row(&text!("\"project\" keeps all changes in this project for this session; /undo restores the files"))
 }
 
 /// A line of ours in the columns of the terminal.
@@ -269,8 +286,8 @@ fn in_columns(text: &Text) -> String {
 }
 
 fn choices(question: &Question, hidden: usize) -> String {
-    let all = if hidden > 0 { messages::choice_all() } else { Text::default() };
-    let always = if question.always.is_ok() { messages::choice_always() } else { Text::default() };
+    let all = if hidden > 0 { text!(", all to see everything") } else { Text::default() };
+    let always = if question.always.is_ok() { text!(", always") } else { Text::default() };
     let project = if question.offers_all { text!(", project") } else { Text::default() };
     let choices = match question.changes() {
         Some(_) => text!("Keep them? [y/N{all}{always}{project}, or n and a reason] ", all, always, project),
@@ -301,7 +318,7 @@ fn always(question: &Question, rest: &str) -> Result<UserAnswer, Text> {
     if rest.is_empty() {
         return match &question.always {
             Ok(_) => Ok(UserAnswer::Always),
-            Err(why) => Err(messages::always_not_on_offer(why.clone())),
+            Err(why) => Err(text!("Always is not available: {why}. Type y to run it this time.", why = why.clone())),
         };
     }
     Err(text!("`always` stores exactly this call. Type it alone, or no and a reason."))
@@ -406,7 +423,7 @@ pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text,
         asked.push('\n');
         asked.push_str(&file_rows(text, room));
     }
-    asked + allows + &messages::trust_it().words()
+    asked + allows + &text!("Trust it? [y/N] ").words()
 }
 
 /// What follows from trust, in rows of the terminal, for [`trust_of`].
@@ -436,14 +453,16 @@ fn said(line: &str, language: Language) -> Said {
         "project" if rest.is_empty() => Said::Project,
         "e" | "edit" => Said::Edit(rest.to_owned()),
         // One letter must not allow for a whole session what was meant to be shown.
-        "a" => Said::Unclear(messages::always_or_all()),
+        "a" => Said::Unclear(text!("Type always to allow it for this session, or all to see everything.")),
         // "no need for that" says something else without its first word.
         "no" if !rest.is_empty() && !is_set_apart => because(line),
         "n" | "no" if !rest.is_empty() => because(rest),
         "n" | "no" | "" => Said::Answer(UserAnswer::No(None)),
         // A word alone may be one that was mistyped, and what begins with a yes is none yet.
-        "y" | "yes" => Said::Unclear(messages::yes_no_or_why()),
-        _ if rest.is_empty() => Said::Unclear(messages::yes_no_or_why()),
+        "y" | "yes" => Said::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it.")),
+        _ if rest.is_empty() => {
+            Said::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
+        }
         _ => because(line),
     }
 }
@@ -461,7 +480,7 @@ fn said_of_several(line: &str, count: usize, language: Language) -> Said {
     if words.peek().is_some_and(is_number) && words.clone().all(|word| is_number(&word)) {
         let numbers: Option<Vec<usize>> =
             words.map(|word| word.parse().ok().filter(|number| (1..=count).contains(number))).collect();
-        return numbers.map_or_else(|| Said::Unclear(messages::not_one_of_these(count)), Said::Numbers);
+        return numbers.map_or_else(|| Said::Unclear(text!("The numbers go from 1 to {count}.", count)), Said::Numbers);
     }
     match meant(&line.trim().to_lowercase(), language) {
         "one" => Said::OneByOne,
@@ -542,7 +561,7 @@ mod tests {
         }
         assert!(matches!(said("sim, mas com cuidado\n"), Said::Unclear(_)));
         for no in ["", "\n", "n\n", "não\n", "NÃO\n", "nao\n", "no\n"] {
-            assert_eq!(why(no), "O usuário disse não.", "{no}");
+            assert_eq!(why(no), "O usuário disse que não.", "{no}");
         }
         for (line, reason) in [
             ("n outro arquivo\n", "outro arquivo."),

@@ -1,13 +1,12 @@
 //! A call changed by the person before it runs: by a command that was typed, or in the person's own editor.
 
-use crate::messages;
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use tokio::process::Command;
-use toolfence_protocol::{Args, ParamKind, Text, ToolCall};
+use toolfence_protocol::{Args, ParamKind, Text, ToolCall, text};
 
 /// What is opened in the editor.
 enum Part {
@@ -26,10 +25,10 @@ pub(crate) async fn changed(call: &ToolCall, typed: &str) -> Result<Args, Text> 
     let new = match (&part, typed) {
         (_, "") => edited(&part, &old(call, &part)).await?,
         (Part::Text { is_command: true, .. }, typed) => typed.to_owned(),
-        _ => return Err(messages::only_command_can_be_typed()),
+        _ => return Err(text!("Only the command can be typed here; type edit alone to open an editor.")),
     };
     let args = with(call, &part, &new)?;
-    if args == call.args { Err(messages::nothing_was_changed()) } else { Ok(args) }
+    if args == call.args { Err(text!("Nothing was changed.")) } else { Ok(args) }
 }
 
 fn part_of(call: &ToolCall) -> Part {
@@ -65,7 +64,8 @@ fn with(call: &ToolCall, part: &Part, new: &str) -> Result<Args, Text> {
             args.insert(argument.clone(), new.into());
             Ok(args)
         }
-        Part::All => serde_json::from_str(new).map_err(|error| messages::edited_is_no_object(error.to_string())),
+        Part::All => serde_json::from_str(new)
+            .map_err(|error| text!("That is not a JSON object: {error}.", error = error.to_string())),
     }
 }
 
@@ -78,7 +78,7 @@ async fn edited(part: &Part, text: &str) -> Result<String, Text> {
 /// # Errors
 /// Why there is none, for the person.
 pub(crate) async fn in_editor(name: &str, text: &str) -> Result<String, Text> {
-    let failed = |error: io::Error| messages::cannot_open_editor(Text::from(&error));
+    let failed = |error: io::Error| text!("The editor cannot be started: {error}.", error = Text::from(&error));
     let folder = tempfile::Builder::new().prefix("coder-edit-").tempdir().map_err(failed)?;
     let path = folder.path().join(name);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
@@ -86,7 +86,7 @@ pub(crate) async fn in_editor(name: &str, text: &str) -> Result<String, Text> {
     let _shown = crate::input::modes::Shown::begin();
     let status = editor(&path).map_err(failed)?.status().await.map_err(failed)?;
     if !status.success() {
-        return Err(messages::editor_failed(status.to_string()));
+        return Err(text!("The editor ended with {status}, so nothing was changed.", status = status.to_string()));
     }
     std::fs::read_to_string(&path).map_err(failed)
 }

@@ -1,6 +1,5 @@
 //! What was found in a reply, as a person wants to read it.
 
-use crate::messages;
 use serde_json::Value;
 use toolfence_protocol::parse::{Event, Ignored};
 use toolfence_protocol::text;
@@ -9,24 +8,64 @@ use toolfence_protocol::{Text, ToolCall};
 /// One event as a person wants to read it.
 pub(crate) fn explained(event: &Event<'_>) -> Text {
     match event {
-        Event::Text { text, span } => messages::found_text(span.start, span.end, format!("{text:?}")),
-        Event::Reasoning { unopened: true, span, .. } => messages::found_unopened_reasoning(span.start, span.end),
-        Event::Reasoning { text, span, closed: Some(false), .. } => {
-            messages::found_open_reasoning(span.start, span.end, format!("{text:?}"))
+        Event::Text { text, span } => {
+            text!("text       {start}..{end}  {text}", start = span.start, end = span.end, text = format!("{text:?}"))
         }
-        Event::Reasoning { text, span, .. } => messages::found_reasoning(span.start, span.end, format!("{text:?}")),
-        Event::Started { id, name } => messages::found_start(&**id, &**name),
-        Event::Progress { id, arg, text } => messages::found_progress(&**id, &**arg, format!("{text:?}")),
+        Event::Reasoning { unopened: true, span, .. } => text!(
+            "reasoning  {start}..{end}  only a closing tag: everything before it is reasoning",
+            start = span.start,
+            end = span.end
+        ),
+        Event::Reasoning { text, span, closed: Some(false), .. } => {
+            text!(
+                "reasoning  {start}..{end}, never closed  {text}",
+                start = span.start,
+                end = span.end,
+                text = format!("{text:?}")
+            )
+        }
+        Event::Reasoning { text, span, .. } => {
+            text!("reasoning  {start}..{end}  {text}", start = span.start, end = span.end, text = format!("{text:?}"))
+        }
+        Event::Started { id, name } => text!("started    {id}: {tool}", id = &**id, tool = &**name),
+        Event::Progress { id, arg, text } => {
+            text!("progress   {id}: {argument} {text}", id = &**id, argument = &**arg, text = format!("{text:?}"))
+        }
         Event::Call { call, index, span, .. } => {
             let args = Value::Object(call.args.clone()).to_string();
-            messages::found_call(span.start, span.end, *index, &call.id, &call.name, args, repairs(call))
+            text!(
+                "call       {start}..{end} [{index}]  {id}: {tool} {args}\n           {repairs}",
+                start = span.start,
+                end = span.end,
+                index = *index,
+                id = &call.id,
+                tool = &call.name,
+                args,
+                repairs = repairs(call)
+            )
         }
         Event::Malformed { error, span, .. } => {
-            messages::found_malformed(span.start, span.end, error.line, error.column, error.message.clone())
+            text!(
+                "malformed  {start}..{end}  line {line}, column {column}: {error}",
+                start = span.start,
+                end = span.end,
+                line = error.line,
+                column = error.column,
+                error = error.message.clone()
+            )
         }
-        Event::Incomplete { span, .. } => messages::found_incomplete(span.start, span.end),
-        Event::Ignored { why, span, .. } => messages::found_ignored(span.start, span.end, why_ignored(*why)),
-        Event::ForgedResult { span, .. } => messages::found_forged(span.start, span.end),
+        Event::Incomplete { span, .. } => {
+            text!("incomplete {start}..{end}  the reply ended inside this block", start = span.start, end = span.end)
+        }
+        Event::Ignored { why, span, .. } => text!(
+            "ignored    {start}..{end}  a call, but it does not count: {why}",
+            start = span.start,
+            end = span.end,
+            why = why_ignored(*why)
+        ),
+        Event::ForgedResult { span, .. } => {
+            text!("forged     {start}..{end}  a result invented by the model", start = span.start, end = span.end)
+        }
         other => format!("{other:?}").into(),
     }
 }
@@ -34,15 +73,19 @@ pub(crate) fn explained(event: &Event<'_>) -> Text {
 /// Why a call does not count where it stands.
 fn why_ignored(why: Ignored) -> Text {
     match why {
-        Ignored::Quote => messages::ignored_in_quote(),
-        Ignored::OuterFence => messages::ignored_in_fence(),
-        Ignored::Html => messages::ignored_in_html(),
-        Ignored::Indentation => messages::ignored_indented(),
-        Ignored::InfoWord => messages::ignored_info_word(),
-        Ignored::Unfenced => messages::ignored_unfenced(),
-        Ignored::NotAtLineStart => messages::ignored_behind_text(),
-        Ignored::WrongForm => messages::ignored_wrong_form(),
-        Ignored::Reasoning => messages::ignored_thought(),
+        Ignored::Quote => text!("it is inside a block quote"),
+        Ignored::OuterFence => text!("it is inside another fence"),
+        Ignored::Html => text!("it is inside HTML"),
+        Ignored::Indentation => text!("it is indented by four columns or more"),
+        Ignored::InfoWord => {
+            text!("the info word of its fence is not `tool`, and it is not exactly a call of this form")
+        }
+        Ignored::Unfenced => text!("it is in no fence and in no dialect that is enabled"),
+        Ignored::NotAtLineStart => {
+            text!("there is text before it on its line: a call counts only at the beginning of a line")
+        }
+        Ignored::WrongForm => text!("it names a tool in a form that neither a tool block nor a dialect has"),
+        Ignored::Reasoning => text!("it is in the reasoning"),
         Ignored::LastRound => text!("the last round is over: no call runs"),
         other => format!("{other:?}").into(),
     }
@@ -50,18 +93,20 @@ fn why_ignored(why: Ignored) -> Text {
 
 fn repairs(call: &ToolCall) -> Text {
     match call.dialect {
-        Some(dialect) => messages::in_dialect(dialect.name(), repaired(call)),
+        Some(dialect) => {
+            text!("in the dialect {dialect}; {repairs}", dialect = dialect.name(), repairs = repaired(call))
+        }
         None => repaired(call),
     }
 }
 
 fn repaired(call: &ToolCall) -> Text {
     if call.repairs.is_empty() {
-        return messages::read_as_written();
+        return text!("read as written");
     }
     let named = call.repairs.iter().map(|repair| match repair.lossless() {
-        true => messages::lossless_repair(repair.name()),
-        false => messages::guessed_repair(repair.name()),
+        true => text!("{name} (lossless)", name = repair.name()),
+        false => text!("{name} (a guess)", name = repair.name()),
     });
-    messages::mended(Text::join(named, ", "))
+    text!("repaired: {repairs}", repairs = Text::join(named, ", "))
 }

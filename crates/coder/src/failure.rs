@@ -1,11 +1,10 @@
 //! Why a command ended early, and the status that says so.
 
-use crate::messages;
 use crate::shown::Words;
 use crate::status;
 use std::io;
 use std::process::ExitCode;
-use toolfence_protocol::{FinishReason, Text};
+use toolfence_protocol::{FinishReason, Text, text};
 use toolfence_session::StopReason;
 
 /// Something that was asked for did not succeed.
@@ -43,13 +42,13 @@ impl Failure {
     pub(crate) fn output(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure { status: 0, message: Text::default() },
-            _ => Failure::broken(messages::cannot_write_output(Text::from(&error))),
+            _ => Failure::broken(text!("cannot write the output: {error}", error = Text::from(&error))),
         }
     }
 
     /// A signal ended the program.
     pub(crate) fn signalled(status: u8) -> Failure {
-        Failure { status, message: messages::ended_by_signal() }
+        Failure { status, message: text!("ended by a signal") }
     }
 
     /// Another process has reported the failure already.
@@ -88,15 +87,19 @@ impl Failure {
 pub(crate) fn status_of(stopped: &StopReason) -> Result<ExitCode, Failure> {
     let message = match stopped {
         StopReason::Answered => return Ok(ExitCode::SUCCESS),
-        StopReason::Cancelled => return Err(Failure { status: INTERRUPTED, message: messages::stopped() }),
+        StopReason::Cancelled => return Err(Failure { status: INTERRUPTED, message: text!("stopped") }),
         StopReason::Failed(cause) => return Err(Failure::broken(cause.clone())),
-        StopReason::Empty => messages::model_said_nothing(),
-        StopReason::Unfinished(FinishReason::Length) => messages::breaks_off_at_limit(),
-        StopReason::Unfinished(_) => messages::breaks_off(),
-        StopReason::FormatErrors => messages::no_readable_call(),
-        StopReason::RoundLimit => messages::rounds_used_up(),
-        StopReason::Loop => messages::repeats_itself(),
-        _ => messages::turn_ended(),
+        StopReason::Empty => text!("the model's reply is empty; ask again, or in other words"),
+        StopReason::Unfinished(FinishReason::Length) => {
+            text!("the answer reached the length limit; raise the backend's limit, or ask the model to continue")
+        }
+        StopReason::Unfinished(_) => text!("the answer ended early; ask the model to continue"),
+        StopReason::FormatErrors => {
+            text!("the model could not write a readable call; a stronger model, or --lang, may help")
+        }
+        StopReason::RoundLimit => text!("the turn reached its limit of rounds; write \"continue\" to continue"),
+        StopReason::Loop => text!("the model repeats itself; ask in other words"),
+        _ => text!("the turn ended"),
     };
     Err(Failure::unsuccessful(message))
 }

@@ -1,16 +1,16 @@
-//! The command line as it was typed, and its help in Portuguese. The English texts are the comments in `args`; the Portuguese ones stand in
-//! `messages/help.rs`, each beside the English text whose place it takes.
+//! The command line as it was typed, and its help in Portuguese. The English texts are the comments in `args`; the Portuguese ones
+//! are in `locales/pt-help.toml`.
 
 use crate::args::{CONVERSATION, Cli, EVERYWHERE, Options, REPLIES, RULES, TOLD, WHO_ANSWERS, Wrong};
 use crate::config::Layers;
 use crate::failure::{Failure, WRONG_USE};
-use crate::messages::{self, PORTUGUESE_HELP};
 use crate::shown;
+use crate::translations::translate;
 use clap::builder::{PossibleValue, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, Parser};
 use std::io::Write;
-use toolfence_protocol::{Language, Text, close_names};
+use toolfence_protocol::{Language, Text, close_names, text};
 
 /// The command line as it was typed. Ends the program where it asked for help or cannot be understood.
 pub(crate) fn parse() -> Cli {
@@ -51,46 +51,54 @@ fn misread(error: &clap::Error, language: Language) -> Text {
     let mut told = match (error.kind(), context(ContextKind::InvalidValue)) {
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::TooManyValues, Some(value)) => {
             if value.is_empty() {
-                messages::no_value_for(argument)
+                text!("{argument} needs a value", argument)
             } else {
-                messages::invalid_value_for(argument, format!("{value:?}"))
+                text!("{value} is not a value of {argument}", argument, value = format!("{value:?}"))
             }
         }
         (ErrorKind::NoEquals | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues, _) => {
-            messages::no_value_for(argument)
+            text!("{argument} needs a value", argument)
         }
         (ErrorKind::InvalidSubcommand, _) => {
-            messages::no_command_of_name(context(ContextKind::InvalidSubcommand).unwrap_or_default())
+            text!(
+                "there is no command {name}; to ask the model, use -p: coder -p \"...\"",
+                name = context(ContextKind::InvalidSubcommand).unwrap_or_default()
+            )
         }
-        (ErrorKind::MissingRequiredArgument, _) => messages::arguments_missing(argument),
+        (ErrorKind::MissingRequiredArgument, _) => text!("missing: {arguments}", arguments = argument),
         (ErrorKind::MissingSubcommand, _) => {
-            messages::command_missing(context(ContextKind::InvalidSubcommand).unwrap_or_default())
+            text!("{name} needs a command", name = context(ContextKind::InvalidSubcommand).unwrap_or_default())
         }
         (ErrorKind::ArgumentConflict, _) => match context(ContextKind::PriorArg) {
-            Some(prior) if prior != argument => messages::not_together(argument, prior),
-            _ => messages::only_once(argument),
+            Some(prior) if prior != argument => {
+                text!("{argument} cannot be given together with {other}", argument, other = prior)
+            }
+            _ => text!("{argument} can be given only once", argument),
         },
-        (ErrorKind::InvalidUtf8, _) => messages::no_utf8_argument(),
-        _ => messages::unexpected_argument(argument),
+        (ErrorKind::InvalidUtf8, _) => text!("an argument is not UTF-8"),
+        _ => text!("unexpected argument {argument}", argument),
     };
     if let Some(source) = std::error::Error::source(error) {
         let wrong = source.downcast_ref::<Wrong>().map(|wrong| wrong.0.clone());
-        told.push(messages::because(wrong.unwrap_or_else(|| source.to_string().into())));
+        told.push(text!(": {wrong}", wrong = wrong.unwrap_or_else(|| source.to_string().into())));
     }
     let values = context(ContextKind::ValidValue).or_else(|| context(ContextKind::ValidSubcommand));
     if let Some(values) = values.filter(|values| !values.is_empty()) {
-        told.push(messages::possible_values(values));
+        told.push(text!("\n  possible values: {values}", values));
     }
     let suggested = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     if let Some(names) = suggested.into_iter().find_map(context) {
-        told.push(messages::did_you_mean(names));
+        told.push(text!("\n  did you mean {names}?", names));
     }
     told.push(match error.get(ContextKind::Usage) {
         Some(ContextValue::StyledStr(usage)) => {
             let usage = usage.to_string();
-            messages::usage_and_help(in_words(usage.trim_start_matches("Usage:").trim(), language))
+            text!(
+                "\n\nUsage: {usage}\n\n--help says more.",
+                usage = in_words(usage.trim_start_matches("Usage:").trim(), language)
+            )
         }
-        _ => messages::help_says_more(),
+        _ => text!("\n\n--help says more."),
     });
     told
 }
@@ -99,11 +107,11 @@ fn misread(error: &clap::Error, language: Language) -> Text {
 pub(crate) fn no_command(word: &str) -> Failure {
     let command = Cli::command();
     let close = close_names(word, command.get_subcommands().map(Command::get_name));
-    let mut told = messages::no_command_of_name(word);
+    let mut told = text!("there is no command {name}; to ask the model, use -p: coder -p \"...\"", name = word);
     if !close.is_empty() {
-        told.push(messages::did_you_mean(close.join(", ")));
+        told.push(text!("\n  did you mean {names}?", names = close.join(", ")));
     }
-    told.push(messages::help_says_more());
+    told.push(text!("\n\n--help says more."));
     Failure::wrong_use(told)
 }
 
@@ -233,7 +241,7 @@ fn translated_argument(argument: Arg) -> Arg {
     let Some(help) = argument.get_help().map(portuguese) else { return argument };
     let long = argument.get_long_help().map_or_else(|| help.clone(), portuguese);
     let heading = match argument.get_help_heading() {
-        Some(heading) => translation(heading).unwrap_or("Opções"),
+        Some(heading) => translate(heading).unwrap_or("Opções"),
         None if argument.is_positional() => "Argumentos",
         None => "Opções",
     };
@@ -260,19 +268,17 @@ fn translated_argument(argument: Arg) -> Arg {
 
 fn portuguese(english: &StyledStr) -> StyledStr {
     let english = english.to_string();
-    let lines = || english.lines().map(|line| translation(line).unwrap_or(line)).collect::<Vec<_>>().join("\n");
+    let lines = || english.lines().map(|line| translate(line).unwrap_or(line)).collect::<Vec<_>>().join("\n");
     // A list of names that the program makes stands below a sentence and has no words.
-    translation(&english).map_or_else(|| lines().into(), StyledStr::from)
-}
-
-fn translation(english: &str) -> Option<&'static str> {
-    PORTUGUESE_HELP.iter().find(|(text, _)| *text == english).map(|(_, text)| *text)
+    translate(&english).map_or_else(|| lines().into(), StyledStr::from)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use crate::translations::PORTUGUESE;
+    use std::collections::{BTreeMap, BTreeSet};
+    use toolfence_policy::toolset;
 
     #[test]
     fn the_options_of_each_command_are_chosen() {
@@ -299,7 +305,7 @@ mod tests {
             texts.extend(of_command.into_iter().flatten().map(ToString::to_string));
             if let Some(after) = command.get_after_help().map(ToString::to_string) {
                 // Where the program makes lists of names, which are set in, the sentences above them are the texts.
-                match translation(&after) {
+                match translate(&after) {
                     Some(_) => drop(texts.insert(after)),
                     None => {
                         let sentences = after.lines().filter(|line| !line.is_empty() && !line.starts_with("  "));
@@ -326,15 +332,19 @@ mod tests {
     }
 
     #[test]
-    fn every_text_of_the_help_has_a_portuguese_one() {
-        let english = english();
-        let translated: BTreeSet<String> = PORTUGUESE_HELP.iter().map(|(text, _)| (*text).to_owned()).collect();
+    fn every_text_of_the_help_and_of_tools_is_translated() {
+        let mut english = english();
         assert!(english.len() > 100, "the texts are found");
+        for tool in toolset::builtins().iter().chain(&[toolset::edit_data(), toolset::plan()]) {
+            let texts = tool.params.iter().map(|param| &param.help).chain([&tool.purpose]);
+            english.extend(texts.map(ToString::to_string));
+        }
+        let translated: BTreeMap<String, String> = toml::from_str(PORTUGUESE).expect("it is TOML");
+        let translated: BTreeSet<String> = translated.into_keys().collect();
         let missing: Vec<_> = english.difference(&translated).collect();
-        assert!(missing.is_empty(), "messages/help.rs lacks {missing:#?}");
+        assert!(missing.is_empty(), "locales/pt-help.toml lacks {missing:#?}");
         let unused: Vec<_> = translated.difference(&english).collect();
-        assert!(unused.is_empty(), "nothing says {unused:#?}");
-        assert_eq!(translated.len(), PORTUGUESE_HELP.len(), "each text is there once");
+        assert!(unused.is_empty(), "no text of the help or of a tool is {unused:#?}");
     }
 
     /// clap breaks a row that is too long for the terminal anywhere and begins the next one at the left: rows of a table are short.

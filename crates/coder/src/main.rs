@@ -23,7 +23,6 @@ mod input;
 mod markdown;
 mod marks;
 mod mentions;
-mod messages;
 mod model;
 mod not_kept;
 mod outcome;
@@ -47,6 +46,7 @@ mod terminal;
 mod theme;
 mod thoughts;
 mod told;
+mod translations;
 mod view;
 
 use args::{Cli, Command, PolicyCommand};
@@ -55,6 +55,7 @@ use commands::sessions::Start;
 use failure::Failure;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
+use toolfence_protocol::text;
 
 fn main() -> ExitCode {
     // Before anything else: this program is also the helper that sets up the sandbox around a command.
@@ -87,20 +88,26 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     }
     let last = if cli.r#continue { Start::Last } else { Start::New };
     if options.backend == Some(None) && !matches!(cli.command, Some(Command::Doctor(_))) {
-        return Err(Failure::wrong_use(messages::no_value_for("--backend <BACKEND>")));
+        return Err(Failure::wrong_use(text!("{argument} needs a value", argument = "--backend <BACKEND>")));
     }
     if let Some(message) = &cli.message {
         match (&cli.command, &cli.prompt) {
-            (Some(_), _) => return Err(Failure::wrong_use(messages::prompt_beside_command())),
-            (None, Some(_)) => return Err(Failure::wrong_use(messages::message_beside_prompt())),
+            (Some(_), _) => {
+                return Err(Failure::wrong_use(text!("-p cannot be combined with a command")));
+            }
+            (None, Some(_)) => {
+                return Err(Failure::wrong_use(text!("give the message once: as an argument, or after -p")));
+            }
             // A single word is a command that was not typed right more often than something to say.
             (None, None) if !message.contains(char::is_whitespace) => return Err(help::no_command(message)),
             (None, None) => {}
         }
     }
     match (&cli.command, &cli.prompt) {
-        (Some(_), _) if cli.r#continue => Err(Failure::wrong_use(messages::continue_beside_command())),
-        (Some(_), Some(_)) => Err(Failure::wrong_use(messages::prompt_beside_command())),
+        (Some(_), _) if cli.r#continue => Err(Failure::wrong_use(text!(
+            "--continue cannot be combined with a command; `coder resume NAME` continues a conversation by its name"
+        ))),
+        (Some(_), Some(_)) => Err(Failure::wrong_use(text!("-p cannot be combined with a command"))),
         (None, Some(prompt)) => commands::ask::run(options, prompt, &cli.image, &last, cli.format()),
         (None, None) => match &cli.message {
             // As with -p where nobody could go on with it.

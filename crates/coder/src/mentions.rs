@@ -1,6 +1,5 @@
 //! What a message brings along: `@src/main.rs` puts a file, a folder or an image of the project below it.
 
-use crate::messages;
 use crate::shown::{Words, language};
 use std::path::PathBuf;
 use toolfence_agent::redact::Redactor;
@@ -40,17 +39,25 @@ impl Mentions {
                 Err(Why::Absent) => {}
                 Err(Why::TooLong) if most < MOST_BYTES => {
                     let why = text!(
-                        "the model's window has room for {limit} KiB of files in this message; the model can read parts of it",
+                        "the model's window has room for {limit} KiB of files in this message; the model can read \
+                         parts of it",
                         limit = most >> 10
                     );
-                    found.notes.push(messages::not_brought_along(name, why));
+                    found.notes.push(text!("@{name} was not attached: {why}", name, why));
                 }
                 Err(Why::TooLong) => {
-                    found
-                        .notes
-                        .push(messages::not_brought_along(name, messages::too_much_brought_along(MOST_BYTES >> 10)));
+                    found.notes.push(text!(
+                        "@{name} was not attached: {why}",
+                        name,
+                        why = text!(
+                            "the files of one message may have {kibibytes} KiB together",
+                            kibibytes = MOST_BYTES >> 10
+                        )
+                    ));
                 }
-                Err(Why::Told(why)) => found.notes.push(messages::not_brought_along(name, why)),
+                Err(Why::Told(why)) => {
+                    found.notes.push(text!("@{name} was not attached: {why}", name, why));
+                }
             }
         }
         found
@@ -78,8 +85,12 @@ impl Mentions {
         let (head, body) = if is_file {
             let file = workspace.files().read(&ReadFile::new(name), &Stop::default())?;
             let head = match file.left_out {
-                0 => messages::file_of_the_person(&shown),
-                _ => messages::first_lines_of_file(&shown, file.end_line),
+                0 => text!("The file {path}:", path = &shown),
+                _ => text!(
+                    "The file {path}, first {count} {count|line|lines}; read_file shows the rest:",
+                    path = &shown,
+                    count = file.end_line
+                ),
             };
             // The configuration of a repository often has a token in the URL of a remote.
             let in_git_folder = shown.split('/').any(|part| part.eq_ignore_ascii_case(".git"));
@@ -92,8 +103,8 @@ impl Mentions {
                 format!("{}{end}\n", entry.shown)
             });
             let head = match listing.truncated {
-                true => messages::first_names_of_folder(&shown),
-                false => messages::folder_of_the_person(&shown),
+                true => text!("The folder {path}, first names only; list_files shows more:", path = &shown),
+                false => text!("The folder {path}:", path = &shown),
             };
             (head, rows.collect())
         };
@@ -117,7 +128,7 @@ impl Mentions {
     pub(crate) fn told(&self) -> Option<Text> {
         let images = self.images.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let names: Vec<String> = self.texts.iter().map(|(name, _)| name.clone()).chain(images).collect();
-        (!names.is_empty()).then(|| messages::brought_along(names.join(", ")))
+        (!names.is_empty()).then(|| text!("attached: {names}", names = names.join(", ")))
     }
 }
 
@@ -227,7 +238,7 @@ mod tests {
         assert!(found.notes.is_empty());
         let shown = of("@.git/config").below("");
         assert!(shown.contains("ana:[redacted: password]@example.org") && !shown.contains("s3cr3t"), "{shown}");
-        assert_eq!(found.told().unwrap().to_string(), "below the message: src/a.rs, src");
+        assert_eq!(found.told().unwrap().to_string(), "attached: src/a.rs, src");
         assert_eq!(of("@shot.PNG").images, [folder.path().canonicalize().unwrap().join("shot.PNG")]);
         let large = of("@large");
         assert!(large.texts[0].1.starts_with("The file large, its first "), "{:.80}", large.texts[0].1);
@@ -237,6 +248,6 @@ mod tests {
             let found = of(refused);
             assert!(found.texts.is_empty() && found.images.is_empty(), "{refused}: {found:?}");
         }
-        assert!(of("@.env").notes[0].to_string().starts_with("@.env is not put below the message: "));
+        assert!(of("@.env").notes[0].to_string().starts_with("@.env was not attached: "));
     }
 }

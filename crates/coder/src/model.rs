@@ -4,7 +4,6 @@ use crate::choices::BackendKind;
 use crate::config::profile::{self, Known, Profile, Profiles, counting};
 use crate::config::{Config, name_of};
 use crate::failure::Failure;
-use crate::messages;
 use crate::program;
 use crate::project::Project;
 use crate::rules::Rules;
@@ -16,7 +15,7 @@ use toolfence_agent::backend::http::Http;
 use toolfence_agent::backend::{Adapted, Backend, Replay, Usage};
 use toolfence_agent::transcript::Transcript;
 use toolfence_protocol::grammar::{self, Form, GrammarOptions};
-use toolfence_protocol::{Catalog, Learned, Text};
+use toolfence_protocol::{Catalog, Learned, Text, text};
 use toolfence_session::persona::Persona;
 
 /// The model that answers.
@@ -60,7 +59,11 @@ impl Model {
             (BackendKind::Replay, _) => Arc::new(replay(config)?),
             (BackendKind::Command, _) => program::backend(config, choice.model.clone(), project.workspace.root_path())?,
             (_, Some(server)) => Arc::new(Http::new(server.options()).map_err(Failure::wrong_use)?),
-            (_, None) => return Err(Failure::wrong_use(messages::provider_needs_model())),
+            (_, None) => {
+                return Err(Failure::wrong_use(text!(
+                    "the provider backend needs a model: give --model, such as gpt-4o-mini"
+                )));
+            }
         };
         let profile = match (project.places.as_ref().and_then(Profiles::of), server.as_ref().map(Server::place)) {
             (Some(profiles), Some((base_url, model))) => Some(Profile::open(profiles, base_url, model, config)),
@@ -134,16 +137,16 @@ impl Model {
         let server = self.server.as_ref().filter(|server| server.chosen.is_none())?;
         let (url, model) = server.place();
         Some(match url.strip_prefix(program::PLACE) {
-            Some(program) if *program == model => messages::answered_by_program(program),
-            Some(program) => messages::answered_through(model, program),
-            None => messages::answered_by(model, profile::address(&url)),
+            Some(program) if *program == model => text!("answered by the program {program}", program),
+            Some(program) => text!("answered by {model}, through the program {program}", model, program),
+            None => text!("answered by {model} at {url}", model, url = profile::address(&url)),
         })
     }
 
     /// The cost of replies; also in money if the settings have the price of the model.
     pub(crate) fn cost(&self, rules: &Rules, usage: &Usage) -> Text {
         let price = self.name().and_then(|model| rules.price(&model, usage));
-        messages::usage(usage, price)
+        describe_usage(usage, price)
     }
 }
 
@@ -153,8 +156,12 @@ pub(crate) fn name_without_server(backend: BackendKind, model: Option<String>) -
 }
 
 fn replay(config: &Config) -> Result<Replay, Failure> {
-    let path = config.replies.file().ok_or_else(|| Failure::wrong_use(messages::replay_needs_replies()))?;
-    let wrong = |error: Text| Failure::wrong_use(messages::cannot_read(path.display().to_string(), error));
+    let path = config.replies.file().ok_or_else(|| {
+        Failure::wrong_use(text!("the replay backend needs its recorded replies: give --replies FILE"))
+    })?;
+    let wrong = |error: Text| {
+        Failure::wrong_use(text!("cannot read {path}: {error}", path = path.display().to_string(), error))
+    };
     let text = std::fs::read_to_string(&path).map_err(|error| wrong(Text::from(&error)))?;
     Replay::parse(&text).map_err(|error| wrong(error.text()))
 }
@@ -164,4 +171,22 @@ pub(crate) fn grammar(tools: &Catalog) -> String {
     let mut options = GrammarOptions::default();
     (options.endless, options.most_calls, options.most_items) = (true, 32, 64);
     grammar::gbnf(tools, &options)
+}
+
+/// Describes the tokens of replies, and their cost in money if prices are known.
+pub(crate) fn describe_usage(usage: &Usage, price: Option<f64>) -> Text {
+    let mut sentence = text!(
+        "{replies} {replies|reply|replies}: {input} tokens in, {cached} of them cached, {output} out",
+        replies = usage.replies,
+        input = usage.input,
+        cached = usage.cached,
+        output = usage.output
+    );
+    if usage.estimated > 0 {
+        sentence.push(text!("; {count} {count|reply is|replies are} an estimate", count = usage.estimated));
+    }
+    if let Some(price) = price {
+        sentence.push(text!("; cost {price}", price = format!("{price:.4}")));
+    }
+    sentence
 }

@@ -4,10 +4,9 @@
 //! The message of an error is for the model, and says what it is to do next. Where that would puzzle a person, there are words of
 //! our own here.
 
-use crate::messages;
 use crate::shown::Words;
 use crate::style::Style;
-use toolfence_protocol::{ErrorCode, Text, ToolFailure, ToolResult};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, ToolResult, text};
 use toolfence_session::Refusal;
 use toolfence_tools::PROJECT_CHECK;
 
@@ -34,19 +33,19 @@ pub(crate) struct Known {
 pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
     let Some(error) = &result.error else {
         let size = match (changed(result), lines_of(result)) {
-            (Some((added, removed)), _) => messages::lines_changed(added, removed),
-            (None, 0) => messages::no_output(),
-            (None, count) => messages::lines_of_output(count),
+            (Some((added, removed)), _) => text!("+{added} -{removed} lines", added, removed),
+            (None, 0) => text!("no output"),
+            (None, count) => text!("{count} {count|line|lines}", count),
         };
-        let size = if result.truncated { messages::output_cut(size) } else { size };
-        let told = messages::output_in_time(size, took(result.execution_time_ms));
+        let size = if result.truncated { text!("{size}, cut", size) } else { size };
+        let told = text!("{size}, {time}", size, time = took(result.execution_time_ms));
         return (Style::Good, format!("✓ {}", told.words()));
     };
     if let Some(told) = for_people(error, known) {
         return (Style::Bad, format!("✗ {}", told.words()));
     }
     if let (ErrorCode::ExitStatus, Some(status)) = (error.code, result.exit_code) {
-        let told = messages::ended_with_status(status, took(result.execution_time_ms));
+        let told = text!("status {status}, {time}", status, time = took(result.execution_time_ms));
         return (Style::Bad, format!("✗ {}", told.words()));
     }
     let code = serde_json::to_value(error.code).ok().and_then(|code| code.as_str().map(String::from));
@@ -64,14 +63,16 @@ pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
 fn for_people(error: &ToolFailure, known: Known) -> Option<Text> {
     if let Some(refusal) = Refusal::of(error) {
         return Some(match refusal {
-            Refusal::BrokeOff | Refusal::BrokeOffAgain if known.ended => messages::stopped_while_written(),
-            Refusal::BrokeOff | Refusal::BrokeOffAgain => messages::cut_while_written(),
-            Refusal::ToBeContinued => messages::cut_and_continued(),
-            Refusal::Skipped => messages::skipped_after_failure(),
-            Refusal::Cancelled => messages::stopped_before_running(),
+            Refusal::BrokeOff | Refusal::BrokeOffAgain if known.ended => {
+                text!("stopped while it was written; it did not run")
+            }
+            Refusal::BrokeOff | Refusal::BrokeOffAgain => text!("the reply ended in the middle of it; it did not run"),
+            Refusal::ToBeContinued => text!("the reply ended in the middle of it; the model is asked to continue"),
+            Refusal::Skipped => text!("skipped: an earlier change or command failed"),
+            Refusal::Cancelled => text!("stopped before it ran"),
             Refusal::Stopped => match known.ran {
-                Some(ran) => messages::stopped_after(took(ran)),
-                None => messages::stopped_while_running(),
+                Some(ran) => text!("stopped after {time}; its effects so far remain", time = took(ran)),
+                None => text!("stopped; its effects so far remain"),
             },
             _ => return None,
         });
@@ -79,8 +80,8 @@ fn for_people(error: &ToolFailure, known: Known) -> Option<Text> {
     let field = |wanted| error.message.fields().find(|(name, _)| *name == wanted).map(|(_, value)| value.clone());
     match error.code {
         // The user's own words, without the advice for the model.
-        ErrorCode::Denied => field("why").map(messages::not_run_because),
-        ErrorCode::MalformedCall => field("problem").map(messages::could_not_be_read),
+        ErrorCode::Denied => field("why").map(|why| text!("not run: {why}", why)),
+        ErrorCode::MalformedCall => field("problem").map(|problem| text!("could not be read: {problem}", problem)),
         _ => None,
     }
 }
@@ -88,9 +89,9 @@ fn for_people(error: &ToolFailure, known: Known) -> Option<Text> {
 /// `2 ms`, `1.5 s`, `2 min 5 s`.
 pub(crate) fn took(milliseconds: u64) -> Text {
     match milliseconds {
-        0..1000 => messages::milliseconds(milliseconds),
-        1000..60_000 => messages::seconds(format!("{}.{}", milliseconds / 1000, milliseconds % 1000 / 100)),
-        _ => messages::minutes(milliseconds / 60_000, milliseconds / 1000 % 60),
+        0..1000 => text!("{count} ms", count = milliseconds),
+        1000..60_000 => text!("{count} s", count = format!("{}.{}", milliseconds / 1000, milliseconds % 1000 / 100)),
+        _ => text!("{minutes} min {seconds} s", minutes = milliseconds / 60_000, seconds = milliseconds / 1000 % 60),
     }
 }
 
@@ -229,7 +230,11 @@ fn cut(lines: Vec<(Style, &str)>, count: usize, (head, tail): (usize, usize), hi
         return lines.iter().map(own).collect();
     }
     let left = count - head - tail;
-    let more = if hints { messages::lines_more_to_see(left) } else { messages::lines_more(left) };
+    let more = if hints {
+        text!("... {count} {count|line|lines} more; /last shows all", count = left)
+    } else {
+        text!("... {count} {count|line|lines} more", count = left)
+    };
     let (first, last) = (lines[..head].iter(), lines[lines.len() - tail..].iter());
     first.map(own).chain([(Style::Dim, more.words().into_owned())]).chain(last.map(own)).collect()
 }

@@ -6,10 +6,9 @@
 
 use crate::config::places::{self, Places, has_link};
 use crate::failure::Failure;
-use crate::messages;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Language, Text};
+use toolfence_protocol::{Language, Text, text};
 use toolfence_session::persona::Persona;
 
 /// A built-in persona: its name, and its text in English and Portuguese.
@@ -61,10 +60,10 @@ impl Place {
     /// The place in the person's words.
     pub(crate) fn told(self) -> Text {
         match self {
-            Place::BuiltIn => messages::persona_built_in(),
-            Place::Own => messages::persona_own(),
-            Place::Project => messages::persona_of_project(),
-            Place::File => messages::persona_of_file(),
+            Place::BuiltIn => text!("built in"),
+            Place::Own => text!("yours"),
+            Place::Project => text!("the project's"),
+            Place::File => text!("a file"),
         }
     }
 }
@@ -107,7 +106,7 @@ impl Folders {
     /// A link is on the way to it, and leads who knows where.
     pub(crate) fn project(&self) -> Result<&Path, Failure> {
         if has_link(&self.root, &self.project) {
-            return Err(places::cannot_read(&self.project, messages::is_a_link()));
+            return Err(places::cannot_read(&self.project, text!("it is a link; put the file itself there")));
         }
         Ok(&self.project)
     }
@@ -191,7 +190,7 @@ impl BuiltIn {
 /// The persona that is used where nothing can be read: for the demo.
 pub(crate) fn default(language: Language) -> Result<Persona, Failure> {
     let coder = BUILT_IN.iter().find(|built_in| built_in.name == "coder");
-    let found = coder.ok_or_else(|| Failure::broken(messages::no_persona()))?.found(language)?;
+    let found = coder.ok_or_else(|| Failure::broken(text!("no persona")))?.found(language)?;
     Ok(found.persona)
 }
 
@@ -204,7 +203,11 @@ fn in_folder(folder: &Path, name: &str, language: Language, place: Place) -> Res
         if let Some(found) = read(&file, place)? {
             if found.persona.name != name {
                 let file = file.display().to_string();
-                return Err(Failure::wrong_use(messages::persona_of_other_name(file, &found.persona.name)));
+                return Err(Failure::wrong_use(text!(
+                    "{file} contains the persona {name}: rename the file, or change the name in its head",
+                    file,
+                    name = &found.persona.name
+                )));
             }
             return Ok(Some(found));
         }
@@ -219,7 +222,8 @@ pub(crate) fn read(file: &Path, place: Place) -> Result<Option<Found>, Failure> 
         _ => places::read_own(file)?,
     };
     let Some(source) = source else { return Ok(None) };
-    let wrong = |error: Text| Failure::wrong_use(messages::located(file.display().to_string(), error));
+    let wrong =
+        |error: Text| Failure::wrong_use(text!("{place}: {what}", place = file.display().to_string(), what = error));
     let persona = Persona::parse(&source).map_err(|error| wrong(error.text()))?;
     Ok(Some(Found { persona, place, file: Some(file.to_owned()), source }))
 }

@@ -1,15 +1,15 @@
 //! A call in few words, and what it would do, for the person who is asked.
 
 use crate::marks::{self, FOLDED};
-use crate::messages;
 use crate::question::Question;
 use crate::shown::{Words, escaped, language};
 use crate::style::Style;
 use crate::theme::codes;
+use crate::translations::in_language;
 use std::ops::Range;
 use toolfence_policy::Target;
 use toolfence_protocol::tool::ParamKind;
-use toolfence_protocol::{Language, Text, ToolCall};
+use toolfence_protocol::{Language, Text, ToolCall, text};
 use toolfence_workspace::quoted;
 
 /// Rows of a diff or of an argument that are shown at first.
@@ -50,7 +50,7 @@ impl Preview {
                 (Some(diff), _) if !diff.starts_with("--- /dev/null\n") => tint(change_rows(diff, room)),
                 // A new file, or one that cannot be compared.
                 (_, Some((_, content))) => {
-                    tint([plain(&messages::all_of_it(), room), marked(content, "  + ", "  + ", room)].concat())
+                    tint([plain(&text!("all of it would be:"), room), marked(content, "  + ", "  + ", room)].concat())
                 }
                 (Some(diff), None) => tint(change_rows(diff, room)),
                 (None, None) => arguments(call, room, language()),
@@ -58,7 +58,7 @@ impl Preview {
         };
         let names = match (question.targets.as_slice(), path) {
             // Nobody could tell what it names.
-            ([], Some(path)) => plain(&messages::file(quoted(path)), room),
+            ([], Some(path)) => plain(&text!("file: {name}", name = quoted(path)), room),
             (targets, _) => targets.iter().flat_map(|target| plain(&file_row(target), room)).collect(),
         };
         Preview::of(names, rows)
@@ -89,7 +89,9 @@ impl Preview {
         let shown = self.rows[..self.first].concat();
         match self.hidden() {
             0 => shown,
-            hidden => format!("{shown}  {}\n", messages::lines_not_shown(hidden).words()),
+            hidden => {
+                format!("{shown}  {}\n", text!("[{count} more {count|line|lines} not shown]", count = hidden).words())
+            }
         }
     }
 
@@ -142,12 +144,16 @@ fn file_row(target: &Target) -> Text {
     const MOST_WRITTEN: usize = 60;
     let name = quoted(&target.name);
     let written = target.written.as_deref().map(|written| match written.char_indices().nth(MOST_WRITTEN) {
-        Some((end, _)) => messages::written_as(format!("{} ...", quoted(&written[..end]))),
-        None => messages::written_as(quoted(written)),
+        Some((end, _)) => text!("written as {name}", name = format!("{} ...", quoted(&written[..end]))),
+        None => text!("written as {name}", name = quoted(written)),
     });
-    let link = target.link.as_deref().map(|link| messages::by_link(quoted(link)));
+    let link = target.link.as_deref().map(|link| text!("by the link {name}", name = quoted(link)));
     let more: Vec<Text> = written.into_iter().chain(link).collect();
-    if more.is_empty() { messages::file(name) } else { messages::file_also(name, Text::join(more, ", ")) }
+    if more.is_empty() {
+        text!("file: {name}", name)
+    } else {
+        text!("file: {name} ({more})", name, more = Text::join(more, ", "))
+    }
 }
 
 /// A command is never cut: nobody can say yes to what is not there.
@@ -186,12 +192,12 @@ fn change_rows(diff: &str, room: usize) -> Vec<String> {
         // One of several, one that gets another name, or one that begins or ends to be.
         _ => diff,
     };
-    [plain(&messages::a_change(), room), plain(hunks, room)].concat()
+    [plain(&text!("a change:"), room), plain(hunks, room)].concat()
 }
 
 fn arguments(call: &ToolCall, room: usize, language: Language) -> Vec<String> {
     let known = toolfence_policy::toolset::builtin(&call.name).map(|spec| spec.purpose.as_ref()).unwrap_or_default();
-    let mut rows = if known.is_empty() { Vec::new() } else { plain(messages::tool_words(known, language), room) };
+    let mut rows = if known.is_empty() { Vec::new() } else { plain(in_language(known, language), room) };
     for (name, value) in &call.args {
         match value.as_str() {
             Some(text) if text.contains('\n') => {

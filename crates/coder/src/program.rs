@@ -6,11 +6,11 @@
 use crate::choices::{CommandFormat, Conversation};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::messages;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_agent::backend::{Backend, Command, CommandOptions};
+use toolfence_protocol::text;
 
 /// What stands before a program in the place of the URL of a server, where it is kept what replies have shown.
 pub(crate) const PLACE: &str = "command://";
@@ -24,7 +24,11 @@ pub(crate) fn backend(config: &Config, model: Option<String>, root: &Path) -> Re
     if apart.is_some()
         && let Some(path) = in_project(&options.words, &folder, root)
     {
-        return Err(Failure::wrong_use(messages::program_in_project(path.display().to_string())));
+        return Err(Failure::wrong_use(text!(
+            "the command backend would run {path}, which is in the project: the model could rewrite it, and it runs \
+             outside of the sandbox. Move it out of the project, to ~/bin for example",
+            path = path.display().to_string()
+        )));
     }
     options.folder = Some(folder);
     options.model = model;
@@ -43,7 +47,11 @@ pub(crate) fn name(config: &Config) -> Result<String, Failure> {
 /// The words of the settings. As in a shell, `~/` at the beginning of a word is the home. A program whose path begins at no root is
 /// looked for beside the file that names it.
 fn named(config: &Config) -> Result<CommandOptions, Failure> {
-    let missing = || Failure::wrong_use(messages::command_backend_needs_program());
+    let missing = || {
+        Failure::wrong_use(text!(
+            "the command backend needs its program: give --command \"llm -m NAME\", or set command in your settings"
+        ))
+    };
     let line = config.command.text().ok_or_else(missing)?;
     let mut options = CommandOptions::parse(line).map_err(Failure::wrong_use)?;
     if let Some(home) = home() {

@@ -7,7 +7,6 @@ use crate::config::places::Places;
 use crate::config::value::Layer;
 use crate::debug;
 use crate::failure::Failure;
-use crate::messages;
 use crate::rules::Rules;
 use crate::servers::{self, Found};
 use crate::terminal::tell;
@@ -105,9 +104,12 @@ impl Project {
     /// Names the servers whose tools the model has, with the number of their tools; `None` without such a server.
     pub(crate) fn list_servers(&self) -> Option<Text> {
         let servers = self.servers.iter().filter_map(Found::on_offer);
-        let servers: Vec<Text> =
-            servers.map(|server| messages::server_with_tools(server.name(), server.tools().count())).collect();
-        (!servers.is_empty()).then(|| messages::servers_offer(Text::join(servers, ", ")))
+        let servers: Vec<Text> = servers
+            .map(|server| {
+                text!("{name} ({count} {count|tool|tools})", name = server.name(), count = server.tools().count())
+            })
+            .collect();
+        (!servers.is_empty()).then(|| text!("tools of MCP servers: {servers}", servers = Text::join(servers, ", ")))
     }
 
     /// Prints what could not be recorded in the history.
@@ -128,7 +130,9 @@ fn open_workspace(root: &Path, rules: &Rules, history: Option<&Arc<History>>) ->
 
 /// Opens the files below this root.
 pub(crate) fn workspace(root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
-    Workspace::open(root, paths).map_err(|error| Failure::wrong_use(messages::give_folder(error.text())))
+    Workspace::open(root, paths).map_err(|error| {
+        Failure::wrong_use(text!("{error}. Give an existing folder with --root.", error = error.text()))
+    })
 }
 
 fn open_history(config: &Config, state: &Path, root: &Path) -> Result<Arc<History>, Failure> {
@@ -170,7 +174,9 @@ pub(crate) fn sandbox(config: &Config) -> Result<Settings, Failure> {
     let settings = settings.memory(memory);
     match container(config)? {
         Some(container) => Ok(settings.container(container)),
-        None if mode == Sandbox::Container => Err(Failure::wrong_use(messages::container_not_named())),
+        None if mode == Sandbox::Container => Err(Failure::wrong_use(text!(
+            "--sandbox container needs sandbox.container and sandbox.image in your settings"
+        ))),
         None => Ok(settings),
     }
 }
@@ -181,6 +187,8 @@ fn container(config: &Config) -> Result<Option<Container>, Failure> {
         (Engine::Off, _) => Ok(None),
         (Engine::Podman, Some(image)) => Ok(Some(Container::podman(image))),
         (Engine::Docker, Some(image)) => Ok(Some(Container::docker(image))),
-        (_, None) => Err(Failure::wrong_use(messages::container_needs_image())),
+        (_, None) => Err(Failure::wrong_use(text!(
+            "sandbox.container needs an image: set sandbox.image, such as \"debian:stable\""
+        ))),
     }
 }

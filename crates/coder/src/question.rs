@@ -1,12 +1,11 @@
 //! A question to the user and its answer as data: the process that asks may be another one than the process that runs
 //! the agent.
 
-use crate::messages;
 use crate::shown::Words;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use toolfence_policy::{Pending, Target};
-use toolfence_protocol::{Args, Text, ToolCall};
+use toolfence_protocol::{Args, Text, ToolCall, text};
 use toolfence_session::Answer;
 
 /// Everything that is displayed about a call that waits for the user. Sentences are in the user's language.
@@ -96,12 +95,12 @@ impl UserAnswer {
 
 /// What the model is sent after the answer "no".
 pub(crate) fn refusal(why: Option<String>) -> Text {
-    why.map_or_else(messages::user_said_no, messages::user_said_no_because)
+    why.map_or_else(|| text!("The user said no."), |reason| text!("The user said no: {reason}", reason))
 }
 
 /// What the model is sent if no user could be asked. The reason of the rule "history" says what to do instead.
 fn no_terminal(pending: &Pending) -> Text {
     let decision = pending.decision();
-    let no_terminal = messages::nobody_to_ask();
+    let no_terminal = text!("It needs your approval, and there is no terminal to ask on.");
     if decision.rule == "history" { decision.reason.clone().then(no_terminal) } else { no_terminal }
 }

@@ -7,7 +7,6 @@ use crate::config::places::Places;
 use crate::config::rules::Check;
 use crate::config::{Config, Layers, redactor};
 use crate::failure::Failure;
-use crate::messages;
 use crate::model::{Model, name_without_server};
 use crate::personas::{self, Folders, Place};
 use crate::project::Project;
@@ -26,7 +25,7 @@ use toolfence_mcp::ServedTool;
 use toolfence_policy::Policy;
 use toolfence_policy::toolbox::{Tool, Toolbox};
 use toolfence_protocol::format::Format;
-use toolfence_protocol::{Catalog, Dialect, Dialects, Language, Learned, Text, parse, prompt};
+use toolfence_protocol::{Catalog, Dialect, Dialects, Language, Learned, Text, parse, prompt, text};
 use toolfence_session::persona::Persona;
 use toolfence_session::{Session, SessionOptions};
 use toolfence_tools::validate::Checker;
@@ -200,10 +199,11 @@ impl Rules {
     /// The persona, the environment, the instructions for agents and those for calls.
     fn system_prompt(&self, project: &Project, tools: &Catalog) -> String {
         let instructions = prompt::instructions(&self.policy.marked(tools, &*project.commands), self.language);
-        let place = messages::where_the_model_works(
-            &rfc3339(SystemTime::now())[..10],
-            system(),
-            project.workspace.root_path().display().to_string(),
+        let place = text!(
+            "Today is {date}. The system is {system}. The project is the folder {root}; paths are relative to it.",
+            date = &rfc3339(SystemTime::now())[..10],
+            system = system(),
+            root = project.workspace.root_path().display().to_string()
         );
         let parts = [
             Some(self.persona.text.trim().to_owned()),
@@ -298,8 +298,9 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
         .map(|item| {
             let rule = &item.value;
             let checker = Checker::new(&rule.files, rule.command.iter().cloned());
-            let checker = checker
-                .map_err(|error| Failure::wrong_use(messages::located(item.origin().to_string(), error.text())))?;
+            let checker = checker.map_err(|error| {
+                Failure::wrong_use(text!("{place}: {what}", place = item.origin().to_string(), what = error.text()))
+            })?;
             Ok(match rule.project() {
                 Some(file) => checker.in_project(file),
                 None => checker,
@@ -320,7 +321,11 @@ pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure>
     };
     let Some(found) = found else {
         let names = folders.names().into_iter().collect::<Vec<_>>().join(", ");
-        return Err(Failure::wrong_use(messages::no_persona_of_name(wanted, names)));
+        return Err(Failure::wrong_use(text!(
+            "there is no persona {wanted}; give a file or one of {names}. `coder personas` lists them",
+            wanted,
+            names
+        )));
     };
     Ok((layers.with_persona(&found.persona)?, found.persona))
 }
@@ -331,8 +336,13 @@ pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure>
 /// A name is not that of a dialect. The message lists the dialects.
 pub(crate) fn read_dialects(names: &str, options: &mut parse::Options) -> Result<(), Text> {
     let known = || Dialect::ALL.iter().map(|dialect| dialect.name()).collect::<Vec<_>>().join(", ");
-    let dialects: Dialects =
-        names.parse().map_err(|name: String| messages::no_such_dialect(format!("{name:?}"), known()))?;
+    let dialects: Dialects = names.parse().map_err(|name: String| {
+        text!(
+            "there is no dialect {name}; write all, none, or some of these with commas between them: {known}",
+            name = format!("{name:?}"),
+            known = known()
+        )
+    })?;
     options.dialects = dialects;
     let mut named = dialects.iter();
     options.dialect = named.next().filter(|_| named.next().is_none());

@@ -1,7 +1,6 @@
 //! A runtime for one turn or many, and the signals that stop what it does.
 
 use crate::failure::{Failure, HUNG_UP, INTERRUPTED, TERMINATED};
-use crate::messages;
 use crate::shown::Words;
 use crate::terminal::Terminal;
 use std::future::{Future, poll_fn};
@@ -15,7 +14,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use toolfence_agent::agent::Canceller;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Ctrl-C again within this time ends the turn, whatever it does by then.
 pub(crate) const TWICE: Duration = Duration::from_secs(2);
@@ -66,7 +65,7 @@ pub(crate) fn run_with_signals<T>(future: impl AsyncFnOnce(&mut Signals) -> Resu
 
 /// Why there is no runtime.
 pub(crate) fn cannot_start(error: std::io::Error) -> Failure {
-    Failure::broken(messages::cannot_start_runtime(Text::from(&error)))
+    Failure::broken(text!("cannot start the runtime: {error}", error = Text::from(&error)))
 }
 
 /// A runtime with a listener for signals.
@@ -259,7 +258,11 @@ async fn listen(mut signals: Signals, state: Arc<State>) {
             Outcome::Stops => {}
             Outcome::Tells(mark) => {
                 // Where the terminal is gone there is nobody to tell.
-                let _ = Terminal::stdout().write(&format!("\n{}\n{mark}", messages::how_to_leave().words()));
+                let _ = Terminal::stdout().write(&format!(
+                    "\n{}\n{mark}",
+                    text!("Ctrl-C again, /quit or Ctrl-D ends the conversation; `coder --continue` continues it.")
+                        .words()
+                ));
             }
             Outcome::Ends => {
                 crate::input::modes::restore();
@@ -284,7 +287,9 @@ impl Signals {
         let heard = wanted.into_iter().filter(|(_, kind)| ignored >> (kind.as_raw_value() - 1) & 1 == 0);
         let signals = heard.map(|(status, kind)| signal(kind).map(|signal| (status, signal)));
         let signals = signals.collect::<Result<_, _>>();
-        signals.map(Signals).map_err(|error| Failure::broken(messages::cannot_listen_to_signals(Text::from(&error))))
+        signals
+            .map(Signals)
+            .map_err(|error| Failure::broken(text!("cannot listen to signals: {error}", error = Text::from(&error))))
     }
 
     /// Returns the exit status that belongs to the next signal.

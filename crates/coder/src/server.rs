@@ -5,7 +5,6 @@
 use crate::choices::BackendKind;
 use crate::config::{Config, places, redactor};
 use crate::failure::Failure;
-use crate::messages;
 use crate::program;
 use crate::runtime::cannot_start;
 use crate::terminal::tell;
@@ -19,7 +18,7 @@ use tokio::process::Command;
 use toolfence_agent::backend::CommandOptions;
 use toolfence_agent::backend::http::HttpOptions;
 use toolfence_agent::backend::http::{LocalServer, Preset, choose_model, local_servers, models};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use toolfence_server::proxy::ProxyOptions;
 use toolfence_session::persona::Persona;
 
@@ -142,7 +141,9 @@ impl Server {
                 Some(server(Some(url), model, preset)?)
             }
             BackendKind::Provider => {
-                let model = model.ok_or_else(|| Failure::wrong_use(messages::provider_needs_model()))?;
+                let model = model.ok_or_else(|| {
+                    Failure::wrong_use(text!("the provider backend needs a model: give --model, such as gpt-4o-mini"))
+                })?;
                 let preset = Preset::of_model(&model).map(|(preset, _)| preset);
                 // An address counts only where the provider has none of its own: its key goes there.
                 let own = preset.is_some_and(|preset| preset.base_url.is_empty());
@@ -186,7 +187,11 @@ impl Server {
         self.options.key = key_of(config)?.or_else(of_preset);
         if let Some(preset) = self.preset.filter(|preset| !preset.is_local() && self.options.key.is_none()) {
             let (name, variable) = (preset.name, preset.key_variable);
-            return Err(Failure::wrong_use(messages::provider_needs_key(name, variable)));
+            return Err(Failure::wrong_use(text!(
+                "{provider} needs a key: put it into the variable {variable}, or into TOOLFENCE_API_KEY",
+                provider = name,
+                variable
+            )));
         }
         Ok(self)
     }
@@ -197,13 +202,19 @@ impl Server {
         let listed = loop {
             match wait(models(self.options()))? {
                 Some(listed) => break listed,
-                None => patience.wait(&messages::some_server(), &self.place().0)?,
+                None => patience.wait(&text!("an OpenAI-shaped server"), &self.place().0)?,
             }
         };
         if let Some(model) = choose_model(&listed) {
             self.options.model.clone_from(&model.name);
             let several = listed.len() > 1;
-            self.chosen = several.then(|| messages::model_chosen(&model.name, listed.len()));
+            self.chosen = several.then(|| {
+                text!(
+                    "using the model {model}, one of {count}; choose with --model",
+                    model = &model.name,
+                    count = listed.len()
+                )
+            });
         }
         Ok(self)
     }
@@ -214,7 +225,12 @@ fn key_of(config: &Config) -> Result<Option<String>, Failure> {
     match (variable(KEY), config.api_key_env.text(), config.api_key_command.text()) {
         (Some(key), ..) => Ok(Some(key)),
         (None, Some(name), _) => {
-            let missing = || Failure::wrong_use(messages::key_variable_is_empty(name));
+            let missing = || {
+                Failure::wrong_use(text!(
+                    "api_key_env names the variable {variable}, which is not set or empty",
+                    variable = name
+                ))
+            };
             variable(name).ok_or_else(missing).map(Some)
         }
         (None, None, Some(line)) => printed_key(line).map(Some),
@@ -268,11 +284,16 @@ fn options_of(config: &Config, model: String) -> Result<HttpOptions, Failure> {
 /// Reads the file that a setting names. It is the user's own, because no project may name one.
 fn content(path: Option<PathBuf>, key: &str) -> Result<Option<Vec<u8>>, Failure> {
     let Some(path) = path else { return Ok(None) };
-    let wrong =
-        |why: Text| Failure::wrong_use(messages::located(key, messages::cannot_read(path.display().to_string(), why)));
+    let wrong = |why: Text| {
+        Failure::wrong_use(text!(
+            "{place}: {what}",
+            place = key,
+            what = text!("cannot read {path}: {error}", path = path.display().to_string(), error = why)
+        ))
+    };
     match places::read_own(&path) {
         Ok(Some(text)) => Ok(Some(text.into_bytes())),
-        Ok(None) => Err(wrong(messages::file_is_missing())),
+        Ok(None) => Err(wrong(text!("there is no such file"))),
         Err(failure) => Err(failure),
     }
 }
@@ -280,17 +301,19 @@ fn content(path: Option<PathBuf>, key: &str) -> Result<Option<Vec<u8>>, Failure>
 /// The key that a command of the settings prints. No shell sees its line, and it does not wait for ever. What it says beside the
 /// key, such as a question, goes to the person.
 fn printed_key(line: &str) -> Result<String, Failure> {
-    let wrong = |why: Text| Failure::wrong_use(messages::located("api_key_command", why));
+    let wrong = |why: Text| Failure::wrong_use(text!("{place}: {what}", place = "api_key_command", what = why));
     let words = CommandOptions::parse(line).map_err(|error| wrong(error.text()))?.words;
-    let Some((program, arguments)) = words.split_first() else { return Err(wrong(messages::no_program())) };
+    let Some((program, arguments)) = words.split_first() else { return Err(wrong(text!("it names no program"))) };
     // A program beside the project's files would be the project's.
     if program.contains('/') && !program.starts_with('/') {
-        return Err(wrong(messages::program_from_path()));
+        return Err(wrong(text!("it begins with the name of a program in the PATH, or with its absolute path")));
     }
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
     let ran = wait(async move {
-        let mut child = command.spawn().map_err(|error| messages::cannot_start(program, Text::from(&error)))?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| text!("cannot run {program}: {error}", program, error = Text::from(&error)))?;
         let mut said = Vec::new();
         let all = async {
             if let Some(out) = child.stdout.take() {
@@ -299,16 +322,18 @@ fn printed_key(line: &str) -> Result<String, Failure> {
             child.wait().await
         };
         match tokio::time::timeout(KEY_PATIENCE, all).await {
-            Err(_) => Err(messages::key_took_too_long(KEY_PATIENCE.as_secs())),
-            Ok(Err(error)) => Err(messages::cannot_start(program, Text::from(&error))),
-            Ok(Ok(status)) if !status.success() => Err(messages::key_command_failed(program, status.to_string())),
+            Err(_) => Err(text!("it printed no key within {seconds} s", seconds = KEY_PATIENCE.as_secs())),
+            Ok(Err(error)) => Err(text!("cannot run {program}: {error}", program, error = Text::from(&error))),
+            Ok(Ok(status)) if !status.success() => {
+                Err(text!("{program} ended with {status}", program, status = status.to_string()))
+            }
             Ok(Ok(_)) => Ok(said),
         }
     })?;
     let said = ran.map_err(wrong)?;
     let key = String::from_utf8_lossy(&said).trim().to_owned();
     if key.is_empty() || key.contains(char::is_control) {
-        return Err(wrong(messages::no_key_printed(program)));
+        return Err(wrong(text!("{program} did not print a key: expected one line and nothing else", program)));
     }
     Ok(key)
 }
@@ -328,10 +353,10 @@ pub(crate) fn described(server: &LocalServer) -> Text {
     let names: Vec<&str> = server.models.iter().take(MOST_NAMED).map(|model| model.name.as_str()).collect();
     let names = names.join(", ");
     match server.models.len().saturating_sub(MOST_NAMED) {
-        _ if server.loads => messages::loads_its_model(),
-        _ if server.models.is_empty() => messages::no_model_there(),
+        _ if server.loads => text!("it is loading its model"),
+        _ if server.models.is_empty() => text!("no model"),
         0 => names.into(),
-        more => messages::and_more_models(names, more),
+        more => text!("{names} and {count} more", names, count = more),
     }
 }
 
@@ -351,15 +376,23 @@ fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
         servers = look()?;
     };
     let server = &servers[at];
-    let mut chosen = messages::server_found(kind(server), &server.base_url, &model);
+    let mut chosen =
+        text!("using {kind} at {url}, model {model}", kind = kind(server), url = &server.base_url, model = &model);
     for (_, other) in servers.iter().enumerate().filter(|(other, _)| *other != at) {
-        chosen.push(messages::server_beside(kind(other), &other.base_url, described(other)));
+        chosen.push(text!(
+            "\n  also {kind} at {url}: {models}",
+            kind = kind(other),
+            url = &other.base_url,
+            models = described(other)
+        ));
     }
     if servers.len() > 1 || wanted.is_none() && server.models.len() > 1 {
-        chosen.push(messages::how_to_choose());
+        chosen.push(text!("\n  choose with --base-url and --model, or in your settings"));
     }
     if variable(KEY).is_some() {
-        chosen.push(messages::key_is_not_sent());
+        chosen.push(text!(
+            "\n  TOOLFENCE_API_KEY is not sent to a server that coder found by itself: name the server with --base-url"
+        ));
     }
     let mut options = options_of(config, model)?;
     options.base_url = Some(server.base_url.clone());
@@ -387,10 +420,21 @@ impl Patience {
     fn wait(&mut self, kind: &Text, base_url: &str) -> Result<(), Failure> {
         let (seconds, base_url) = (self.most.as_secs(), redactor().text(base_url).into_owned());
         if self.begun.elapsed() >= self.most {
-            return Err(Failure::broken(messages::server_still_loads(kind.clone(), base_url, seconds)));
+            return Err(Failure::broken(text!(
+                "{kind} at {url} is still loading its model after {seconds} s. Try again when its log says that it is \
+                 ready, or wait longer for it: `http.first_byte` in the settings",
+                kind = kind.clone(),
+                url = base_url,
+                seconds
+            )));
         }
         if !std::mem::replace(&mut self.told, true) {
-            tell(&messages::server_loads(kind.clone(), base_url, seconds));
+            tell(&text!(
+                "{kind} at {url} is loading its model; waiting for it up to {seconds} s",
+                kind = kind.clone(),
+                url = base_url,
+                seconds
+            ));
         }
         std::thread::sleep(LOOKS_AGAIN);
         Ok(())
@@ -421,7 +465,7 @@ fn kind(server: &LocalServer) -> Text {
         Some("lmstudio") => "LM Studio".into(),
         Some("ollama") => "Ollama".into(),
         Some(other) => other.into(),
-        None => messages::some_server(),
+        None => text!("an OpenAI-shaped server"),
     }
 }
 
@@ -429,28 +473,67 @@ fn kind(server: &LocalServer) -> Text {
 fn nothing_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
     let looked: Vec<String> = addresses();
     let mut page = match wanted {
-        Some(model) if !servers.is_empty() => messages::no_server_has(format!("{model:?}")),
-        _ if !servers.is_empty() => messages::servers_have_no_model(),
-        _ if looked.is_empty() => messages::no_server_named(),
-        _ => messages::no_server_answers(looked.join(", ")),
+        Some(model) if !servers.is_empty() => text!(
+            "no model server on this machine has the model {model}; name one that is there, or get it first.",
+            model = format!("{model:?}")
+        ),
+        _ if !servers.is_empty() => text!(
+            "a model server answers on this machine, but it has no model; get one first, such as with `ollama pull \
+             qwen2.5-coder`."
+        ),
+        _ if looked.is_empty() => {
+            text!("no model server is configured, and the search on this machine is switched off.")
+        }
+        _ => {
+            text!(
+                "no model server is configured, and none answers on this machine ({places}).",
+                places = looked.join(", ")
+            )
+        }
     };
     for server in servers {
-        page.push(messages::server_beside(kind(server), &server.base_url, described(server)));
+        page.push(text!(
+            "\n  also {kind} at {url}: {models}",
+            kind = kind(server),
+            url = &server.base_url,
+            models = described(server)
+        ));
     }
     if let Some((preset, name)) = wanted.and_then(Preset::of_model) {
         let model = if preset.models.is_empty() { format!("{}::{name}", preset.name) } else { name.to_owned() };
-        page.push(messages::model_of_provider(model, preset.name));
+        page.push(text!(
+            "\n  {model} is a model of {provider}: coder --backend provider --model {model}",
+            model,
+            provider = preset.name
+        ));
     }
     if let Some(elsewhere) = variable(OLLAMA_HOST).and_then(|host| ollama(&host)).filter(|url| !looked.contains(url)) {
-        page.push(messages::ollama_elsewhere(elsewhere));
+        page.push(text!(
+            "\n  OLLAMA_HOST names another machine; to use it: coder --base-url {url} --model NAME",
+            url = elsewhere
+        ));
     }
     let set: Vec<String> = Preset::all()
         .iter()
         .filter(|preset| has_key(preset))
         .map(|preset| format!("{} ({}::MODEL)", preset.key_variable, preset.name))
         .collect();
-    let keys = if set.is_empty() { messages::no_key_is_set() } else { messages::keys_are_set(set.join(", ")) };
-    page.push(messages::how_to_get_a_server(keys));
+    let keys = if set.is_empty() {
+        text!("No key of a provider is set.")
+    } else {
+        text!("Set here: {keys}.", keys = set.join(", "))
+    };
+    page.push(text!(
+        "\n\nStart a server on this machine, then `coder`:\n  llama-server -m MODEL.gguf --port 8080 -c \
+         32768\n  ollama serve, and `ollama pull qwen2.5-coder`\nUse a provider, with its key in its \
+         variable:\n  OPENAI_API_KEY=... coder --backend provider --model gpt-4o-mini\n  {keys} `coder config \
+         backends` lists all providers.\nUse any other OpenAI-shaped server:\n  TOOLFENCE_API_KEY=... coder --base-url \
+         https://HOST/v1 --model NAME\nUse a program that answers:\n  coder --backend command --command \"llm -m \
+         NAME\"\nUse a web page to chat in:\n  `coder prompt` prints what to paste into it; `coder exec` runs what it \
+         answers\nSee how it works without a model:\n  coder demo\nWhat you always use belongs into your settings: \
+         `coder config init`.",
+        keys
+    ));
     page
 }
 

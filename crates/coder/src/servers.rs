@@ -9,7 +9,6 @@ use crate::config::rules::ServerRule;
 use crate::config::value::Origin;
 use crate::config::{Config, trust};
 use crate::failure::Failure;
-use crate::messages;
 use crate::shown::{Words, escaped};
 use crate::terminal::tell;
 use std::collections::HashSet;
@@ -22,7 +21,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use toolfence_mcp::{Server, ServerOptions};
 use toolfence_policy::toolbox::Tool;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use toolfence_tools::CommandRunner;
 
 /// What allows every tool of a server.
@@ -92,13 +91,26 @@ impl Found {
     pub(crate) fn allows(&self) -> [Text; 2] {
         let rule = &self.rule;
         let paths = match rule.paths.is_empty() {
-            true => messages::writes_nothing(),
-            false => messages::writes_in(escaped(&rule.paths.join(", ")).into_owned()),
+            true => text!("writes no files of yours"),
+            false => text!("may read and write {paths}", paths = escaped(&rule.paths.join(", ")).into_owned()),
         };
-        let network = if rule.network { messages::has_network() } else { messages::has_no_network() };
+        let network = if rule.network { text!("has network access") } else { text!("has no network access") };
         let count = self.started.as_ref().map_or(0, |server| server.tools().count());
         let command = escaped(&rule.command.0.join(" ")).into_owned();
-        [messages::server_in_short(rule.name.as_str(), count, command, paths, network), messages::trust_allows_server()]
+        [
+            text!(
+                "In short: {name} has {count} {count|tool|tools}. It runs `{command}`, {paths}, and {network}.",
+                name = rule.name.as_str(),
+                count,
+                command,
+                paths,
+                network
+            ),
+            text!(
+                "If you trust it, the model sees these tools with these descriptions. Each call still asks you, unless \
+                 your settings allow it."
+            ),
+        ]
     }
 
     /// The server, where the model is told of its tools.
@@ -164,7 +176,11 @@ pub(crate) fn wanted(config: &Config, places: &Places, only: Option<&str>) -> Ve
     let all = rules(config).into_iter().map(|(rule, origin)| {
         // A model's spelling of a tool's name is understood without these.
         let is_new = letters.insert(rule.name.replace(['_', '-'], ""));
-        let options = if is_new { options(&rule, places) } else { Err(messages::server_name_like_another()) };
+        let options = if is_new {
+            options(&rule, places)
+        } else {
+            Err(text!("its name differs from that of another server only in _ and -"))
+        };
         Wanted { rule, origin, options }
     });
     all.filter(|wanted| only.is_none_or(|name| wanted.rule.name == name)).collect()
@@ -181,7 +197,7 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
             key: key(&wanted.rule.name),
             rule: wanted.rule.clone(),
             origin: wanted.origin.clone(),
-            started: Err(messages::server_thread_died()),
+            started: Err(text!("the thread that starts it ended in a panic")),
             offered: false,
         };
         std::thread::spawn(move || {
@@ -204,7 +220,10 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
             }
             Err(RecvTimeoutError::Timeout) => {
                 told = true;
-                tell(&messages::waiting_for_servers(waits.join(", ")));
+                tell(&text!(
+                    "Waiting up to 30 seconds for the tools of MCP servers: {servers}.",
+                    servers = waits.join(", ")
+                ));
             }
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -221,17 +240,25 @@ pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(
         let server = match &found.started {
             Ok(server) => server,
             Err(why) => {
-                tell(&messages::server_not_used(name, escaped(&why.words()).into_owned()));
+                tell(&text!(
+                    "The MCP server {name} was skipped: {why}.",
+                    name,
+                    why = escaped(&why.words()).into_owned()
+                ));
                 continue;
             }
         };
         if !server.is_sandboxed() {
-            tell(&messages::server_outside(name));
+            tell(&text!("The MCP server {name} runs without a sandbox.", name));
         }
         server.notes().iter().for_each(tell);
         found.offered = found.is_trusted(places) || asks && found.ask(places)?;
         if !found.offered {
-            tell(&messages::server_not_trusted(found.rule.name.as_str()));
+            tell(&text!(
+                "The tools of the MCP server {name} are left out: you have not trusted their present descriptions. \
+                 `coder mcp trust {name}` shows them and asks.",
+                name = found.rule.name.as_str()
+            ));
         }
     }
     Ok(())
@@ -245,7 +272,9 @@ fn options(rule: &ServerRule, places: &Places) -> Result<ServerOptions, Text> {
     let mut options = ServerOptions::new(&rule.name, &rule.command.0);
     for (name, value) in &rule.env {
         let value = match other_variable(value) {
-            Some(other) => std::env::var_os(other).ok_or_else(|| messages::variable_not_set(other))?,
+            Some(other) => {
+                std::env::var_os(other).ok_or_else(|| text!("the variable {name} is not set", name = other))?
+            }
             None => OsString::from(value),
         };
         options.env.push((name.clone(), value));
@@ -254,7 +283,10 @@ fn options(rule: &ServerRule, places: &Places) -> Result<ServerOptions, Text> {
     let path = |path: &String| path.strip_prefix("~/").map_or_else(|| PathBuf::from(path), |rest| home.join(rest));
     options.paths = rule.paths.iter().map(path).collect();
     if let Some(path) = options.paths.iter().find(|path| places.are_reached_through(path)) {
-        return Err(messages::path_holds_settings(path.display().to_string()));
+        return Err(text!(
+            "{path} would let it change your settings or what you trust",
+            path = path.display().to_string()
+        ));
     }
     options.network = rule.network;
     options.seconds = rule.seconds;

@@ -5,7 +5,6 @@
 
 use crate::markdown::{in_rows, rows_of};
 use crate::marks::columns;
-use crate::messages;
 use crate::outcome::printed_line;
 use crate::preview::label;
 use crate::shown::{Words, escaped};
@@ -20,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use toolfence_protocol::{Text, ToolCall};
+use toolfence_protocol::{Text, ToolCall, text};
 
 /// The one status line of the program.
 static LINE: Mutex<Option<Line>> = Mutex::new(None);
@@ -349,14 +348,21 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
     let dots = if signs { "…" } else { "..." };
     let spun = |text: Text| format!("{turn} {}", text.words());
     match what {
-        What::Model => fitted(&spun(messages::waiting_for_model(waited.as_secs())), "", dots, width),
+        What::Model => {
+            fitted(&spun(text!("waiting for the model, {seconds} s", seconds = waited.as_secs())), "", dots, width)
+        }
         What::Thought(thought) => {
-            let size = messages::lines_of_output(thought.lines.count());
-            fitted(&spun(messages::thinking(waited.as_secs())), &format!(", {}", size.words()), dots, width)
+            let size = text!("{count} {count|line|lines}", count = thought.lines.count());
+            fitted(
+                &spun(text!("thinking, {seconds} s", seconds = waited.as_secs())),
+                &format!(", {}", size.words()),
+                dots,
+                width,
+            )
         }
         What::Tools(tool) => {
             let said = if tool.said.is_empty() { String::new() } else { format!("  {}", tool.said) };
-            let running = format!("  {}", spun(messages::tools_run(waited.as_secs())));
+            let running = format!("  {}", spun(text!("running, {seconds} s", seconds = waited.as_secs())));
             let tail = fitted(&format!("{running}{said}"), "", dots, width / 2);
             fitted(&format!("{} {}", arrow(signs), tool.label), &tail, dots, width)
         }
@@ -427,7 +433,7 @@ impl CallSoFar {
     fn size(&self) -> Option<Text> {
         let lines = |argument: &Argument| argument.breaks + usize::from(argument.open);
         let long = self.arguments.iter().map(lines).filter(|lines| *lines > 1);
-        Some(long.sum()).filter(|lines: &usize| *lines > 1).map(messages::lines_of_output)
+        Some(long.sum()).filter(|lines: &usize| *lines > 1).map(|count| text!("{count} {count|line|lines}", count))
     }
 }
 

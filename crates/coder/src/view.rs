@@ -6,7 +6,6 @@
 use crate::debug;
 use crate::failure::Failure;
 use crate::markdown::{cut, line_in_rows, width_of};
-use crate::messages;
 use crate::outcome::{Known, checklist, details, printed_line, summary, took};
 use crate::preview::{label, one_line};
 use crate::prose::{Prose, Voice};
@@ -171,7 +170,7 @@ impl<P: Person> View<P> {
         }
         self.end_thought()?;
         self.prose.end_line()?;
-        terminal::notify(self.alone_since.elapsed(), &messages::turn_is_over());
+        terminal::notify(self.alone_since.elapsed(), &text!("coder has an answer"));
         Ok(())
     }
 
@@ -212,8 +211,8 @@ impl<P: Person> View<P> {
             return self.prose.write(Voice::Reasoning, text);
         }
         let time = took(time.as_millis().try_into().unwrap_or(u64::MAX));
-        let told = messages::thought_for(time, lines);
-        let told = if self.talks { messages::thought_to_see(told) } else { told };
+        let told = text!("thought for {took}, {lines} {lines|line|lines}", took = time, lines);
+        let told = if self.talks { text!("{thought}; /thoughts shows them", thought = told) } else { told };
         let parted = self.prose.has_begun();
         self.prose.interrupt()?;
         self.prose.introduce()?;
@@ -324,7 +323,7 @@ impl<P: Person> View<P> {
             return self.person.ask(pending).await;
         };
         let mut answers = answers.into_iter();
-        let first = answers.next().unwrap_or_else(|| Answer::No(messages::user_said_no()));
+        let first = answers.next().unwrap_or_else(|| Answer::No(text!("The user said no.")));
         let rest = all.iter().zip(shown).skip(1).zip(answers);
         self.chosen
             .extend(rest.filter_map(|((pending, shown), answer)| Some((pending.call().id.clone(), (shown?, answer)))));
@@ -361,29 +360,45 @@ impl<P: Person> View<P> {
                 }
                 Ok(())
             }
-            Event::Reasoning { unopened: true, .. } => self.aside(Style::Dim, messages::all_was_thought()),
+            Event::Reasoning { unopened: true, .. } => self.aside(
+                Style::Dim,
+                text!(
+                    "everything above was reasoning: the backend opens the reasoning section itself; its replies are \
+                     read that way from now on"
+                ),
+            ),
             Event::Reasoning { text, .. } => self.think(text),
             Event::Call { call, .. } => {
                 debug::call(call);
                 self.labels.insert(call.id.clone(), label(call));
                 Ok(())
             }
-            Event::Ignored { why: Ignored::Html, .. } => self.aside(Style::Dim, messages::call_in_html()),
-            Event::Ignored { why: Ignored::Indentation, .. } => self.aside(Style::Dim, messages::indented_call()),
-            Event::Ignored { why: Ignored::InfoWord, .. } => self.aside(Style::Dim, messages::call_in_other_block()),
-            Event::Ignored { why: Ignored::Unfenced, .. } => self.aside(Style::Dim, messages::call_without_fence()),
-            Event::Ignored { why: Ignored::NotAtLineStart, .. } => self.aside(Style::Dim, messages::call_behind_text()),
-            Event::Ignored { why: Ignored::WrongForm, .. } => self.aside(Style::Dim, messages::call_in_wrong_form()),
+            Event::Ignored { why: Ignored::Html, .. } => self.aside(Style::Dim, text!("a call in HTML does not count")),
+            Event::Ignored { why: Ignored::Indentation, .. } => {
+                self.aside(Style::Dim, text!("an indented call does not count"))
+            }
+            Event::Ignored { why: Ignored::InfoWord, .. } => {
+                self.aside(Style::Dim, text!("a call in a block of another kind does not count"))
+            }
+            Event::Ignored { why: Ignored::Unfenced, .. } => {
+                self.aside(Style::Dim, text!("a call outside of a tool block does not count"))
+            }
+            Event::Ignored { why: Ignored::NotAtLineStart, .. } => {
+                self.aside(Style::Dim, text!("a tool block that does not begin a line does not count"))
+            }
+            Event::Ignored { why: Ignored::WrongForm, .. } => {
+                self.aside(Style::Dim, text!("a call in an unknown form does not count"))
+            }
             Event::Ignored { why: Ignored::LastRound, .. } => {
                 self.aside(Style::Dim, text!("a call after the last round does not run"))
             }
             Event::Ignored { why: Ignored::Reasoning, name, .. } => {
                 let tool = one_line(name.as_deref().unwrap_or("unknown"));
-                self.aside(Style::Dim, messages::thought_call(tool))
+                self.aside(Style::Dim, text!("a call of {tool} above is in the reasoning and does not count", tool))
             }
             Event::ForgedResult { .. } => {
                 self.told = true;
-                self.aside(Style::Bad, messages::made_up_result())
+                self.aside(Style::Bad, text!("the model invented a result; it and the rest of the reply are dropped"))
             }
             _ => Ok(()),
         }
@@ -409,7 +424,9 @@ impl<P: Person> View<P> {
         self.prose.end_line()?;
         match std::mem::take(&mut self.told) || self.rounds == 1 {
             true => Ok(()),
-            false => self.aside(Style::Dim, messages::no_call_counts()),
+            false => {
+                self.aside(Style::Dim, text!("no call in this reply counts; the model is reminded how to write one"))
+            }
         }
     }
 }
@@ -423,19 +440,22 @@ impl<P: Person> Host for View<P> {
     fn compacted(&mut self, done: &Compacted) {
         // The same is asked once more: there was no reply that could have held a call.
         self.told = true;
-        let written = self.aside(Style::Dim, messages::compacted(done));
+        let written = self.aside(Style::Dim, describe_compaction(done));
         self.keep(written);
     }
 
     fn waits(&mut self, why: &Text, wait: Duration) {
         let why = one_line(&why.words());
-        let written = self.aside(Style::Dim, messages::backend_waits(why, wait.as_secs_f32().to_string()));
+        let written = self.aside(
+            Style::Dim,
+            text!("{why}; asking again in {seconds} s", why, seconds = wait.as_secs_f32().to_string()),
+        );
         self.keep(written);
     }
 
     fn broke_off(&mut self, why: &Text) {
         self.told = true;
-        let written = self.aside(Style::Bad, messages::reply_broke_off(one_line(&why.words())));
+        let written = self.aside(Style::Bad, text!("the reply ended early: {why}", why = one_line(&why.words())));
         self.keep(written);
     }
 
@@ -492,7 +512,7 @@ impl<P: Person> Host for View<P> {
     fn ask_among<'a>(&'a mut self, pending: &'a Pending, later: &'a [Pending]) -> BoxFuture<'a, Answer> {
         let written = self.end_thought().and_then(|()| self.prose.end_line());
         self.keep(written);
-        terminal::notify(self.alone_since.elapsed(), &messages::turn_asks());
+        terminal::notify(self.alone_since.elapsed(), &text!("coder has a question"));
         Box::pin(async move {
             let answer = self.answer(pending, later).await;
             self.alone_since = Instant::now();
@@ -527,7 +547,7 @@ fn glued_block(text: &str) -> Option<Range<usize>> {
 
 /// Replaces the signs of success and failure in the outcome of a call by words, for a terminal that cannot show the signs.
 fn without_signs(text: &str) -> String {
-    [("✓", messages::sign_of_success()), ("✗", messages::sign_of_failure())]
+    [("✓", text!("[ok]")), ("✗", text!("[failed]"))]
         .into_iter()
         .find_map(|(sign, word)| text.strip_prefix(sign).map(|rest| format!("{}{rest}", word.words())))
         .unwrap_or_else(|| text.to_owned())
@@ -546,4 +566,21 @@ fn printed<'l>(line: &'l str, work: &Terminal) -> Cow<'l, str> {
     let words = shown.trim_start_matches(' ');
     let first = format!("    {}", &shown[..shown.len() - words.len()]);
     line_in_rows(&first, words, BEFORE + 2, columns).into()
+}
+
+/// Describes how a conversation was compacted.
+pub(crate) fn describe_compaction(done: &Compacted) -> Text {
+    let Compacted { before, after, outputs, messages, images, .. } = *done;
+    let mut sentence = text!(
+        "compacted from about {before} to {after} tokens: {outputs} old {outputs|output|outputs} shortened, {messages} \
+         old {messages|message|messages} summed up",
+        before,
+        after,
+        outputs,
+        messages
+    );
+    if images > 0 {
+        sentence.push(text!("{count} {count|image is|images are} no longer shown to the model", count = images));
+    }
+    sentence
 }

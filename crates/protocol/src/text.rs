@@ -3,7 +3,7 @@
 //! A failure, a reason or a note is often read in another place, and in another language, than where it is produced. A [`Text`]
 //! therefore keeps the template and the values apart until it is rendered. The English sentence is in the source, at the place
 //! that produces the message: [`text!`](crate::text!). Translations are data, keyed by the English template, in
-//! `locales/pt.toml`. Older messages are declared with both languages in a `messages.rs` by [`texts!`](crate::texts).
+//! `locales/pt.toml`.
 //!
 //! ```
 //! use toolfence_protocol::{Language, text};
@@ -54,17 +54,14 @@ impl Language {
     }
 }
 
-/// The template of a message and the names of its fields. Made by [`text!`](crate::text!) and [`texts!`](crate::texts).
+/// The template of a message and the names of its fields. Made by [`text!`](crate::text!).
 ///
 /// In a template, `{name}` is replaced by the value of a field, `{name|one|several}` by the first alternative if the field is
 /// the number 1 and by the second otherwise, and `{{` and `}}` by a single brace.
 #[derive(Debug)]
 pub struct Template {
-    key: &'static str,
     fields: &'static [&'static str],
     english: &'static str,
-    /// The translation of a template from a message table; others are looked up in the locale file.
-    portuguese: Option<&'static str>,
 }
 
 impl Template {
@@ -73,26 +70,13 @@ impl Template {
     #[doc(hidden)]
     pub const fn new(english: &'static str, fields: &'static [&'static str]) -> Template {
         assert!(placeholders_match(english, fields), "the placeholders and the fields differ");
-        Template { key: english, fields, english, portuguese: None }
-    }
-
-    /// A template from a message table, with the same checks for both languages.
-    #[doc(hidden)]
-    pub const fn in_table(
-        key: &'static str,
-        fields: &'static [&'static str],
-        english: &'static str,
-        portuguese: &'static str,
-    ) -> Template {
-        assert!(placeholders_match(english, fields), "the English placeholders and the fields differ");
-        assert!(placeholders_match(portuguese, fields), "the Portuguese placeholders and the fields differ");
-        Template { key, fields, english, portuguese: Some(portuguese) }
+        Template { english, fields }
     }
 
     fn words(&self, language: Language) -> &'static str {
         match language {
             Language::English => self.english,
-            Language::Portuguese => self.portuguese.or_else(|| translate(self.english)).unwrap_or(self.english),
+            Language::Portuguese => translate(self.english).unwrap_or(self.english),
         }
     }
 }
@@ -219,7 +203,7 @@ impl Text {
     /// Creates a text from a template and the values of its fields, in the order of their declaration. Used by
     /// [`text!`](crate::text!).
     pub fn filled<const COUNT: usize>(template: &'static Template, fields: [Field; COUNT]) -> Text {
-        debug_assert_eq!(template.fields.len(), COUNT, "{}", template.key);
+        debug_assert_eq!(template.fields.len(), COUNT, "{}", template.english);
         Text(Wording::Filled(template, Box::new(fields)))
     }
 
@@ -256,7 +240,7 @@ impl Text {
     /// message from a table. Keys may be added and removed in any version. `None` if the text is not a single template.
     pub fn key(&self) -> Option<&'static str> {
         match &self.0 {
-            Wording::Filled(template, _) => Some(template.key),
+            Wording::Filled(template, _) => Some(template.english),
             Wording::Verbatim(_) | Wording::Joined(..) => None,
         }
     }
@@ -512,45 +496,28 @@ macro_rules! text {
     }};
 }
 
-/// Declares a table of messages in both languages: for each a function that takes the values of its fields and returns a
-/// [`Text`]. New messages use [`text!`](crate::text!).
-///
-/// The first literal is the prefix of the keys.
-#[macro_export]
-macro_rules! texts {
-    ($area:literal $(
-        $(#[$meta:meta])*
-        $name:ident($($field:ident),* $(,)?) { en: $english:expr, pt: $portuguese:expr $(,)? }
-    )*) => {$(
-        $(#[$meta])*
-        pub(crate) fn $name($($field: impl Into<$crate::text::Field>),*) -> $crate::Text {
-            static TEMPLATE: $crate::text::Template = $crate::text::Template::in_table(
-                concat!($area, ".", stringify!($name)), &[$(stringify!($field)),*], $english, $portuguese,
-            );
-            $crate::Text::filled(&TEMPLATE, [$($field.into()),*])
-        }
-    )*};
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    crate::texts! { "test"
-        example(name, count) {
-            en: "{{\"name\": \"{name}\"}} has {count} {count|line|lines}",
-            pt: "{count} {count|linha|linhas} em {{\"name\": \"{name}\"}}",
-        }
-        plain() { en: "No.", pt: "Não." }
+    /// These two templates are translated.
+    fn lines(count: Field) -> Text {
+        text!("{count} {count|line|lines}", count)
+    }
+
+    fn plain() -> Text {
+        text!("The user said no.")
     }
 
     #[test]
-    fn words_of_both_languages_are_filled() {
-        assert_eq!(example("a{b}", 1_u64), "{\"name\": \"a{b}\"} has 1 line");
-        assert_eq!(example("x", 2_u64).render(Language::Portuguese), "2 linhas em {\"name\": \"x\"}");
-        let nested = example(plain(), 0_u64);
-        assert_eq!(nested.render(Language::Portuguese), "0 linhas em {\"name\": \"Não.\"}");
-        assert_eq!(nested.fields().map(|(name, _)| name).collect::<Vec<_>>(), ["name", "count"]);
+    fn placeholders_are_filled_in_both_languages() {
+        let example =
+            |name: Text, count: u64| text!("{{\"name\": \"{name}\"}} has {count} {count|line|lines}", name, count);
+        assert_eq!(example("a{b}".into(), 1), "{\"name\": \"a{b}\"} has 1 line");
+        assert_eq!(lines(2_u64.into()).render(Language::Portuguese), "2 linhas");
+        let nested = text!("The user said no: {reason}", reason = plain());
+        assert_eq!(nested.render(Language::Portuguese), "O usuário disse não: O usuário disse que não.");
+        assert_eq!(nested.fields().map(|(name, _)| name).collect::<Vec<_>>(), ["reason"]);
     }
 
     #[test]
@@ -573,7 +540,7 @@ mod tests {
             (1000, "1,000 lines", "1.000 linhas"),
             (u64::MAX, "18,446,744,073,709,551,615 lines", "18.446.744.073.709.551.615 linhas"),
         ] {
-            let text = example("", Field::Grouped(number));
+            let text = lines(Field::Grouped(number));
             assert!(text.to_string().ends_with(english), "{text}");
             assert!(text.render(Language::Portuguese).starts_with(portuguese), "{text}");
         }
@@ -603,7 +570,10 @@ mod tests {
             text = text.then(plain());
             text.push("!");
         }
-        assert_eq!(text.render(Language::Portuguese).len(), "Não.".len() + 100_000 * " Não.!".len());
+        assert_eq!(
+            text.render(Language::Portuguese).len(),
+            "O usuário disse que não.".len() + 100_000 * " O usuário disse que não.!".len()
+        );
         let (again, words) = (text.clone(), text.to_string());
         assert!(text == again && text == words.as_str() && text.ends_with('!') && !text.is_empty());
     }
@@ -611,10 +581,10 @@ mod tests {
     #[test]
     fn a_text_is_a_string_in_json() {
         let text = plain().then("As is.");
-        assert_eq!(serde_json::to_string(&text).unwrap(), "\"No. As is.\"");
-        assert_eq!(serde_json::from_str::<Text>("\"No. As is.\"").unwrap(), text);
-        assert_eq!(text.render(Language::Portuguese), "Não. As is.");
-        assert_eq!((text.key(), plain().key()), (None, Some("test.plain")));
+        assert_eq!(serde_json::to_string(&text).unwrap(), "\"The user said no. As is.\"");
+        assert_eq!(serde_json::from_str::<Text>("\"The user said no. As is.\"").unwrap(), text);
+        assert_eq!(text.render(Language::Portuguese), "O usuário disse que não. As is.");
+        assert_eq!((text.key(), plain().key()), (None, Some("The user said no.")));
     }
 
     #[test]

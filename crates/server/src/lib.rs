@@ -16,7 +16,6 @@ mod connections;
 mod headers;
 #[cfg(feature = "http")]
 pub mod http;
-mod messages;
 #[cfg(feature = "pipe")]
 pub mod pipe;
 /// The lines of the pipe about a turn, for a host that only tells of it.

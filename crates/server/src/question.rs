@@ -78,7 +78,7 @@ impl Choices {
             (Always::Same, _) => Answer::Always(None),
             (Always::Project, Some(rule)) => Answer::Always(Some(rule.clone())),
             (Always::Project, None) => {
-                return Err(text!("This question does not offer to keep all changes in the project."));
+                return Err(text!("This question has no answer that keeps all changes in the project."));
             }
         })
     }

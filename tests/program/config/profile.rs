@@ -160,7 +160,7 @@ fn the_next_run_knows_the_dialect() {
 fn a_profile_is_shown_and_forgotten() {
     let place = Place::new();
     let nothing = place.coder(&["config", "profile"]);
-    assert_eq!((nothing.status, nothing.out), (0, format!("nothing is known of default at {}\n", place.url)));
+    assert_eq!((nothing.status, nothing.out), (0, format!("there is no profile of default at {}\n", place.url)));
     for model in ["a", "b"] {
         place.asks(&["--model", model], &[("Hm.\n</think>\nYes.\n", "stop")]);
     }
@@ -176,7 +176,7 @@ fn a_profile_is_shown_and_forgotten() {
     assert_eq!(place.coder(&["config", "profile", "--all"]).out.matches("reasoning              opened").count(), 2);
     assert_eq!(place.coder(&["config", "profile", "--forget", "--model", "a"]).status, 0);
     assert_eq!(place.coder(&["config", "profile", "--all"]).out.matches("reasoning              opened").count(), 1);
-    assert!(place.coder(&["config", "profile", "--forget", "--all"]).out.contains("forgot what was known of b"));
+    assert!(place.coder(&["config", "profile", "--forget", "--all"]).out.contains("deleted the profile of b"));
     assert!(place.files("json").is_empty());
     let recorded = place.coder(&["config", "profile", "--backend", "replay"]);
     assert_eq!(recorded.status, 2, "{}", recorded.said());

@@ -23,7 +23,7 @@ fn a_line_that_does_not_fit_changes_nothing() {
             ("[]", "cannot be read"),
             (&format!("{{\"type\": \"{}\"}}", "y".repeat(900)), "cannot be read"),
             (&long, "more than 1000 bytes"),
-            ("{\"type\": \"approve\", \"id\": \"call_1\"}", "nothing is asked about \"call_1\""),
+            ("{\"type\": \"approve\", \"id\": \"call_1\"}", "there is no question about \"call_1\""),
             ("{\"type\": \"tool_result\", \"id\": \"call_1\"}", "no result is awaited"),
             ("{\"type\": \"tools\", \"tools\": [{\"name\": \"a b\"}]}", "is no name for a tool"),
         ] {

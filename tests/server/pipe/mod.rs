@@ -280,7 +280,7 @@ fn tools_of_the_client_run_side_by_side_and_are_answered_in_any_order() {
             let line = client.hear().await;
             match line["event"].as_str().unwrap() {
                 "result" => results.push((line["id"].clone(), line["output"].clone())),
-                "error" => assert_eq!(line["message"], format!("no result is awaited for {second}")),
+                "error" => assert_eq!(line["message"], format!("no call with the id { is waiting for a resultsecond}")),
                 "results" => break,
                 _ => {}
             }

@@ -55,7 +55,7 @@ async fn what_is_no_answer_of_the_api() {
         ("a page", answer("200 OK", "text/html", "<html>"), "text/html"),
         ("no kind", vec![Step::Send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".into())], "in place of JSON"),
         ("no JSON", answer("200 OK", "application/json", "<html>"), "no JSON"),
-        ("an error", answer("200 OK", "application/json", "{\"error\": \"no\"}"), "The upstream said: no"),
+        ("an error", answer("200 OK", "application/json", "{\"error\": \"no\"}"), "The upstream's message: no"),
         ("no choice", answer("200 OK", "application/json", "{\"choices\": []}"), "in the middle"),
         ("no HTTP", vec![Step::Send("hello\r\n\r\n".into())], "cannot be reached"),
         ("nothing", vec![], "cannot be reached"),

@@ -151,7 +151,7 @@ fn what_was_cleared_does_not_come_back_by_itself() {
     let ran = place.replayed(&["One."], &[], "First.\n/clear\n");
     let old = place.sessions()[0].clone();
     let id = old["id"].as_str().unwrap();
-    assert!(ran.out.contains(&format!("`coder resume {}` goes on with the old one", &id[..8])), "{}", ran.said());
+    assert!(ran.out.contains(&format!("`coder resume {}` continues the old one", &id[..8])), "{}", ran.said());
     assert_eq!((&old["title"], &old["cleared"], place.sessions().len()), (&"First.".into(), &true.into(), 2));
 
     let ran = place.replayed(&["Unsaid."], &["--continue"], "/quit\n");
@@ -642,7 +642,7 @@ fn decisions_and_results_are_printed_from_the_transcripts() {
     assert_eq!(all.lines().count(), 8, "what is no conversation has a session of its own: {all}");
     let asked = place.coder(&["audit", "--asked", "--json"], "").out;
     assert!(asked.contains("\"by\":\"nobody\"") && !asked.contains("\"by\":\"person\""), "{asked}");
-    assert!(log.out.contains("would have asked about bash curl http://x.example: nobody was there"), "{}", log.out);
+    assert!(log.out.contains("denied bash curl http://x.example: no person could be asked"), "{}", log.out);
     for (format, says) in [("md", "there was no user to ask"), ("json", "\"by\":\"nobody\"")] {
         let page = place.coder(&["export", &id, "--format", format], "");
         assert!(page.out.contains(says), "{}", page.said());

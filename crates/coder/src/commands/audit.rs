@@ -3,7 +3,6 @@
 use super::stats::is_copied;
 use crate::args::{AuditArguments, Options};
 use crate::failure::Failure;
-use crate::messages;
 use crate::preview::one_line;
 use crate::rules;
 use crate::shown::Words;
@@ -17,8 +16,8 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use toolfence_agent::redact::Redactor;
 use toolfence_agent::transcript::{Head, Record, RecordedCall, RecordedResult, rfc3339};
-use toolfence_protocol::Language;
 use toolfence_protocol::clip;
+use toolfence_protocol::{Language, text};
 
 /// Characters of a call that are shown.
 const LONGEST: usize = 100;
@@ -191,17 +190,41 @@ fn print(line: &Value, as_json: bool, out: &mut Terminal) -> Result<(), Failure>
         clip::middle(&format!("{} {}", word("tool"), one_line(first)), LONGEST).into_owned()
     };
     let (style, what) = match line["event"].as_str().unwrap_or_default() {
-        "session" => (Style::Dim, messages::log_session(word("root"))),
-        "run" if line["by"] == "person" => (Style::Action, messages::log_run_by_person(call(), word("rule"))),
-        "run" => (Style::Action, messages::log_run(call(), word("rule"))),
-        "ask" if line["by"] == "nobody" => (Style::Plain, messages::log_nobody_asked(call(), word("rule"))),
-        "ask" => (Style::Plain, messages::log_asked(call(), word("answer"), word("rule"))),
-        "result" if line["success"] == true => {
-            (Style::Good, messages::log_succeeded(word("tool"), line["ms"].as_u64().unwrap_or(0)))
+        "session" => (Style::Dim, text!("session in {root}", root = word("root"))),
+        "run" if line["by"] == "person" => {
+            (Style::Action, text!("ran {call}, allowed by a person (rule {rule})", call = call(), rule = word("rule")))
         }
-        "result" => {
-            (Style::Bad, messages::log_failed(word("tool"), word("code"), clip::middle(&word("message"), LONGEST)))
-        }
+        "run" => (Style::Action, text!("ran {call} (rule {rule})", call = call(), rule = word("rule"))),
+        "ask" if line["by"] == "nobody" => (
+            Style::Plain,
+            text!("denied {call}: no person could be asked (rule {rule})", call = call(), rule = word("rule")),
+        ),
+        "ask" => (
+            Style::Plain,
+            text!(
+                "asked about {call}: {answer} (rule {rule})",
+                call = call(),
+                answer = word("answer"),
+                rule = word("rule")
+            ),
+        ),
+        "result" if line["success"] == true => (
+            Style::Good,
+            text!(
+                "{tool} succeeded, {milliseconds} ms",
+                tool = word("tool"),
+                milliseconds = line["ms"].as_u64().unwrap_or(0)
+            ),
+        ),
+        "result" => (
+            Style::Bad,
+            text!(
+                "{tool} failed, {code}: {message}",
+                tool = word("tool"),
+                code = word("code"),
+                message = clip::middle(&word("message"), LONGEST)
+            ),
+        ),
         _ => return Ok(()),
     };
     out.styled_line(style, &format!("{}  {session}  {}", at.replace('T', " "), what.words()))

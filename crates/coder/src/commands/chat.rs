@@ -14,7 +14,6 @@ use crate::images;
 use crate::input::modes::Quiet;
 use crate::input::{Completions, LineEditor, Typed, Typing};
 use crate::mentions::Mentions;
-use crate::messages;
 use crate::model::Model;
 use crate::outcome;
 use crate::personas::Folders;
@@ -27,7 +26,7 @@ use crate::servers;
 use crate::shown::{Words, language};
 use crate::slash::{self, Act, Argument, Own, RESTART, Slash};
 use crate::terminal::{Style, Terminal, tell};
-use crate::view::View;
+use crate::view::{View, describe_compaction};
 use clap::ValueEnum;
 use std::io::{ErrorKind, IsTerminal, stdin, stdout};
 use std::path::Path;
@@ -58,7 +57,7 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     let turns = Turns::new()?;
     let mut out = Terminal::stdout();
     let root = project.workspace.root_path().display().to_string();
-    out.styled_line(Style::Dim, &messages::conversation_begins(&rules.persona.name, root))?;
+    out.styled_line(Style::Dim, &text!("{persona} in {root}; /help for help", persona = &rules.persona.name, root))?;
     if let Some(introduction) = model.introduction() {
         out.styled_line(Style::Dim, &introduction)?;
     }
@@ -103,12 +102,14 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
 fn what_asks(mode: toolfence_policy::AskMode, commands: &CommandRunner) -> Text {
     use toolfence_policy::AskMode;
     match mode {
-        AskMode::Always => messages::everything_asks(),
-        AskMode::Sandboxed => messages::what_no_sandbox_holds_asks(),
-        AskMode::Never => messages::nothing_asks(),
+        AskMode::Always => text!("asks before everything that is not denied"),
+        AskMode::Sandboxed => {
+            text!("asks before commands that are not known to be harmless and run outside of the sandbox")
+        }
+        AskMode::Never => text!("asks nothing: everything that is not denied runs"),
         _ if commands.no_private_copies().is_none() => text!("asks before it keeps changes"),
         _ if commands.is_project_read_only() => text!("asks before a command may change files"),
-        _ => messages::what_is_risky_asks(),
+        _ => text!("asks before commands that are not known to be harmless"),
     }
 }
 
@@ -157,7 +158,10 @@ impl Input {
             match turns.in_editor(|| editor.read(mark, context)) {
                 Ok(typed) => return Ok(Some(typed)),
                 Err(why) => {
-                    tell(&messages::no_line_editor(why));
+                    tell(&text!(
+                        "the line editor cannot work on this terminal ({why}); lines are read as they come",
+                        why
+                    ));
                     *self = Input::Lines(Box::new(stdin_lines()));
                 }
             }
@@ -235,7 +239,10 @@ impl Conversation {
                 Typed::Interrupted { empty: true } if again => return Ok(INTERRUPTED.into()),
                 Typed::Interrupted { empty: true } => {
                     interrupted = Some(Instant::now());
-                    self.out.styled_line(Style::Dim, &messages::how_to_leave())?;
+                    self.out.styled_line(
+                        Style::Dim,
+                        &text!("Ctrl-C again, /quit or Ctrl-D ends the conversation; `coder --continue` continues it."),
+                    )?;
                     continue;
                 }
                 Typed::End => return Ok(ExitCode::SUCCESS),
@@ -258,10 +265,12 @@ impl Conversation {
         let is_path = |command: &&str| command.split_whitespace().next().is_some_and(|name| name.contains('/'));
         let Some(command) = line.strip_prefix('/').filter(|command| !is_path(command)) else {
             match line.strip_prefix('!').map(str::trim) {
-                Some("") => self.out.line(&messages::wants_words("!COMMAND"))?,
+                Some("") => self.out.line(&text!("Missing arguments: {usage}", usage = "!COMMAND"))?,
                 // A command of a person runs without the policy, and what is piped in may be anybody's.
                 Some(command) if std::io::stdin().is_terminal() => self.by_hand(command)?,
-                Some(_) => self.out.line(&messages::by_hand_wants_a_terminal())?,
+                Some(_) => {
+                    self.out.line(&text!("!COMMAND works only if the input is a terminal."))?;
+                }
                 None if line.is_empty() => {}
                 None => self.say(line)?,
             }
@@ -273,9 +282,9 @@ impl Conversation {
         let Some(known) = all.iter().find(|known| known.name == name) else {
             let close = close_names(name, all.iter().map(|known| known.name.as_str()));
             let close: Vec<String> = close.iter().map(|name| format!("/{name}")).collect();
-            let mut told = messages::no_such_command(format!("/{name}"));
+            let mut told = text!("There is no command {command}; /help lists them.", command = format!("/{name}"));
             if !close.is_empty() {
-                told.push(messages::close_commands(close.join(", ")));
+                told.push(text!(" Did you mean {names}?", names = close.join(", ")));
             }
             self.out.line(&told)?;
             return Ok(Next::Goes);
@@ -294,7 +303,7 @@ impl Conversation {
 
     fn act(&mut self, command: &Slash, words: &str) -> Result<(), Failure> {
         if command.argument == Argument::None && !words.is_empty() {
-            return self.out.line(&messages::takes_nothing(format!("/{}", command.name)));
+            return self.out.line(&text!("{command} takes no arguments.", command = format!("/{}", command.name)));
         }
         let Conversation { options, project, rules, model, agent, out, .. } = self;
         match command.act {
@@ -306,12 +315,12 @@ impl Conversation {
             }
             Act::Mcp => self.mcp(words),
             Act::Allowed => match agent.session().policy().remembered() {
-                [] => out.line(&messages::nothing_is_allowed()),
+                [] => out.line(&text!("nothing but what the settings allow; `coder config show` has those")),
                 rules => rules.iter().try_for_each(|rule| out.line(&rule.to_string())),
             },
             Act::Mode => self.mode(words),
             Act::Plan => self.plan(),
-            Act::Policy if words.is_empty() => out.line(&messages::wants_words(command.usage())),
+            Act::Policy if words.is_empty() => out.line(&text!("Missing arguments: {usage}", usage = command.usage())),
             Act::Policy => policy::typed(agent.session().policy(), &project.commands, words, out),
             Act::Diff | Act::Undo | Act::Redo => {
                 let note = undo::typed(project, &command.name, words, out)?;
@@ -330,14 +339,14 @@ impl Conversation {
             Act::Retry => match agent.take_back() {
                 Some(said) => {
                     let first = said.lines().next().unwrap_or_default();
-                    out.styled_line(Style::Dim, &messages::said_again(one_line(first)))?;
+                    out.styled_line(Style::Dim, &text!("again: {text}", text = one_line(first)))?;
                     self.turn(&said)
                 }
-                None => out.line(&messages::nothing_to_retry()),
+                None => out.line(&text!("there is no message to send again")),
             },
             Act::Compact => match agent.compact() {
-                Some(done) => out.styled_line(Style::Dim, &messages::compacted(&done)),
-                None => out.line(&messages::nothing_to_compact()),
+                Some(done) => out.styled_line(Style::Dim, &describe_compaction(&done)),
+                None => out.line(&text!("this conversation cannot be shortened")),
             },
             Act::Clear => {
                 let told = cleared(agent);
@@ -351,12 +360,14 @@ impl Conversation {
                     None => text!("Context: about {tokens} tokens.", tokens = used.tokens),
                 })
             }
-            Act::Export if words.is_empty() => Err(Failure::wrong_use(messages::export_wants_a_file())),
+            Act::Export if words.is_empty() => Err(Failure::wrong_use(text!(
+                "name a new file that ends in .md, .html, .json or .jsonl; the last two are JSON lines"
+            ))),
             Act::Export => {
                 let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
-                let path = path.ok_or_else(|| Failure::wrong_use(messages::nothing_to_export()))?;
+                let path = path.ok_or_else(|| Failure::wrong_use(text!("this conversation has no transcript yet")))?;
                 export::typed(&path, words)?;
-                out.styled_line(Style::Dim, &messages::exported_to(words))
+                out.styled_line(Style::Dim, &text!("the conversation is in {file}", file = words))
             }
             Act::Sessions => sessions::typed_list(project, out),
             Act::Resume | Act::Fork => {
@@ -371,12 +382,12 @@ impl Conversation {
                 *agent = begun.agent;
                 // What holds for this conversation holds for the other one too.
                 if self.plans {
-                    agent.note(&messages::told_to_plan().into_string(language()));
+                    agent.note(&plan_mode_note().into_string(language()));
                 }
                 show(&begun.resumed, agent, out)
             }
             Act::Model => self.model(words),
-            Act::Persona if words.is_empty() => out.line(&messages::wants_words(command.usage())),
+            Act::Persona if words.is_empty() => out.line(&text!("Missing arguments: {usage}", usage = command.usage())),
             Act::Persona => {
                 let told = sessions::change_persona(options, words, project, rules, model, agent)?;
                 out.styled_line(Style::Dim, &told)?;
@@ -384,11 +395,20 @@ impl Conversation {
                 if self.plans {
                     // Plan mode belongs to the conversation, not to the persona.
                     self.set_policy(|policy| policy.read_only(true));
-                    self.agent.note(&messages::told_to_plan().into_string(language()));
+                    self.agent.note(&plan_mode_note().into_string(language()));
                 }
                 Ok(())
             }
-            Act::Init => self.turn(&messages::write_agents_file().into_string(language())),
+            Act::Init => self.turn(
+                &text!(
+                    "Look at this project and write a first AGENTS.md in its root, for agents that work on it. Read \
+                     the README, the build and test configuration, and as much of the source as you need. If there is \
+                     an AGENTS.md or CLAUDE.md already, improve it instead of starting over. Keep it under 60 lines: \
+                     what the project is, where things are, the exact commands to build, to run all tests and a single \
+                     test, and the conventions of the code. Leave out general knowledge."
+                )
+                .into_string(language()),
+            ),
             Act::Quit => Ok(()), // whoever calls this has ended by now
             Act::Own(number) => self.own_command(number, words),
         }
@@ -399,7 +419,7 @@ impl Conversation {
         let own = self.own[number].clone();
         let text = own.text()?;
         if own.is_of_project() && !self.trusts(own.file(), &text)? {
-            return self.out.styled_line(Style::Dim, &messages::nothing_was_sent());
+            return self.out.styled_line(Style::Dim, &text!("It is not trusted, and nothing was sent."));
         }
         self.own[number].trust();
         let message = slash::message(&text, words);
@@ -418,7 +438,17 @@ impl Conversation {
             return Ok(true);
         }
         let files = [(file.to_owned(), text.to_owned())];
-        let asked = confirm::trust_of(&files, |file| messages::command_of_project_says(file.to_owned()), "");
+        let asked = confirm::trust_of(
+            &files,
+            |file| {
+                text!(
+                    "{file} belongs to the project, and you have not trusted its present text. It sends this as your \
+                     message:",
+                    file = file.to_owned()
+                )
+            },
+            "",
+        );
         if !self.agrees(&asked)? {
             return Ok(false);
         }
@@ -431,7 +461,9 @@ impl Conversation {
         let canceller = Canceller::default();
         match self.turns.run(canceller.clone(), confirm::put_until(asked, &canceller))? {
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
-            Err(_) => Err(Failure::wrong_use(messages::no_terminal_for_trust())),
+            Err(_) => Err(Failure::wrong_use(text!(
+                "there is no terminal to ask on; read the file, then run `coder config trust --yes`"
+            ))),
             Ok(said) => Ok(confirm::is_yes(&said, language())),
         }
     }
@@ -442,7 +474,7 @@ impl Conversation {
             [] => mcp::overview(&self.project, &mut self.out),
             [RESTART, name] => self.restart_server(name),
             [name] if name != RESTART => mcp::all_of(&self.project, name, &mut self.out),
-            _ => self.out.line(&messages::mcp_takes()),
+            _ => self.out.line(&text!("/mcp takes no argument, the name of a server, or `restart` and a name.")),
         }
     }
 
@@ -452,12 +484,16 @@ impl Conversation {
         let (layers, _) = with_persona(Layers::read(&self.options)?)?;
         let config = layers.merged();
         let Some(wanted) = servers::wanted(&config, &places, Some(name)).pop() else {
-            return Err(Failure::wrong_use(messages::no_such_server(format!("{name:?}"))));
+            return Err(Failure::wrong_use(super::mcp::no_such_server(name)));
         };
         if !servers::has_secrets_of(wanted.rule(), &self.rules.config) {
-            return Err(Failure::wrong_use(messages::other_variables(name)));
+            return Err(Failure::wrong_use(text!(
+                "The settings give {name} other variables than at the start of this conversation, and their values \
+                 would not be redacted in its transcript. Start `coder` again.",
+                name
+            )));
         }
-        self.out.styled_line(Style::Dim, &messages::server_starts(name))?;
+        self.out.styled_line(Style::Dim, &text!("Starting {name} ...", name))?;
         let before = self.project.servers.iter().find(|server| server.rule.name == name).cloned();
         let (commands, canceller) = (self.project.commands.clone(), Canceller::default());
         let starting = async {
@@ -472,11 +508,14 @@ impl Conversation {
             }
         };
         let Some(mut server) = self.turns.run(canceller.clone(), starting)? else {
-            return self.out.styled_line(Style::Bad, &messages::server_not_waited_for(name));
+            return self.out.styled_line(
+                Style::Bad,
+                &text!("The start of {name} was cancelled. `/mcp restart {name}` tries again.", name),
+            );
         };
         if let Ok(started) = &server.started {
             if !started.is_sandboxed() {
-                tell(&messages::server_outside(name));
+                tell(&text!("The MCP server {name} runs without a sandbox.", name));
             }
             started.notes().iter().for_each(tell);
         }
@@ -513,13 +552,20 @@ impl Conversation {
         let running = by_hand::run(line, &canceller, &mut self.out);
         let ended = match self.turns.run(canceller.clone(), running)? {
             Ok(ended) => ended?,
-            Err(error) => return self.out.styled_line(Style::Bad, &messages::cannot_run_bash(Text::from(&error))),
+            Err(error) => {
+                return self
+                    .out
+                    .styled_line(Style::Bad, &text!("cannot run bash: {error}", error = Text::from(&error)));
+            }
         };
         let redactor = self.rules.redactor(Some(&self.model));
         let (line, printed) = (redactor.text(line), ended.printed(&redactor));
         // The words of a command are no words of the person.
         self.agent.note(&ended.note(&line, &printed));
-        self.out.styled_line(Style::Dim, &messages::command_ended(ended.told()))
+        self.out.styled_line(
+            Style::Dim,
+            &text!("{ended}; the model gets this with your next message", ended = ended.told()),
+        )
     }
 
     /// Lists the models of the server, or goes on with another one.
@@ -541,7 +587,7 @@ impl Conversation {
             };
             let names: Vec<String> = listed.into_iter().map(|model| model.name).collect();
             if names.is_empty() {
-                return out.line(&messages::no_models_told());
+                return out.line(&text!("this backend does not list its models; use /model NAME"));
             }
             let now = model.name();
             names.iter().try_for_each(|name| {
@@ -553,7 +599,7 @@ impl Conversation {
         }
         sessions::change_model(options, name, project, rules, model, agent)?;
         options.model = Some(name.to_owned());
-        out.styled_line(Style::Dim, &messages::model_answers(name))
+        out.styled_line(Style::Dim, &text!("the model is now {name}", name))
     }
 
     /// Changes when the person is asked, as the option `--ask` does; without a word it is said.
@@ -561,16 +607,27 @@ impl Conversation {
         let mut told = None;
         if !word.is_empty() {
             let wanted = AskMode::from_str(word, true);
-            let wanted = wanted.map_err(|_| Failure::wrong_use(messages::no_ask_mode(format!("{word:?}"))))?;
+            let wanted = wanted.map_err(|_| {
+                Failure::wrong_use(text!(
+                    "{word} is not one of risky, always, sandboxed and never",
+                    word = format!("{word:?}")
+                ))
+            })?;
             self.options.yes = false;
             self.options.rules.ask = Some(wanted);
             let (layers, _) = with_persona(Layers::read(&self.options)?)?;
             let ask = layers.merged().policy().ask;
             self.set_policy(|policy| policy.ask(ask));
-            told = Some(name_of(ask)).filter(|name| *name != word).map(|name| messages::asked_when_instead(name, word));
+            told = Some(name_of(ask)).filter(|name| *name != word).map(|name| {
+                text!(
+                    "you are asked: {mode}; the project or the persona does not allow {wanted}",
+                    mode = name,
+                    wanted = word
+                )
+            });
         }
         let name = name_of(self.agent.session().policy().settings().ask);
-        self.out.styled_line(Style::Dim, &told.unwrap_or_else(|| messages::asked_when(name)))
+        self.out.styled_line(Style::Dim, &told.unwrap_or_else(|| text!("you are asked: {mode}", mode = name)))
     }
 
     /// Begins or ends plan mode.
@@ -579,8 +636,11 @@ impl Conversation {
         let plans = self.plans;
         self.set_policy(|policy| policy.read_only(plans));
         let (told, note) = match plans {
-            true => (messages::plan_mode_begins(), messages::told_to_plan()),
-            false => (messages::plan_mode_ends(), messages::told_to_act()),
+            true => (text!("plan mode: only reading tools run; /plan ends it"), plan_mode_note()),
+            false => (
+                text!("plan mode has ended"),
+                text!("Note: the user has ended plan mode. Changes and commands run again as before."),
+            ),
         };
         self.agent.note(&note.into_string(language()));
         self.out.styled_line(Style::Dim, &told)
@@ -594,7 +654,13 @@ impl Conversation {
     }
 
     fn help(&mut self) -> Result<(), Failure> {
-        let help = messages::conversation_help();
+        let help = text!(
+            "Write your request and press Enter. Alt-Enter, a backslash at the end of a line or an open ``` fence \
+             begins another line,\nTab completes, Ctrl-R searches your earlier messages, Ctrl-O opens your editor. \
+             @NAME attaches a file, a folder or an image\nof the project, and !COMMAND runs a command as yourself. \
+             Ctrl-C clears the line; while the model works it stops the running\ntool, and the turn if pressed twice \
+             or if no tool runs. Text that you type meanwhile is kept for the next message."
+        );
         // On a terminal its lines are as long as those of the terminal.
         let rows = if self.out.is_terminal() { help.words().replace('\n', " ") } else { help.words().into_owned() };
         self.out.told(&rows)?;
@@ -607,7 +673,7 @@ impl Conversation {
     /// All of the last output, also of one that was too long for a result. Ctrl-C ends it.
     fn show_last(&mut self) -> Result<(), Failure> {
         let Conversation { project, turns, last, out, .. } = self;
-        let Some(result) = last else { return out.line(&messages::nothing_ran_yet()) };
+        let Some(result) = last else { return out.line(&text!("no call has a result yet")) };
         let overflow = outcome::overflow_of(result).map(|id| overflow_file::open(project.workspace.root(), id));
         let Some(Ok(file)) = overflow else {
             return outcome::whole(result).iter().try_for_each(|(style, line)| {
@@ -621,13 +687,15 @@ impl Conversation {
         let canceller = Canceller::default();
         match turns.run(canceller.clone(), by_hand::show(file, &canceller, out))?? {
             true => Ok(()),
-            false => out.styled_line(Style::Bad, &messages::stopped()),
+            false => out.styled_line(Style::Bad, &text!("stopped")),
         }
     }
 
     /// All that the model thought in the last turn, as it would have stood above the answer.
     fn show_thoughts(&mut self) -> Result<(), Failure> {
-        let Some(thoughts) = &self.thoughts else { return self.out.line(&messages::nothing_thought_yet()) };
+        let Some(thoughts) = &self.thoughts else {
+            return self.out.line(&text!("no reasoning was recorded yet"));
+        };
         if !self.out.is_terminal() {
             return self.out.line(thoughts);
         }
@@ -641,10 +709,13 @@ impl Conversation {
         let replies = self.agent.session().turns().iter().flat_map(|turn| &turn.replies);
         let texts = replies.map(|reply| reply.text.trim());
         let Some(answer) = texts.rev().find(|text| !text.is_empty()) else {
-            return self.out.line(&messages::nothing_answered_yet());
+            return self.out.line(&text!("there is no answer yet"));
         };
         let told = match clipboard::put(answer) {
-            Ok(()) => messages::copied(answer.len()),
+            Ok(()) => text!(
+                "sent {bytes} bytes to the terminal's clipboard; some terminals ignore that",
+                bytes = answer.len()
+            ),
             Err(why) => why,
         };
         self.out.styled_line(Style::Dim, &told)
@@ -655,7 +726,7 @@ impl Conversation {
         let edited = self.turns.run(Canceller::default(), edit::in_editor(MESSAGE, text))?;
         match edited.map(|text| text.trim().to_owned()) {
             Ok(text) if text.is_empty() => {
-                self.out.styled_line(Style::Dim, &messages::nothing_was_written())?;
+                self.out.styled_line(Style::Dim, &text!("nothing was written, so nothing is sent"))?;
                 Ok(None)
             }
             Ok(text) => Ok(Some(text)),
@@ -712,9 +783,9 @@ fn cleared(agent: &mut Agent) -> Text {
     let name = |agent: &mut Agent| agent.recorded().map(|transcript| transcript.id().to_owned());
     let before = name(agent);
     agent.clear();
-    let mut told = messages::conversation_cleared();
+    let mut told = text!("a new conversation; files and your approvals stay as they are");
     if let Some(old) = before.filter(|old| name(agent).as_ref() != Some(old)) {
-        told.push(messages::cleared_stays(sessions::short(&old)));
+        told.push(text!("; `coder resume {session}` continues the old one", session = sessions::short(&old)));
     }
     told
 }
@@ -724,4 +795,12 @@ fn show(lines: &[(Style, Text)], agent: &Agent, out: &mut Terminal) -> Result<()
     lines.iter().try_for_each(|(style, line)| out.styled_line(*style, line))?;
     let plan = agent.session().plan().unwrap_or_default();
     plan.lines().try_for_each(|step| out.styled_line(Style::Dim, &format!("    {step}")))
+}
+
+/// The note for the model at the start of plan mode.
+fn plan_mode_note() -> Text {
+    text!(
+        "Note: the user has begun plan mode. Only calls that read run until it ends; everything else is refused. Find \
+         out what you need to know, and then answer with a plan: what you would change, where and why."
+    )
 }

@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Options, arguments: &CommitArguments) -> Result<Exit
     let next = project.workspace.next_commit(arguments.all).map_err(|error| Failure::broken(error.text()))?;
     let Some(next) = next else {
         let folder = project.workspace.root_path().display().to_string();
-        return Err(Failure::wrong_use(text!("{folder} is in no working tree of a git repository", folder)));
+        return Err(Failure::wrong_use(text!("{folder} is not in a working tree of a git repository", folder)));
     };
     if next.files.is_empty() {
         return Err(Failure::unsuccessful(match arguments.all {

@@ -7,7 +7,6 @@ use crate::config::profile::{Known, Profiles, counting};
 use crate::config::value::{Layer, Origin, Row, Shape};
 use crate::config::{Config, Layers, ProjectFile, documented, profile, redactor, trust};
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
-use crate::messages;
 use crate::proposals;
 use crate::rules;
 use crate::server::{self, Server};
@@ -63,14 +62,24 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
     config.rows().iter().try_for_each(|row| shown(&config, &persona, row, &mut out))?;
     let places = &layers.places;
     let project = match layers.project {
-        ProjectFile::Absent => messages::project_absent(),
-        ProjectFile::Untrusted => messages::project_untrusted(),
-        ProjectFile::Trusted => messages::project_trusted(),
+        ProjectFile::Absent => text!("there is none"),
+        ProjectFile::Untrusted => text!("it can only make rules stricter; `coder config trust` trusts it"),
+        ProjectFile::Trusted => text!("trusted in its present form"),
     };
     out.write("\n")?;
-    out.styled_line(Style::Dim, &messages::project_file(places.project.display().to_string(), project))?;
+    out.styled_line(
+        Style::Dim,
+        &text!("project file  {path}: {standing}", path = places.project.display().to_string(), standing = project),
+    )?;
     for (key, value) in learned(&layers, &config, &persona)? {
-        out.styled_line(Style::Dim, &messages::profile_counts(key, value))?;
+        out.styled_line(
+            Style::Dim,
+            &text!(
+                "{key} is not set, and replies of this backend have shown: {value} (coder config profile)",
+                key,
+                value
+            ),
+        )?;
     }
     config.notes.iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
     Ok(ExitCode::SUCCESS)
@@ -92,7 +101,10 @@ fn shown(config: &Config, persona: &Persona, row: &Row, out: &mut Terminal) -> R
     }
     if row.key == "commands.only" {
         let left = Text::join(effective_only(config), ", ");
-        out.styled_line(Style::Dim, &format!("{:<width$}{}", "", messages::may_run_begins_with(left).words()))?;
+        out.styled_line(
+            Style::Dim,
+            &format!("{:<width$}{}", "", text!("allowed commands begin with: {beginnings}", beginnings = left).words()),
+        )?;
     }
     Ok(())
 }
@@ -105,8 +117,8 @@ fn without_secrets(value: &str) -> String {
 /// The place of a value in the person's language. In JSON it has the name that the library gives it.
 fn named(origin: &Origin, persona: &Persona) -> Text {
     match origin.layer {
-        Layer::Default => messages::by_default(),
-        Layer::Persona => messages::the_persona(&persona.name),
+        Layer::Default => text!("default"),
+        Layer::Persona => text!("the persona {name}", name = &persona.name),
         _ => origin.to_string().into(),
     }
 }
@@ -115,7 +127,7 @@ fn named(origin: &Origin, persona: &Persona) -> Text {
 fn effective_only(config: &Config) -> Vec<Text> {
     let settings = config.policy();
     let words = settings.only_commands().iter().map(|rule| rule.words().join(" "));
-    words.map(|words| if words.is_empty() { messages::nothing() } else { words.into() }).collect()
+    words.map(|words| if words.is_empty() { text!("nothing") } else { words.into() }).collect()
 }
 
 fn config_as_json(layers: &Layers, config: &Config) -> Value {
@@ -153,21 +165,37 @@ fn place(origin: &Origin) -> Value {
 fn init(places: &Places) -> Result<ExitCode, Failure> {
     let path = own(places)?;
     let wrong = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::wrong_use(messages::is_there_already(path.display().to_string())),
-        _ => Failure::broken(messages::cannot_write(path.display().to_string(), Text::from(&error))),
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::wrong_use(text!("{path} exists already and is left unchanged", path = path.display().to_string()))
+        }
+        _ => Failure::broken(text!(
+            "cannot write {path}: {error}",
+            path = path.display().to_string(),
+            error = Text::from(&error)
+        )),
     };
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(wrong)?;
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(wrong)?;
     file.write_all(with_proposals(own_file(), &proposals::of(places.root())).as_bytes()).map_err(wrong)?;
-    Terminal::stdout().line(&messages::wrote(path.display().to_string()))?;
+    Terminal::stdout().line(&text!("wrote {path}", path = path.display().to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The user's file with every setting explained.
 fn own_file() -> String {
-    format!("{}{}", messages::own_file_head().words(), documented(language()))
+    format!(
+        "{}{}",
+        text!(
+            "# Settings of coder. Lines that begin with # are comments; remove the # before a key to set it.\n# The \
+             command line overrides the persona, which overrides the project's .toolfence.toml, which overrides this \
+             file; but\n# a project or a persona can only make rules stricter. `coder config show` prints each value \
+             and its origin.\n\n"
+        )
+        .words(),
+        documented(language())
+    )
 }
 
 /// The documented file with the checks that the current project suggests, which are commented out like every other value.
@@ -180,18 +208,23 @@ fn with_proposals(documented: String, lines: &[String]) -> String {
 }
 
 fn own(places: &Places) -> Result<&Path, Failure> {
-    places.user.as_deref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_own_file()))
+    places.user.as_deref().ok_or_else(|| {
+        Failure::wrong_use(text!(
+            "there is no folder for your own file: set HOME or XDG_CONFIG_HOME to an absolute path"
+        ))
+    })
 }
 
 fn path(places: &Places) -> Result<ExitCode, Failure> {
     let mut out = Terminal::stdout();
     for (name, path) in [
-        (messages::place_of_user(), places.user.as_deref()),
-        (messages::place_of_project(), Some(&*places.project)),
-        (messages::place_of_state(), places.state.as_deref()),
+        (text!("user"), places.user.as_deref()),
+        (text!("project"), Some(&*places.project)),
+        (text!("state"), places.state.as_deref()),
     ] {
         let shown = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
-        let shown = if path.is_some_and(Path::exists) { shown.into() } else { messages::not_there(shown) };
+        let shown =
+            if path.is_some_and(Path::exists) { shown.into() } else { text!("{path}  (missing)", path = shown) };
         out.line(&format!("{:<9}{}", name.words(), shown.words()))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -219,7 +252,7 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
     let config = layers.merged();
     config.settle_looks();
     let mut out = Terminal::stdout();
-    let no_place = || Failure::wrong_use(messages::no_place_for_profiles());
+    let no_place = || Failure::wrong_use(text!("there is no folder for profiles: set HOME or XDG_STATE_HOME"));
     let profiles = Profiles::of(&layers.places).ok_or_else(no_place)?;
     let server = match arguments.all {
         true => None,
@@ -228,7 +261,11 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
     let known: Vec<Known> = match &server {
         _ if arguments.all => profiles.all(),
         Some((base_url, model)) => profiles.known(base_url, model).into_iter().collect(),
-        None => return Err(Failure::wrong_use(messages::recordings_have_no_profile())),
+        None => {
+            return Err(Failure::wrong_use(text!(
+                "a recording has no profile; --all shows the profiles of all backends"
+            )));
+        }
     };
     if arguments.json {
         out.line(&json!({"v": super::SCHEMA, "profiles": known}).to_string())?;
@@ -236,20 +273,26 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
     }
     if known.is_empty() {
         out.line(&match server {
-            Some((base_url, model)) => messages::nothing_known_of(profile::address(&base_url), model),
-            None => messages::nothing_known_of_any(),
+            Some((base_url, model)) => {
+                text!("there is no profile of {model} at {server}", server = profile::address(&base_url), model)
+            }
+            None => text!("there is no profile of any backend"),
         })?;
     }
     for known in &known {
         if arguments.forget {
             profiles.forget(&known.base_url, &known.model)?;
-            out.line(&messages::profile_forgotten(&known.base_url, &known.model))?;
+            out.line(&text!(
+                "deleted the profile of {model} at {server}",
+                server = &known.base_url,
+                model = &known.model
+            ))?;
             continue;
         }
         out.line(&format!("{}  {}", known.base_url, known.model))?;
         for (key, fact) in known.facts() {
             out.write(&format!("  {key:<22} {:<22} ", fact.value))?;
-            out.styled_line(Style::Dim, &messages::learned_ago(fact.shown_by(), age(fact.at)))?;
+            out.styled_line(Style::Dim, &text!("{shown_by}, {age}", shown_by = fact.shown_by(), age = age(fact.at)))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -271,28 +314,34 @@ fn backends(options: &Options, arguments: &BackendsArguments) -> Result<ExitCode
         out.line(&json!({"v": super::SCHEMA, "providers": providers, "local": local}).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
-    out.line(&messages::providers_are())?;
+    out.line(&text!("Providers, and the variables of their keys:"))?;
     for preset in providers {
         let (style, state) = match server::has_key(preset) {
-            true => (Style::Good, messages::key_is_set()),
-            false => (Style::Dim, messages::key_is_not_set()),
+            true => (Style::Good, text!("set")),
+            false => (Style::Dim, text!("-")),
         };
         out.write(&format!("  {:<13}{:<21}", preset.name, preset.key_variable))?;
         out.styled(style, &format!("{:<9}", state.words()))?;
-        let place = if preset.base_url.is_empty() { messages::address_of_your_own() } else { preset.base_url.into() };
+        let place = if preset.base_url.is_empty() {
+            text!("an address of your own: --base-url")
+        } else {
+            preset.base_url.into()
+        };
         out.styled_line(Style::Dim, &place)?;
     }
-    out.line(&messages::local_servers_are())?;
+    out.line(&text!("\nServers on this machine:"))?;
     for url in server::addresses() {
         let running = found.iter().find(|server| server.base_url == url);
         let usual = Preset::all().iter().find(|preset| preset.base_url == url).map(|preset| preset.name);
         out.write(&format!("  {:<13}{url:<30}", running.and_then(|server| server.kind).or(usual).unwrap_or("-")))?;
         match running {
             Some(server) => out.styled_line(Style::Good, &server::described(server))?,
-            None => out.styled_line(Style::Dim, &messages::does_not_answer())?,
+            None => out.styled_line(Style::Dim, &text!("does not answer"))?,
         }
     }
-    out.line(&messages::how_to_name_backends())?;
+    out.line(&text!(
+        "\nA provider: coder --backend provider --model NAME::MODEL. A server: coder --base-url URL --model MODEL."
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -309,7 +358,7 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     let shown = places.project.display().to_string();
     if arguments.forget {
         trust::forget(places)?;
-        out.line(&messages::trusted_no_more(shown))?;
+        out.line(&text!("{path} is no longer trusted", path = shown))?;
         return Ok(ExitCode::SUCCESS);
     }
     let (commands, mut failures) = slash::of_project(places);
@@ -331,14 +380,21 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
         if !failures.is_empty() {
             return Ok(trusted);
         }
-        return Err(Failure::wrong_use(messages::nothing_to_trust(shown, places.commands().display().to_string())));
+        return Err(Failure::wrong_use(text!(
+            "there is no {path} to trust, and no command in {commands}",
+            path = shown,
+            commands = places.commands().display().to_string()
+        )));
     }
     let mut allows = Vec::new();
     if has_settings {
-        allows.push(messages::trust_allows());
+        allows.push(text!(
+            "If you trust it, it may also choose the backend, server and model: your messages go there, with the key \
+             in\nTOOLFENCE_API_KEY. Its rules can only be stricter than yours."
+        ));
     }
     if has_commands {
-        allows.push(messages::trust_allows_commands());
+        allows.push(text!("If you trust it, a command is sent to the model as your message when you type its name."));
     }
     // Whoever reads the output sees what was trusted, or what nobody could be asked about.
     if options.yes || !std::io::stdout().is_terminal() {
@@ -349,12 +405,16 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
         allows.iter().try_for_each(|allows| out.line(allows))?;
     }
     if !options.yes && !agreed(&files, &allows)? {
-        out.line(&messages::is_not_trusted())?;
+        out.line(&text!("It is not trusted."))?;
         return Ok(UNSUCCESSFUL.into());
     }
     trust::store(places, &files)?;
     for (file, text) in &files {
-        out.line(&messages::trusted_as_it_is(file.display().to_string(), trust::hash(text)))?;
+        out.line(&text!(
+            "{path} is now trusted: sha256 {hash}",
+            path = file.display().to_string(),
+            hash = trust::hash(text)
+        ))?;
     }
     Ok(trusted)
 }
@@ -365,7 +425,11 @@ pub(crate) fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<boo
     let canceller = Canceller::default();
     let line = match crate::runtime::run(canceller.clone(), crate::confirm::put_until(&asked, &canceller))? {
         Err(error) if error.kind() == ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),
-        said => said.map_err(|_| Failure::wrong_use(messages::no_terminal_for_trust()))?,
+        said => said.map_err(|_| {
+            Failure::wrong_use(text!(
+                "there is no terminal to ask on; read the file, then run `coder config trust --yes`"
+            ))
+        })?,
     };
     Ok(crate::confirm::is_yes(&line, language()))
 }

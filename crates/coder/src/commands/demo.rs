@@ -2,7 +2,6 @@
 
 use crate::args::Options;
 use crate::failure::{Failure, UNSUCCESSFUL, status_of};
-use crate::messages;
 use crate::project::Project;
 use crate::rules::Rules;
 use crate::shown::Words;
@@ -15,7 +14,7 @@ use std::time::Duration;
 use toolfence_agent::backend::Replay;
 use toolfence_policy::Pending;
 use toolfence_policy::toolbox::BoxFuture;
-use toolfence_protocol::{Catalog, FinishReason, Learned, Text, ToolCall, parse};
+use toolfence_protocol::{Catalog, FinishReason, Learned, Text, ToolCall, parse, text};
 use toolfence_session::{Answer, StopReason};
 
 const FILES: &[(&str, &str)] = &[
@@ -29,21 +28,26 @@ const RECORDING: &str = include_str!("../demo/recording.txt");
 /// Lays out the project, plays the recording, and runs the test once more by itself.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let folder = tempfile::Builder::new().prefix("coder-demo-").tempdir();
-    let folder = folder.map_err(|error| Failure::broken(messages::cannot_make_demo_folder(Text::from(&error))))?;
+    let folder = folder.map_err(|error| {
+        Failure::broken(text!("cannot make a folder for the demo: {error}", error = Text::from(&error)))
+    })?;
     lay_out(folder.path())?;
     let mut out = Terminal::stdout();
-    out.styled_line(Style::Dim, &messages::demo_begins())?;
-    out.line(&format!("\n> {}\n", messages::demo_task().words()))?;
+    out.styled_line(
+        Style::Dim,
+        &text!("A small project with a failing test, a recorded model, and real tools. Nothing else is needed."),
+    )?;
+    out.line(&format!("\n> {}\n", text!("A test of this project fails. Find out why and mend it.").words()))?;
     let answered = play(options, folder.path(), out.is_terminal())?;
     let passes = test_passes(folder.path())?;
     match (answered, passes) {
         (true, true) => {
             out.write("\n")?;
-            out.styled_line(Style::Good, &messages::demo_passes())?;
+            out.styled_line(Style::Good, &text!("The test was run once more, by the demo itself: it passes."))?;
             Ok(ExitCode::SUCCESS)
         }
-        (_, true) => failed(&mut out, messages::demo_ended_otherwise()),
-        (_, false) => failed(&mut out, messages::demo_still_fails()),
+        (_, true) => failed(&mut out, text!("The test passes, but the turn did not end as recorded.")),
+        (_, false) => failed(&mut out, text!("The test still fails: the demo did not do what it should.")),
     }
 }
 
@@ -55,7 +59,9 @@ fn failed(out: &mut Terminal, message: Text) -> Result<ExitCode, Failure> {
 
 fn lay_out(folder: &Path) -> Result<(), Failure> {
     let written = FILES.iter().try_for_each(|(name, text)| std::fs::write(folder.join(name), text));
-    written.map_err(|error| Failure::broken(messages::cannot_lay_out_demo(Text::from(&error))))
+    written.map_err(|error| {
+        Failure::broken(text!("cannot lay out the demo's project: {error}", error = Text::from(&error)))
+    })
 }
 
 /// Plays the recording against the project; says whether the turn ended with the last recorded reply.
@@ -69,7 +75,10 @@ fn play(options: &Options, folder: &Path, watched: bool) -> Result<bool, Failure
     let mut agent = rules.agent(&project, Learned::default(), replay.clone(), None)?;
     let person = Recording { left: recorded_calls(&rules.toolbox.catalog()) };
     let mut view = View::new(person, agent.canceller(), false);
-    let stopped = crate::runtime::run(agent.canceller(), agent.run(&messages::demo_task().words(), &mut view))?;
+    let stopped = crate::runtime::run(
+        agent.canceller(),
+        agent.run(&text!("A test of this project fails. Find out why and mend it.").words(), &mut view),
+    )?;
     view.end()?;
     let stopped = stopped.map_err(Failure::broken)?;
     if stopped == StopReason::Cancelled {
@@ -81,7 +90,7 @@ fn play(options: &Options, folder: &Path, watched: bool) -> Result<bool, Failure
 fn test_passes(folder: &Path) -> Result<bool, Failure> {
     let test = Command::new("bash").arg("test.sh").current_dir(folder).stdin(Stdio::null()).output();
     test.map(|output| output.status.success())
-        .map_err(|error| Failure::broken(messages::cannot_run_bash(Text::from(&error))))
+        .map_err(|error| Failure::broken(text!("cannot run bash: {error}", error = Text::from(&error))))
 }
 
 /// Says yes to the calls of the recording, each once, and to nothing else.
@@ -98,7 +107,7 @@ impl Person for Recording {
                 self.left.remove(index);
                 Answer::Yes
             }
-            None => Answer::No(messages::demo_runs_recorded_calls()),
+            None => Answer::No(text!("The demo runs only what was recorded.")),
         };
         Box::pin(async { answer })
     }

@@ -7,7 +7,6 @@ use crate::config::places::Places;
 use crate::config::profile::{self, Profiles};
 use crate::config::{Config, Layers};
 use crate::failure::{Failure, UNSUCCESSFUL};
-use crate::messages;
 use crate::model::{Model, grammar};
 use crate::project;
 use crate::rules;
@@ -99,7 +98,11 @@ fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
     let kept = match (project.places.as_ref().and_then(Profiles::of), &place) {
         (Some(profiles), Some((base_url, model))) if is_reached => {
             let stored = profiles.store_answers(base_url, model, &answers);
-            stored.inspect_err(|why| tell(&messages::profile_not_kept(why.clone()))).is_ok()
+            stored
+                .inspect_err(|why| {
+                    tell(&text!("the profile of this backend cannot be saved: {why}", why = why.clone()));
+                })
+                .is_ok()
         }
         _ => false,
     };
@@ -117,7 +120,8 @@ fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
         findings.iter().try_for_each(|finding| show_answer(finding, &mut out))?;
         if kept {
             let note = text!(
-                "\nThe answers are kept and count from now on unless a setting says otherwise: `coder config profile`."
+                "\nThe findings are stored and used from now on unless a setting overrides them: `coder config \
+                 profile`."
             );
             out.styled_line(Style::Dim, &note)?;
         }
@@ -131,7 +135,7 @@ fn show_answer(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failu
         Verdict::Good => (Style::Good, text!("good")),
         Verdict::Note => (Style::Dim, text!("note")),
         Verdict::Bad => (Style::Bad, text!("BAD")),
-        Verdict::Unknown => (Style::Dim, messages::unknown()),
+        Verdict::Unknown => (Style::Dim, text!("unknown")),
     };
     out.styled(style, &format!("  {:<8}", word.words()))?;
     out.line(&format!(" {}", finding.sentence.words()))?;
@@ -139,8 +143,8 @@ fn show_answer(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failu
 }
 
 fn tried(settings: &Settings) -> Result<Trial, Failure> {
-    let scratch =
-        tempfile::tempdir().map_err(|error| Failure::broken(messages::no_temporary_folder(Text::from(&error))))?;
+    let scratch = tempfile::tempdir()
+        .map_err(|error| Failure::broken(text!("no temporary folder: {error}", error = Text::from(&error))))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
     runtime.block_on(trial::sandbox(settings, scratch.path())).map_err(Failure::broken)
@@ -156,7 +160,7 @@ fn told(trial: &Trial, settings: &Settings) -> Value {
 
 fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), Failure> {
     let user = rustix::process::geteuid();
-    out.line(&messages::system(kernel(), user.as_raw()))?;
+    out.line(&text!("Linux {kernel}, user {user}", kernel = kernel(), user = user.as_raw()))?;
     out.write("\n")?;
     let (style, sentence) = headline(trial, settings);
     out.styled_line(style, &sentence)?;
@@ -174,10 +178,10 @@ fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), F
 
 fn row(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
     let (style, word) = match finding.result {
-        Held::Yes => (Style::Good, messages::holds()),
-        Held::No => (Style::Bad, messages::broken()),
-        Held::Open => (Style::Dim, messages::open()),
-        _ => (Style::Bad, messages::unknown()),
+        Held::Yes => (Style::Good, text!("holds")),
+        Held::No => (Style::Bad, text!("BROKEN")),
+        Held::Open => (Style::Dim, text!("open")),
+        _ => (Style::Bad, text!("unknown")),
     };
     out.styled(style, &format!("  {:<8}", word.words()))?;
     out.write(&format!(" {:<44}", finding.attempt.words()))?;
@@ -188,14 +192,28 @@ fn row(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
 fn headline(trial: &Trial, settings: &Settings) -> (Style, Text) {
     let broken = trial.findings.iter().any(|finding| finding.result == Held::No);
     match trial.report.kind {
-        Kind::Nothing if settings.mode == Mode::Off => (Style::Dim, messages::sandbox_off()),
-        Kind::Nothing if settings.container.is_some() => (Style::Bad, messages::container_missing()),
-        Kind::Nothing => (Style::Bad, messages::no_sandbox_here()),
-        Kind::Landlock => (Style::Bad, messages::sandbox_holds_in_part()),
-        _ if broken => (Style::Bad, messages::sandbox_broken()),
-        _ if !trial.all_held() => (Style::Dim, messages::sandbox_not_all_tried()),
-        _ if settings.network => (Style::Dim, messages::sandbox_with_network()),
-        _ => (Style::Good, messages::sandbox_holds()),
+        Kind::Nothing if settings.mode == Mode::Off => {
+            (Style::Dim, text!("The sandbox is switched off: commands need approval."))
+        }
+        Kind::Nothing if settings.container.is_some() => {
+            (Style::Bad, text!("The requested container is not available: no command runs."))
+        }
+        Kind::Nothing => (Style::Bad, text!("No sandbox is available: commands need approval.")),
+        Kind::Landlock => (
+            Style::Bad,
+            text!("A sandbox is available, but one of its barriers does not hold: commands need approval."),
+        ),
+        _ if broken => (Style::Bad, text!("The sandbox is set up, but an attempt got through it. Please report this.")),
+        _ if !trial.all_held() => {
+            (Style::Dim, text!("The sandbox is set up, but not all of its barriers could be tested."))
+        }
+        _ if settings.network => {
+            (Style::Dim, text!("The sandbox is set up with an open network: commands need approval."))
+        }
+        _ => (
+            Style::Good,
+            text!("All barriers of the sandbox hold: tests, builds and checks of the project run without a question."),
+        ),
     }
 }
 
@@ -206,16 +224,40 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
     }
     if let Some(container) = &settings.container {
         let (engine, image) = (container.engine(), &container.image);
-        return vec![messages::engine_has_to_work(engine, image)];
+        return vec![text!(
+            "`{engine} run --rm {image} bash -c true` must work: start the engine, or get the image with `{engine} \
+             pull {image}`; or set sandbox.container to off.",
+            engine,
+            image
+        )];
     }
     let setting = |path: &str| std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     let known = [
-        (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1), messages::apparmor_restricts()),
-        (setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0), messages::kernel_restricts()),
-        (setting("/proc/sys/user/max_user_namespaces") == Some(0), messages::no_user_namespaces()),
+        (
+            setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1),
+            text!(
+                "AppArmor keeps namespaces from ordinary users: `sudo sysctl \
+                 kernel.apparmor_restrict_unprivileged_userns=0` allows them, or a profile for this program with the \
+                 rule `userns,`."
+            ),
+        ),
+        (
+            setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0),
+            text!(
+                "The kernel keeps namespaces from ordinary users: `sudo sysctl kernel.unprivileged_userns_clone=1` \
+                 allows them."
+            ),
+        ),
+        (
+            setting("/proc/sys/user/max_user_namespaces") == Some(0),
+            text!("The kernel allows no user namespaces: `sudo sysctl user.max_user_namespaces=10000` allows them."),
+        ),
         (
             std::path::Path::new("/.dockerenv").exists() || std::path::Path::new("/run/.containerenv").exists(),
-            messages::inside_a_container(),
+            text!(
+                "This is a container, and its host may refuse namespaces. Start it with a seccomp profile that allows \
+                 unshare and mount, or rely on the container."
+            ),
         ),
     ];
     known.into_iter().filter(|(applies, _)| *applies).map(|(_, advice)| advice).collect()

@@ -5,7 +5,6 @@ use crate::args::{ExportArguments, Options};
 use crate::choices::{ExportFormat, ResultsShown, Switch};
 use crate::config::redactor;
 use crate::failure::Failure;
-use crate::messages;
 use crate::rules;
 use crate::shown::language;
 use crate::terminal::Terminal;
@@ -18,7 +17,7 @@ use std::process::ExitCode;
 use toolfence_agent::redact::Redactor;
 use toolfence_agent::transcript::export::{self, Results, Shown};
 use toolfence_agent::transcript::{Record, SCHEMA, Stored, lines};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Prints a conversation, or writes it to a file.
 pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<ExitCode, Failure> {
@@ -61,8 +60,13 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
     };
     match &arguments.output {
         None => out.write(&text)?,
-        Some(path) => std::fs::write(path, text)
-            .map_err(|error| Failure::broken(messages::cannot_write(path.display().to_string(), Text::from(&error))))?,
+        Some(path) => std::fs::write(path, text).map_err(|error| {
+            Failure::broken(text!(
+                "cannot write {path}: {error}",
+                path = path.display().to_string(),
+                error = Text::from(&error)
+            ))
+        })?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -119,15 +123,27 @@ pub(crate) fn typed(path: &Path, file: &str) -> Result<(), Failure> {
                 _ => export::markdown(&stored, &records, shown, &toolfence_policy::toolset::catalog()),
             }
         }
-        _ => return Err(Failure::wrong_use(messages::export_wants_a_file())),
+        _ => {
+            return Err(Failure::wrong_use(text!(
+                "name a new file that ends in .md, .html, .json or .jsonl; the last two are JSON lines"
+            )));
+        }
     };
     let written = File::create_new(file).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| Failure::broken(messages::cannot_write(file, Text::from(&error))))
+    written.map_err(|error| {
+        Failure::broken(text!("cannot write {path}: {error}", path = file, error = Text::from(&error)))
+    })
 }
 
 /// Where a message stands.
 fn place(stored: &Stored, id: Option<&str>, default: usize) -> Result<usize, Failure> {
     let Some(id) = id else { return Ok(default) };
     let at = stored.records.iter().position(|record| record.id == id);
-    at.ok_or_else(|| Failure::wrong_use(messages::no_message_of_number(id, stored.records.len())))
+    at.ok_or_else(|| {
+        Failure::wrong_use(text!(
+            "this conversation has no message {message}; it has {count} {count|message|messages}",
+            message = id,
+            count = stored.records.len()
+        ))
+    })
 }

@@ -3,11 +3,10 @@
 use crate::args::GrammarArguments;
 use crate::choices::GrammarFormat;
 use crate::failure::Failure;
-use crate::messages;
 use crate::terminal::Terminal;
 use std::process::ExitCode;
-use toolfence_protocol::Catalog;
 use toolfence_protocol::grammar::{self, GrammarOptions, Start};
+use toolfence_protocol::{Catalog, text};
 
 /// Prints the grammar or the schema.
 pub(crate) fn run(arguments: &GrammarArguments) -> Result<ExitCode, Failure> {
@@ -34,7 +33,11 @@ fn catalog(names: &[String]) -> Result<Catalog, Failure> {
     let known = |name: &String| {
         all.find(name).cloned().ok_or_else(|| {
             let tools: Vec<&str> = all.specs().iter().map(|spec| spec.name.as_ref()).collect();
-            Failure::wrong_use(messages::no_tool_of_name(format!("{name:?}"), tools.join(", ")))
+            Failure::wrong_use(text!(
+                "there is no tool {name}; the tools are {tools}",
+                name = format!("{name:?}"),
+                tools = tools.join(", ")
+            ))
         })
     };
     names.iter().map(known).collect()

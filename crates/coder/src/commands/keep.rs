@@ -31,7 +31,10 @@ fn list(project: &Project, out: &mut Terminal) -> Result<(), Failure> {
     let output = project.commands.output_of_session();
     let output = output.map_err(|failure| Failure::unsuccessful(failure.message))?;
     if output.is_empty() {
-        return print(&text!("There is no output of commands to keep. While a command runs, it has the output."), out);
+        return print(
+            &text!("There is no build output to keep. While a command runs, its output is not available."),
+            out,
+        );
     }
     output.iter().try_for_each(|(path, files)| {
         let path = escaped(&path.to_string_lossy()).into_owned();
@@ -45,7 +48,7 @@ fn keep(project: &Project, path: &Path, out: &mut Terminal) -> Result<(), Failur
     let (kept, notes) = kept.map_err(|failure| Failure::unsuccessful(failure.message))?;
     for (path, files) in &kept {
         let path = escaped(&path.to_string_lossy()).into_owned();
-        print(&text!("Put into the project: {path} ({count} {count|file|files})", path, count = *files as u64), out)?;
+        print(&text!("Kept in the project: {path} ({count} {count|file|files})", path, count = *files as u64), out)?;
     }
     notes.iter().try_for_each(|note| print(note, out))
 }

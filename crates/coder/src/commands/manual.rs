@@ -3,12 +3,12 @@
 use crate::args::{CompletionsArguments, ManArguments};
 use crate::failure::Failure;
 use crate::help;
-use crate::messages;
 use clap::Command;
 use clap_complete::Shell;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use toolfence_protocol::text;
 
 /// Prints what the shell reads.
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
@@ -99,7 +99,11 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<ExitCode, Failure> {
         }
         Some(folder) => {
             let cannot = |cause: io::Error| {
-                Failure::broken(messages::cannot_write(folder.display().to_string(), cause.to_string()))
+                Failure::broken(text!(
+                    "cannot write {path}: {error}",
+                    path = folder.display().to_string(),
+                    error = cause.to_string()
+                ))
             };
             std::fs::create_dir_all(folder).map_err(cannot)?;
             write_pages(&command, "coder", folder).map_err(cannot)?;

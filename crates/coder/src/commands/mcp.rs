@@ -3,7 +3,6 @@
 use crate::args::{McpCommand, McpListArguments, McpTrustArguments, Options};
 use crate::config::trust;
 use crate::failure::{Failure, UNSUCCESSFUL};
-use crate::messages;
 use crate::project::Project;
 use crate::rules::{self, Rules};
 use crate::servers::{self, Found};
@@ -14,7 +13,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use toolfence_mcp::Health;
 use toolfence_policy::toolbox::Tool;
-use toolfence_protocol::ToolSpec;
+use toolfence_protocol::{Text, ToolSpec, text};
 
 /// Does what was asked.
 pub(crate) fn run(options: &Options, command: &McpCommand) -> Result<ExitCode, Failure> {
@@ -42,13 +41,19 @@ fn list(project: &Project, rules: &Rules, arguments: &McpListArguments) -> Resul
         return Ok(status);
     }
     if all.is_empty() {
-        out.line(&messages::no_servers())?;
+        out.line(&no_servers())?;
     }
     for found in &all {
         let (style, told) = match (&found.started, state(found)) {
-            (Err(why), _) => (Style::Bad, messages::server_failed(escaped(&why.words()).into_owned())),
-            (Ok(_), "trusted") => (Style::Good, messages::server_is_trusted()),
-            (Ok(_), _) => (Style::Bad, messages::server_is_untrusted(found.rule.name.as_str())),
+            (Err(why), _) => (Style::Bad, text!("failed: {why}", why = escaped(&why.words()).into_owned())),
+            (Ok(_), "trusted") => (Style::Good, text!("trusted")),
+            (Ok(_), _) => (
+                Style::Bad,
+                text!(
+                    "not trusted: `coder mcp trust {name}` shows the descriptions of its tools and asks",
+                    name = found.rule.name.as_str()
+                ),
+            ),
         };
         in_rows(&mut out, style, &format!("{}  {}", found.rule.name, told.words()))?;
         show(found, &mut out)?;
@@ -61,7 +66,10 @@ fn show(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
     in_rows(out, Style::Dim, &format!("    {}  ({})", found.rule.command.0.join(" "), found.origin))?;
     let Ok(server) = &found.started else { return Ok(()) };
     if !server.is_sandboxed() {
-        out.styled_line(Style::Bad, &messages::server_outside(found.rule.name.as_str()))?;
+        out.styled_line(
+            Style::Bad,
+            &text!("The MCP server {name} runs without a sandbox.", name = found.rule.name.as_str()),
+        )?;
     }
     for tool in server.tools() {
         let ToolSpec { purpose, .. } = tool.spec();
@@ -80,7 +88,7 @@ fn in_rows(out: &mut Terminal, style: Style, line: &str) -> Result<(), Failure> 
 /// `/mcp`: the servers of a conversation, how they are, and the names of their tools.
 pub(crate) fn overview(project: &Project, out: &mut Terminal) -> Result<(), Failure> {
     if project.servers.is_empty() {
-        return out.line(&messages::no_servers());
+        return out.line(&no_servers());
     }
     for found in project.servers.iter() {
         say_state(found, out)?;
@@ -99,7 +107,7 @@ pub(crate) fn all_of(project: &Project, name: &str, out: &mut Terminal) -> Resul
     show(found, out)?;
     let errors = found.started.as_ref().map(|server| server.health().errors).unwrap_or_default();
     if !errors.is_empty() {
-        in_rows(out, Style::Plain, &format!("    {}", messages::server_said().words()))?;
+        in_rows(out, Style::Plain, &format!("    {}", text!("the last lines of its stderr:").words()))?;
     }
     errors.iter().try_for_each(|line| out.exact_line(Style::Dim, &format!("    | {line}")))
 }
@@ -111,21 +119,39 @@ pub(crate) fn state_of(project: &Project, name: &str, out: &mut Terminal) -> Res
 
 fn named<'a>(project: &'a Project, name: &str) -> Result<&'a Found, Failure> {
     let found = project.servers.iter().find(|found| found.rule.name == name);
-    found.ok_or_else(|| Failure::wrong_use(messages::no_such_server(format!("{name:?}"))))
+    found.ok_or_else(|| Failure::wrong_use(no_such_server(name)))
 }
 
 /// How a server is, in a line.
 fn say_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
     let name = found.rule.name.as_str();
     let (style, told) = match &found.started {
-        Err(why) => (Style::Bad, messages::server_not_running(name, escaped(&why.words()).into_owned())),
-        Ok(_) if !found.offered => (Style::Bad, messages::server_wants_trust(name)),
+        Err(why) => (
+            Style::Bad,
+            text!("failed: {why}. `/mcp restart {name}` tries again.", name, why = escaped(&why.words()).into_owned()),
+        ),
+        Ok(_) if !found.offered => (
+            Style::Bad,
+            text!(
+                "not trusted, so the model does not see its tools. `/mcp restart {name}` shows their descriptions and \
+                 asks.",
+                name
+            ),
+        ),
         Ok(server) => match server.health() {
-            health if health.differs => (Style::Bad, messages::server_differs(name)),
-            Health { over: Some(why), .. } => {
-                (Style::Bad, messages::server_is_over(escaped(&why.words()).into_owned()))
-            }
-            _ => (Style::Good, messages::server_runs(server.tools().count())),
+            health if health.differs => (
+                Style::Bad,
+                text!(
+                    "the descriptions of its tools have changed since you trusted them, so calls are refused. `/mcp \
+                     restart {name}` shows them and asks.",
+                    name
+                ),
+            ),
+            Health { over: Some(why), .. } => (
+                Style::Bad,
+                text!("trusted; {why}. The next call restarts it.", why = escaped(&why.words()).into_owned()),
+            ),
+            _ => (Style::Good, text!("trusted, runs, {count} {count|tool|tools}", count = server.tools().count())),
         },
     };
     in_rows(out, style, &format!("{name}  {}", told.words()))
@@ -156,12 +182,12 @@ fn forget(project: &Project, rules: &Rules, arguments: &McpTrustArguments) -> Re
     };
     let mut out = Terminal::stdout();
     if names.is_empty() {
-        out.line(&messages::no_servers())?;
+        out.line(&no_servers())?;
     }
     for name in names {
         let key = servers::key(&name);
         trust::forget_one(places, &key)?;
-        out.line(&messages::trusted_no_more(escaped(&key.display().to_string()).into_owned()))?;
+        out.line(&text!("{path} is no longer trusted", path = escaped(&key.display().to_string()).into_owned()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -171,11 +197,11 @@ fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArgume
     let only = arguments.name.as_deref();
     let all = servers::start(&rules.config, places, &project.commands, only);
     if let Some(name) = only.filter(|_| all.is_empty()) {
-        return Err(Failure::wrong_use(messages::no_such_server(format!("{name:?}"))));
+        return Err(Failure::wrong_use(no_such_server(name)));
     }
     let mut out = Terminal::stdout();
     if all.is_empty() {
-        out.line(&messages::no_servers())?;
+        out.line(&no_servers())?;
     }
     let mut status = ExitCode::SUCCESS;
     for found in &all {
@@ -184,7 +210,10 @@ fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArgume
             Ok(server) => server,
             Err(why) => {
                 status = UNSUCCESSFUL.into();
-                out.styled_line(Style::Bad, &messages::server_not_used(name, escaped(&why.words()).into_owned()))?;
+                out.styled_line(
+                    Style::Bad,
+                    &text!("The MCP server {name} was skipped: {why}.", name, why = escaped(&why.words()).into_owned()),
+                )?;
                 continue;
             }
         };
@@ -193,16 +222,31 @@ fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArgume
         if yes || !std::io::stdout().is_terminal() {
             out.line(&format!("{}:\n", found.key.display()))?;
             server.told().lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
-            out.line(&messages::trust_allows_server())?;
+            out.line(&text!(
+                "If you trust it, the model sees these tools with these descriptions. Each call still asks you, unless \
+                 your settings allow it."
+            ))?;
         }
         if yes {
             trust::store(places, &[(found.key.clone(), server.told().to_owned())])?;
         } else if !found.ask(places)? {
             status = UNSUCCESSFUL.into();
-            out.line(&messages::server_stays_untrusted(name))?;
+            out.line(&text!("The MCP server {name} is not trusted.", name))?;
             continue;
         }
-        out.line(&messages::trusted_as_it_is(found.key.display().to_string(), trust::hash(server.told())))?;
+        out.line(&text!(
+            "{path} is now trusted: sha256 {hash}",
+            path = found.key.display().to_string(),
+            hash = trust::hash(server.told())
+        ))?;
     }
     Ok(status)
+}
+
+fn no_servers() -> Text {
+    text!("The settings have no MCP server. A section [mcp.NAME] with a command adds one.")
+}
+
+pub(super) fn no_such_server(name: &str) -> Text {
+    text!("The settings have no MCP server {name}; `coder mcp list` lists the servers.", name = format!("{name:?}"))
 }

@@ -28,13 +28,12 @@ pub(crate) mod undo;
 
 use crate::choices::SCHEMA;
 use crate::failure::{Failure, UNSUCCESSFUL};
-use crate::messages;
 use crate::terminal::{Terminal, tell};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::{BufRead, Read};
 use std::process::ExitCode;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Bytes of stdin that are read at a time: all of it, or a line where it is read line by line.
 const MOST_BYTES: usize = 64 << 20;
@@ -53,11 +52,12 @@ pub(crate) fn batch<T: DeserializeOwned>(
         if line.trim().is_empty() {
             continue;
         }
-        let asked = serde_json::from_str::<T>(line)
-            .map_err(|error| messages::not_what_is_wanted(wanted.clone(), error.to_string()));
+        let asked = serde_json::from_str::<T>(line).map_err(|error| {
+            text!("this is not {wanted}: {error}", wanted = wanted.clone(), error = error.to_string())
+        });
         let value = asked.and_then(&answer).unwrap_or_else(|error| {
             status = UNSUCCESSFUL.into();
-            json!({"v": SCHEMA, "id": id_of(line), "error": messages::in_line(index + 1, error)})
+            json!({"v": SCHEMA, "id": id_of(line), "error": text!("line {line}: {error}", line = index + 1, error)})
         });
         // A line that asks for nothing.
         if !value.is_null() {
@@ -105,19 +105,19 @@ fn lines(mut reader: impl BufRead, most: usize) -> impl Iterator<Item = Result<V
 }
 
 fn too_long(most: usize) -> Failure {
-    Failure::wrong_use(messages::stdin_too_long(most >> 20))
+    Failure::wrong_use(text!("stdin has more than {mebibytes} MiB at a time; send less", mebibytes = most >> 20))
 }
 
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let at = error.utf8_error().valid_up_to();
-        tell(&messages::stdin_not_utf8(at));
+        tell(&text!("stdin is not UTF-8 at byte {at}; such bytes are read as U+FFFD", at));
         String::from_utf8_lossy(error.as_bytes()).into_owned()
     })
 }
 
 fn unreadable(error: std::io::Error) -> Failure {
-    Failure::broken(messages::cannot_read_stdin(Text::from(&error)))
+    Failure::broken(text!("cannot read stdin: {error}", error = Text::from(&error)))
 }
 
 #[cfg(test)]

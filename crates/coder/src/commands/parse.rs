@@ -6,7 +6,6 @@ use crate::commands::read_stdin;
 use crate::config::Config;
 use crate::explain::explained;
 use crate::failure::Failure;
-use crate::messages;
 use crate::rules::read_dialects;
 use crate::terminal::Terminal;
 use serde::Deserialize;
@@ -15,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use toolfence_protocol::parse::{Event, Options, Parser};
-use toolfence_protocol::{Catalog, FinishReason, Text, ToolSpec};
+use toolfence_protocol::{Catalog, FinishReason, Text, ToolSpec, text};
 
 /// Reads replies on stdin and prints their events.
 pub(crate) fn run(options: &CommandLine, arguments: &ParseArguments) -> Result<ExitCode, Failure> {
@@ -60,7 +59,9 @@ fn stored(line: Value) -> Result<Option<Stored>, Text> {
     match role {
         None => {
             let stored = serde_json::from_value(line);
-            stored.map(Some).map_err(|error| messages::not_what_is_wanted(WANTED, error.to_string()))
+            stored
+                .map(Some)
+                .map_err(|error| text!("this is not {wanted}: {error}", wanted = WANTED, error = error.to_string()))
         }
         Some("assistant") => {
             let text = line.get("raw").or(line.get("content")).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -76,7 +77,7 @@ fn batch(options: &CommandLine, arguments: &ParseArguments, out: &mut Terminal) 
     super::batch(out, WANTED.into(), |line: Value| {
         let Some(stored) = stored(line)? else { return Ok(Value::Null) };
         if stored.chunk == Some(0) {
-            return Err(messages::chunk_too_small());
+            return Err(text!("a chunk has at least 1 byte"));
         }
         let reason = stored.finish.unwrap_or(finish(arguments.finish));
         let chunk = stored.chunk.or(arguments.chunk);
@@ -139,7 +140,13 @@ impl ReplyReader {
 }
 
 fn read_tools(file: &Path) -> Result<Catalog, Failure> {
-    let bad = |cause: Text| Failure::wrong_use(messages::bad_tools_file(file.display().to_string(), cause));
+    let bad = |cause: Text| {
+        Failure::wrong_use(text!(
+            "{file} does not hold an array of function definitions: {cause}",
+            file = file.display().to_string(),
+            cause
+        ))
+    };
     let text = std::fs::read_to_string(file).map_err(|error| bad(Text::from(&error)))?;
     let tools: Vec<Value> = serde_json::from_str(&text).map_err(|error| bad(error.to_string().into()))?;
     catalog(&tools).map_err(bad)
@@ -149,7 +156,7 @@ fn read_tools(file: &Path) -> Result<Catalog, Failure> {
 fn catalog(tools: &[Value]) -> Result<Catalog, Text> {
     let tool = |value: &Value| {
         let function = value.get("function").unwrap_or(value);
-        let name = function.get("name").and_then(Value::as_str).ok_or_else(messages::tool_without_name)?;
+        let name = function.get("name").and_then(Value::as_str).ok_or_else(|| text!("a tool has no name"))?;
         let description = function.get("description").and_then(Value::as_str).unwrap_or_default();
         let schema = function.get("parameters").unwrap_or(&Value::Null);
         Ok(ToolSpec::from_json_schema(name.to_owned(), description.to_owned(), schema))

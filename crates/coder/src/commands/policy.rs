@@ -3,7 +3,6 @@
 use crate::args::{ExplainArguments, Options};
 use crate::failure::Failure;
 use crate::marks;
-use crate::messages;
 use crate::project::Project;
 use crate::rules::{self, Rules};
 use crate::terminal::{Style, Terminal};
@@ -53,17 +52,21 @@ struct BatchLine {
 }
 
 fn batch(project: &Project, rules: &Rules, out: &mut Terminal) -> Result<ExitCode, Failure> {
-    super::batch(out, messages::a_call_to_judge(), |asked: BatchLine| {
-        let call = match (asked.command, asked.tool) {
-            (Some(command), None) if asked.args.is_empty() => call_of_command(&command),
-            (None, Some(tool)) => ToolCall::new("1", tool, asked.args),
-            _ => return Err(messages::command_or_tool()),
-        };
-        let decision = decide(project, rules, call).map_err(|failure| failure.message)?;
-        let mut value = told(rules, &decision);
-        value["id"] = asked.id;
-        Ok(value)
-    })
+    super::batch(
+        out,
+        text!("{{\"id\":..,\"command\":..}} or {{\"id\":..,\"tool\":..,\"args\":..}}"),
+        |asked: BatchLine| {
+            let call = match (asked.command, asked.tool) {
+                (Some(command), None) if asked.args.is_empty() => call_of_command(&command),
+                (None, Some(tool)) => ToolCall::new("1", tool, asked.args),
+                _ => return Err(text!("expected a command, or a tool with its args")),
+            };
+            let decision = decide(project, rules, call).map_err(|failure| failure.message)?;
+            let mut value = told(rules, &decision);
+            value["id"] = asked.id;
+            Ok(value)
+        },
+    )
 }
 
 /// A call of the tool that takes a command, with this one.
@@ -89,8 +92,9 @@ fn asked_call(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
     let Some(tool) = &arguments.tool else {
         return Ok(call_of_command(arguments.command.as_deref().unwrap_or_default()));
     };
-    let args = serde_json::from_str(arguments.args.as_deref().unwrap_or("{}"))
-        .map_err(|error| Failure::wrong_use(messages::args_not_object(error.to_string())))?;
+    let args = serde_json::from_str(arguments.args.as_deref().unwrap_or("{}")).map_err(|error| {
+        Failure::wrong_use(text!("--args is not a JSON object: {error}", error = error.to_string()))
+    })?;
     Ok(ToolCall::new("1", tool, args))
 }
 
@@ -158,8 +162,10 @@ fn shown(
         ))?;
     }
     match decision.always() {
-        Ok(rules) => rules.iter().try_for_each(|rule| out.line(&messages::always_would_store(rule.to_string()))),
-        Err(why) if decision.judgement == Judgement::Ask => out.line(&messages::always_stores_nothing(why)),
+        Ok(rules) => {
+            rules.iter().try_for_each(|rule| out.line(&text!("  always  would store: {rule}", rule = rule.to_string())))
+        }
+        Err(why) if decision.judgement == Judgement::Ask => out.line(&text!("  always  not available: {why}", why)),
         Err(_) => Ok(()),
     }
 }
@@ -184,9 +190,9 @@ fn outcome(policy: &Policy, decision: &Decision) -> Text {
 /// What is done, in words.
 pub(crate) fn done(effective: Effective) -> Text {
     match effective {
-        Effective::Run => messages::it_runs(),
-        Effective::Ask => messages::person_is_asked(),
-        Effective::Deny => messages::it_does_not_run(),
+        Effective::Run => text!("it runs"),
+        Effective::Ask => text!("a person is asked"),
+        Effective::Deny => text!("it does not run"),
     }
 }
 

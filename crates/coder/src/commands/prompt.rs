@@ -3,13 +3,12 @@
 use crate::args::{Options, PromptArguments, dialects_in_instructions};
 use crate::choices::PromptFormat;
 use crate::failure::Failure;
-use crate::messages;
 use crate::project::Project;
 use crate::rules::{self, Rules};
 use crate::terminal::Terminal;
 use serde_json::json;
 use std::process::ExitCode;
-use toolfence_protocol::{Catalog, Dialect, Language, ToolSpec, prompt};
+use toolfence_protocol::{Catalog, Dialect, Language, ToolSpec, prompt, text};
 
 /// Prints the text.
 pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<ExitCode, Failure> {
@@ -62,7 +61,14 @@ fn joined(rules: &Rules, instructions: &str) -> String {
 /// The instructions for a model that writes this dialect.
 fn in_dialect(name: &str, catalog: &Catalog, language: Language) -> Result<String, Failure> {
     let shown = || dialects_in_instructions().collect::<Vec<_>>().join(", ");
-    let unknown = || Failure::wrong_use(messages::dialect_not_shown(name, shown()));
+    let unknown = || {
+        Failure::wrong_use(text!(
+            "there are no instructions for the dialect {name}, only for those whose calls are JSON between two tokens: \
+             {shown}",
+            name,
+            shown = shown()
+        ))
+    };
     let dialect = Dialect::ALL.iter().find(|dialect| dialect.name() == name).ok_or_else(unknown)?;
     prompt::instructions_in(catalog, language, *dialect).ok_or_else(unknown)
 }

@@ -5,7 +5,6 @@ use crate::choices::Grammar;
 use crate::config::places::Places;
 use crate::config::{Layers, profile};
 use crate::failure::Failure;
-use crate::messages;
 use crate::rules::read_dialects;
 use crate::runtime;
 use crate::server;
@@ -17,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use toolfence_protocol::grammar::Form;
-use toolfence_protocol::{Learned, Text};
+use toolfence_protocol::{Learned, Text, text};
 use toolfence_server::proxy::{Profiles, Proxy, ProxyOptions};
 
 /// Serves until a signal ends it.
@@ -32,15 +31,23 @@ pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitC
     let open = wanted.key.is_none() && !arguments.listen.ip().is_loopback();
     let proxy = Proxy::new(wanted).map_err(Failure::wrong_use)?;
     if open {
-        tell(&messages::proxy_is_open());
+        tell(&text!("other machines can use this proxy without a key; set TOOLFENCE_PROXY_KEY to ask them for one"));
     }
     runtime::serve(|end| async move {
         let listener = TcpListener::bind(arguments.listen).await;
         let listener = listener.map_err(|error| {
-            Failure::broken(messages::cannot_listen(arguments.listen.to_string(), Text::from(&error)))
+            Failure::broken(text!(
+                "cannot listen on {address}: {error}; choose another --listen",
+                address = arguments.listen.to_string(),
+                error = Text::from(&error)
+            ))
         })?;
         let address = listener.local_addr().map_err(|error| Failure::broken(Text::from(&error)))?;
-        Terminal::stdout().line(&messages::listening(address.to_string(), &arguments.upstream))?;
+        Terminal::stdout().line(&text!(
+            "listening on http://{address}/v1, in front of {upstream}",
+            address = address.to_string(),
+            upstream = &arguments.upstream
+        ))?;
         let end = async { drop(end.await) };
         proxy.serve(listener, end).await.map_err(Failure::broken)
     })?;
@@ -106,7 +113,7 @@ impl Profiles for Upstream {
         if let Err(why) = stored
             && !self.told.swap(true, Ordering::Relaxed)
         {
-            tell(&messages::profile_not_kept(why));
+            tell(&text!("the profile of this backend cannot be saved: {why}", why));
         }
     }
 }

@@ -5,7 +5,6 @@ use crate::commands::sessions::resumed_note;
 use crate::commands::{prompt, undo};
 use crate::config::redactor;
 use crate::failure::Failure;
-use crate::messages;
 use crate::model::Model;
 use crate::personas::Folders;
 use crate::project::Project;
@@ -24,7 +23,7 @@ use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Backend;
 use toolfence_agent::transcript::{Store, Transcript};
 use toolfence_policy::toolbox::Toolbox;
-use toolfence_protocol::{Catalog, Error, ErrorKind, Learned, Text};
+use toolfence_protocol::{Catalog, Error, ErrorKind, Learned, Text, text};
 use toolfence_server::http::{Agents, Api, ApiOptions, ModelFacts, random_token};
 use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
@@ -39,7 +38,10 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     let told = chosen.is_none();
     let token = match chosen {
         Some(token) if token.len() < LEAST_OF_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            return Err(Failure::wrong_use(messages::token_is_weak(LEAST_OF_TOKEN)));
+            return Err(Failure::wrong_use(text!(
+                "TOOLFENCE_SERVE_TOKEN needs at least {least} visible ASCII characters; unset it to get a random token",
+                least = LEAST_OF_TOKEN
+            )));
         }
         Some(token) => token,
         None => random_token().map_err(Failure::broken)?,
@@ -57,10 +59,13 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     wanted.approval = Duration::from_secs(arguments.approval_timeout);
     let model = Model::open(&rules.config, &rules.persona, &project).map(Arc::new).map_err(words);
     if let Err(why) = &model {
-        tell(&messages::only_direct_calls(why.clone()));
+        tell(&text!("no model can answer, so only direct calls work: {why}", why = why.clone()));
     }
     if !arguments.listen.ip().is_loopback() {
-        tell(&messages::server_is_open());
+        tell(&text!(
+            "other machines can reach this server, and nothing is encrypted; see docs/http.md for a reverse proxy in \
+             front of it"
+        ));
     }
     let first = Arc::new(Seat { project, rules, model });
     let seats = Seats { options: options.clone(), first, others: Mutex::default(), left: Mutex::default() };
@@ -68,15 +73,23 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     runtime::serve(|end| async move {
         let listener = TcpListener::bind(arguments.listen).await;
         let listener = listener.map_err(|error| {
-            Failure::broken(messages::cannot_listen(arguments.listen.to_string(), Text::from(&error)))
+            Failure::broken(text!(
+                "cannot listen on {address}: {error}; choose another --listen",
+                address = arguments.listen.to_string(),
+                error = Text::from(&error)
+            ))
         })?;
         let address = listener.local_addr().map_err(|error| Failure::broken(Text::from(&error)))?;
         let mut out = Terminal::stdout();
-        out.line(&messages::serving(address.to_string()))?;
+        out.line(&text!("listening on http://{address}", address = address.to_string()))?;
         if told {
-            out.line(&messages::token_is(&token))?;
+            out.line(&text!("Clients send this header: Authorization: Bearer {token}", token = &token))?;
             // What stands behind the # stays in the browser: no server and no log is told it.
-            out.line(&messages::page_is(address.to_string(), &token))?;
+            out.line(&text!(
+                "A page for people: http://{address}/#token={token}",
+                address = address.to_string(),
+                token = &token
+            ))?;
         }
         let end = async { drop(end.await) };
         api.serve(listener, end).await.map_err(Failure::broken)
@@ -212,7 +225,13 @@ impl Agents for Seats {
         let seat = self.seat(persona).map_err(Error::new)?;
         let Seat { project, rules, model } = &*seat;
         if !rules.records {
-            return Err(Error::with_kind(ErrorKind::NotFound, messages::conversations_are_off()));
+            return Err(Error::with_kind(
+                ErrorKind::NotFound,
+                text!(
+                    "transcripts are switched off (--no-transcript, or the key sessions.transcripts), and \
+                     conversations need them: use POST /api/agent, or switch them on"
+                ),
+            ));
         }
         let model = model.as_deref().ok();
         let brought = backend.is_some();
@@ -230,7 +249,8 @@ impl Agents for Seats {
         };
         let Some(file) = file else {
             let transcript = rules.new_transcript(project, model, Store::folder).map_err(wrong)?;
-            let transcript = transcript.ok_or_else(|| Error::new(messages::no_place_for_conversations()))?;
+            let transcript = transcript
+                .ok_or_else(|| Error::new(text!("there is no folder for conversations: set HOME or XDG_STATE_HOME")))?;
             return built(transcript);
         };
         let transcript = Transcript::resume(file)?;

@@ -7,7 +7,6 @@ use crate::args::{Options, ResumeArguments, SessionsArguments};
 use crate::config::Layers;
 use crate::confirm;
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
-use crate::messages;
 use crate::model::Model;
 use crate::project::Project;
 use crate::rules::{self, Rules, with_persona};
@@ -21,7 +20,7 @@ use toolfence_agent::agent::{Agent, Canceller};
 use toolfence_agent::transcript::Transcript;
 use toolfence_agent::transcript::{Record, Role, Store, Stored, Summary, rfc3339};
 use toolfence_protocol::clip;
-use toolfence_protocol::{Text, ToolSpec};
+use toolfence_protocol::{Text, ToolSpec, text};
 
 /// Conversations that are shown to choose from.
 const MOST_SHOWN: usize = 20;
@@ -87,10 +86,14 @@ pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Sta
         }
         Start::Last => {
             let newest = store(project)?.list(Some(project.workspace.root_path())).into_iter().next();
-            let newest = newest.ok_or_else(|| Failure::wrong_use(messages::no_conversation_yet()))?;
+            let newest = newest.ok_or_else(|| Failure::wrong_use(no_conversation()))?;
             if newest.cleared {
                 // Whoever puts a conversation aside does not want it back by surprise, nor one from before it.
-                tell(&messages::last_conversation_was_cleared(short(&newest.id)));
+                tell(&text!(
+                    "the last conversation ended with /clear, so this is a new one; `coder resume {session}` continues \
+                     the old one",
+                    session = short(&newest.id)
+                ));
                 return begin(project, rules, model, &Start::New);
             }
             (newest, None)
@@ -100,7 +103,11 @@ pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Sta
     };
     let root = project.workspace.root_path();
     if std::path::Path::new(&summary.root) != root {
-        return Err(Failure::wrong_use(messages::conversation_of_other_project(&summary.id, &summary.root)));
+        return Err(Failure::wrong_use(text!(
+            "the conversation {session} is about another project: {root}. Go there, or name it with --root",
+            session = &summary.id,
+            root = &summary.root
+        )));
     }
     let transcript = match fork {
         None => Transcript::resume(&summary.path),
@@ -113,7 +120,10 @@ pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Sta
 fn with(project: &Project, rules: &Rules, model: &Model, transcript: Transcript) -> Result<Begun, Failure> {
     match transcript.unreadable() {
         0 => {}
-        count => tell(&messages::lines_left_out(count)),
+        count => tell(&text!(
+            "{count} {count|line|lines} of this conversation cannot be read and {count|is|are} left out",
+            count
+        )),
     }
     let resumed = shown(&transcript);
     let note = resumed_note(&transcript);
@@ -126,8 +136,14 @@ fn with(project: &Project, rules: &Rules, model: &Model, transcript: Transcript)
 /// What the model is told where a conversation goes on.
 pub(crate) fn resumed_note(transcript: &Transcript) -> Text {
     match is_cut_short(transcript.stored()) {
-        true => messages::resumed_in_a_turn(),
-        false => messages::resumed_later(),
+        true => text!(
+            "Note: the program ended in the middle of the last turn, and this conversation was resumed later. Calls \
+             without a result may have run in part or not at all. Look at the files again before you continue."
+        ),
+        false => text!(
+            "Note: this conversation was resumed after a break. Files may have changed meanwhile; read them again \
+             before you rely on them."
+        ),
     }
 }
 
@@ -146,9 +162,18 @@ fn shown(transcript: &Transcript) -> Vec<(Style, Text)> {
     let turns = records.last().map_or(0, |record| record.turn);
     let head = match &transcript.head().fork {
         Some(fork) => {
-            messages::conversation_forked(short(transcript.id()), short(&fork.session), fork.message.as_str())
+            text!(
+                "conversation {session}, a copy of {from} up to message {message}",
+                session = short(transcript.id()),
+                from = short(&fork.session),
+                message = fork.message.as_str()
+            )
         }
-        None => messages::conversation_resumed(short(transcript.id()), turns),
+        None => text!(
+            "conversation {session}, {turns} {turns|turn|turns} so far; your `always` answers no longer apply",
+            session = short(transcript.id()),
+            turns
+        ),
     };
     let mut lines = vec![(Style::Dim, head)];
     let last = |role: Role| records.iter().rfind(|record| record.role == role && !record.content.trim().is_empty());
@@ -181,7 +206,10 @@ pub(crate) fn tell_trouble(agent: &mut Agent) {
 
 /// The conversations there are.
 pub(crate) fn store(project: &Project) -> Result<&Store, Failure> {
-    project.store.as_ref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_conversations()))
+    project
+        .store
+        .as_ref()
+        .ok_or_else(|| Failure::wrong_use(text!("there is no folder for conversations: set HOME or XDG_STATE_HOME")))
 }
 
 /// The one whose name begins so.
@@ -192,25 +220,30 @@ pub(crate) fn named(project: &Project, name: &str) -> Result<Summary, Failure> {
 fn chosen(project: &Project) -> Result<Summary, Failure> {
     let mut all = store(project)?.list(Some(project.workspace.root_path()));
     if all.is_empty() {
-        return Err(Failure::wrong_use(messages::no_conversation_yet()));
+        return Err(Failure::wrong_use(no_conversation()));
     }
     all.truncate(MOST_SHOWN);
     let mut text = String::new();
     for (number, session) in all.iter().enumerate() {
         text.push_str(&format!("{:>3}  {}\n", number + 1, crate::shown::escaped(&row(session, false))));
     }
-    text.push_str(&messages::which_conversation(all.len()).words());
+    text.push_str(&text!("Which one? [1 to {count}, Enter for 1] ", count = all.len()).words());
     let canceller = Canceller::default();
     let said = match crate::runtime::run(canceller.clone(), confirm::put_until(&text, &canceller))? {
         Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),
-        said => said.map_err(|_| Failure::wrong_use(messages::name_a_conversation()))?,
+        said => said.map_err(|_| {
+            Failure::wrong_use(text!(
+                "name the conversation: there is no terminal to choose one on; `coder sessions` lists them"
+            ))
+        })?,
     };
     let number = match said.trim() {
         "" => Some(1),
         word => word.parse::<usize>().ok(),
     };
     let at = number.filter(|number| (1..=all.len()).contains(number));
-    at.map(|number| all.swap_remove(number - 1)).ok_or_else(|| Failure::wrong_use(messages::no_such_number(all.len())))
+    at.map(|number| all.swap_remove(number - 1))
+        .ok_or_else(|| Failure::wrong_use(text!("that is not a number from 1 to {count}", count = all.len())))
 }
 
 /// `coder sessions`.
@@ -242,7 +275,7 @@ pub(crate) fn list(options: &Options, arguments: &SessionsArguments) -> Result<E
     if count == 0 && !arguments.json {
         out.styled_line(
             Style::Dim,
-            &if words.is_empty() { messages::no_conversation_yet() } else { messages::no_conversation_with() },
+            &if words.is_empty() { no_conversation() } else { text!("No conversation contains all these words.") },
         )?;
     }
     Ok(if count == 0 && !words.is_empty() { UNSUCCESSFUL.into() } else { ExitCode::SUCCESS })
@@ -253,7 +286,7 @@ pub(crate) fn typed_list(project: &Project, out: &mut Terminal) -> Result<(), Fa
     let all = store(project)?.list(Some(project.workspace.root_path()));
     all.iter().take(MOST_SHOWN).try_for_each(|session| out.line(&row(session, false)))?;
     match all.is_empty() {
-        true => out.styled_line(Style::Dim, &messages::no_conversation_yet()),
+        true => out.styled_line(Style::Dim, &no_conversation()),
         false => Ok(()),
     }
 }
@@ -267,7 +300,7 @@ pub(crate) fn fork(
     message: &str,
 ) -> Result<Begun, Failure> {
     let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
-    let path = path.ok_or_else(|| Failure::wrong_use(messages::nothing_to_fork()))?;
+    let path = path.ok_or_else(|| Failure::wrong_use(text!("this conversation has no transcript to copy")))?;
     let message = Some(message).filter(|message| !message.is_empty());
     with(project, rules, model, Transcript::fork(&path, message).map_err(Failure::wrong_use)?)
 }
@@ -288,7 +321,13 @@ pub(crate) fn change_persona(
     let other = replacement.as_ref().unwrap_or(model).agent(&next_project, &next, None)?;
     let names: Vec<&str> = other.session().catalog().specs().iter().map(|spec| spec.name.as_ref()).collect();
     let names = names.join(", ");
-    let mut note = messages::you_are_another_persona(&next.persona.name, names.as_str()).into_string(next.language);
+    let mut note = text!(
+        "Note: from here on you are {name} and follow the instructions of {name}. You have these tools and no others: \
+         {tools}. The conversation so far stays.",
+        name = &next.persona.name,
+        tools = names.as_str()
+    )
+    .into_string(next.language);
     if other.session().instructions().is_empty() {
         // The instructions were pasted elsewhere, and those of this persona were not.
         note.push_str("\n\n");
@@ -300,7 +339,7 @@ pub(crate) fn change_persona(
         *model = replacement;
         begin_with_model(model, agent);
     }
-    Ok(messages::persona_changed(&rules.persona.name, names))
+    Ok(text!("the model is now {name} and has {tools}", name = &rules.persona.name, tools = names))
 }
 
 /// `/model NAME`: continues the conversation with this model from the next turn on. If it cannot be opened, the present one stays.
@@ -352,8 +391,17 @@ pub(crate) fn change_server(
     let now = tools(rules);
     let note = match now.is_empty() {
         _ if now == before => String::new(),
-        true => messages::told_of_no_tools(name.as_str()).into_string(rules.language),
-        false => messages::told_of_tools(name.as_str(), now.join(", ")).into_string(rules.language),
+        true => text!(
+            "The user has restarted the MCP server {name}. None of its tools can be called now.",
+            name = name.as_str()
+        )
+        .into_string(rules.language),
+        false => text!(
+            "The user has restarted the MCP server {name}. Its tools are now: {tools}.",
+            name = name.as_str(),
+            tools = now.join(", ")
+        )
+        .into_string(rules.language),
     };
     *agent = model.agent(project, rules, None)?.take_over(agent, &note);
     Ok(())
@@ -378,7 +426,7 @@ fn line_with(session: &Summary, words: &[String]) -> Option<String> {
 fn row(session: &Summary, with_root: bool) -> String {
     let changed = session.changed.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
     let age = age(u64::try_from(changed).unwrap_or(u64::MAX));
-    let turns = messages::turns_of_conversation(session.turns);
+    let turns = text!("{count} {count|turn |turns}", count = session.turns);
     let root = if with_root { format!("  {}", session.root) } else { String::new() };
     format!("{:<NAME$}  {:>9}  {:>9}{root}  {}", short(&session.id), age.words(), turns.words(), session.title)
 }
@@ -396,4 +444,8 @@ fn as_json(session: &Summary, found: Option<&str>) -> serde_json::Value {
         line["found"] = found.into();
     }
     line
+}
+
+fn no_conversation() -> Text {
+    text!("There is no recorded conversation for this project; `coder sessions --all` lists those of all projects.")
 }

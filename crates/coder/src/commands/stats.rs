@@ -3,8 +3,8 @@
 use super::sessions::{named, store};
 use crate::args::{Options, StatsArguments};
 use crate::failure::Failure;
-use crate::messages;
 use crate::model::Model;
+use crate::model::describe_usage;
 use crate::rules::{self, Rules};
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal, tell};
@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Usage;
 use toolfence_agent::transcript::{Fork, Record, RecordedCall, RecordedResult, Role, Stored, rfc3339};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// What is counted.
 #[derive(Debug, Default)]
@@ -258,50 +258,65 @@ impl Stats {
         let Stats { model, first_byte, person, tools, .. } = self;
         let of_tools = Times(tools.values().flat_map(|counts| &counts.times.0).copied().collect());
         [
-            ("model", messages::stats_times_of_model(), model.clone()),
-            ("first_byte", messages::stats_times_to_first_byte(), first_byte.clone()),
-            ("tools", messages::stats_times_of_tools(), of_tools),
-            ("person", messages::stats_times_of_person(), person.clone()),
+            ("model", text!("replies"), model.clone()),
+            ("first_byte", text!("first bytes"), first_byte.clone()),
+            ("tools", text!("tools"), of_tools),
+            ("person", text!("your answers"), person.clone()),
         ]
     }
 
     fn shown(&self, rules: &Rules, out: &mut Terminal) -> Result<(), Failure> {
         let Stats { turns, rounds, usage, tools, failures, asked, answers, repairs, unreadable_blocks, .. } = self;
-        out.line(&messages::stats_of(self.sessions, *turns, *rounds))?;
-        out.line(&messages::usage(usage, self.price(rules)))?;
+        out.line(&text!(
+            "{sessions} {sessions|conversation|conversations} with {turns} {turns|turn|turns} and {rounds} \
+             {rounds|round|rounds} of calls",
+            sessions = self.sessions,
+            turns = *turns,
+            rounds = *rounds
+        ))?;
+        out.line(&describe_usage(usage, self.price(rules)))?;
         if !tools.is_empty() {
             let rows = tools.iter().map(|(tool, counts)| {
                 let numbers = [counts.calls, counts.failed].into_iter().chain(counts.times.quantiles());
                 (tool.clone(), numbers.collect())
             });
-            table(&messages::stats_columns(), &rows.collect::<Vec<_>>(), out)?;
+            table(&text!("tool|calls|failed|p50 ms|p90 ms|most ms"), &rows.collect::<Vec<_>>(), out)?;
         }
         if usage.replies > 0 {
             let rows = self.times().map(|(_, name, times)| {
                 let numbers = [times.count()].into_iter().chain(times.quantiles());
                 (name.words().into_owned(), numbers.collect())
             });
-            table(&messages::stats_columns_of_times(), &rows, out)?;
+            table(&text!("time of|count|p50 ms|p90 ms|most ms"), &rows, out)?;
         }
         out.write("\n")?;
         let Decisions { allowed_by_policy, denied_by_policy, allowed_by_person, denied_by_person, denied_by_nobody } =
             self.decisions;
-        out.line(&messages::stats_allowed(allowed_by_policy, allowed_by_person))?;
-        out.line(&messages::stats_denied(denied_by_policy, denied_by_person, denied_by_nobody))?;
+        out.line(&text!(
+            "allowed: {policy} by the policy, {person} by a person",
+            policy = allowed_by_policy,
+            person = allowed_by_person
+        ))?;
+        out.line(&text!(
+            "denied: {policy} by the policy, {person} by a person, {unasked} because no person could be asked",
+            policy = denied_by_policy,
+            person = denied_by_person,
+            unasked = denied_by_nobody
+        ))?;
         let counts = |counts: &BTreeMap<String, u64>| {
             counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
         };
         if !answers.is_empty() {
-            out.line(&messages::stats_answers(*asked, counts(answers)))?;
+            out.line(&text!("{asked} {asked|question|questions}: {counts}", asked = *asked, counts = counts(answers)))?;
         }
         if !failures.is_empty() {
-            out.line(&messages::stats_failures(counts(failures)))?;
+            out.line(&text!("failures: {counts}", counts = counts(failures)))?;
         }
         if !repairs.is_empty() {
-            out.line(&messages::stats_repairs(counts(repairs)))?;
+            out.line(&text!("repairs: {counts}", counts = counts(repairs)))?;
         }
         if *unreadable_blocks > 0 {
-            out.line(&messages::stats_unreadable(*unreadable_blocks))?;
+            out.line(&text!("blocks that could not be read: {count}", count = *unreadable_blocks))?;
         }
         Ok(())
     }

@@ -2,14 +2,14 @@
 
 use crate::args::{Options, ToolsArguments};
 use crate::failure::Failure;
-use crate::messages::{self, tool_words};
 use crate::rules;
 use crate::servers;
 use crate::shown::language;
 use crate::terminal::{Style, Terminal, tell};
+use crate::translations::in_language;
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use toolfence_protocol::{Param, ParamKind, ToolSpec};
+use toolfence_protocol::{Param, ParamKind, ToolSpec, text};
 
 /// Lists the tools with their signatures.
 pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitCode, Failure> {
@@ -22,13 +22,15 @@ pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitC
         return Ok(ExitCode::SUCCESS);
     }
     if !servers::rules(&rules.config).is_empty() {
-        tell(&messages::servers_not_started());
+        tell(&text!(
+            "The tools of MCP servers are not listed here: `coder mcp list` starts the servers and shows their tools."
+        ));
     }
     for spec in catalog.specs() {
         out.styled(Style::Action, &spec.signature())?;
-        out.line(&format!("\n    {}", tool_words(&spec.purpose, language())))?;
+        out.line(&format!("\n    {}", in_language(&spec.purpose, language())))?;
         for param in &spec.params {
-            out.styled(Style::Dim, &format!("    {:<18} {}\n", param.name, tool_words(&param.help, language())))?;
+            out.styled(Style::Dim, &format!("    {:<18} {}\n", param.name, in_language(&param.help, language())))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -58,23 +60,5 @@ fn kind(kind: &ParamKind) -> Value {
         ParamKind::Texts => "strings".into(),
         ParamKind::Objects(fields) => json!({"objects": fields.iter().map(param).collect::<Vec<_>>()}),
         _ => "any".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::messages::PORTUGUESE_TOOLS;
-    use toolfence_policy::toolset as tool;
-
-    /// A tool says nothing of itself that a person cannot read in Portuguese.
-    #[test]
-    fn every_tool_is_told_in_portuguese() {
-        for spec in tool::builtins().iter().chain(&[tool::edit_data(), tool::plan()]) {
-            let helps = spec.params.iter().map(|param| &param.help);
-            for text in helps.chain([&spec.purpose]) {
-                let rows = PORTUGUESE_TOOLS.iter().filter(|(english, _)| *english == text.as_ref()).count();
-                assert_eq!(rows, 1, "{}: {text}", spec.name);
-            }
-        }
     }
 }

@@ -3,7 +3,6 @@
 use super::SCHEMA;
 use crate::args::{BackArguments, DiffArguments, Options, UndoArguments};
 use crate::failure::{Failure, UNSUCCESSFUL};
-use crate::messages;
 use crate::outcome::styled_diff;
 use crate::project::Project;
 use crate::rules;
@@ -97,7 +96,7 @@ fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
     let mut done: Vec<Text> = outcomes
         .iter()
         .flat_map(|outcome| &outcome.done)
-        .map(|done| messages::name_and_change(clip::middle(&done.name, LONGEST), done.what.clone()))
+        .map(|done| text!("{name} ({what})", name = clip::middle(&done.name, LONGEST), what = done.what.clone()))
         .collect();
     if done.is_empty() {
         return None;
@@ -105,16 +104,28 @@ fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
     let more = done.len().saturating_sub(MOST);
     done.truncate(MOST);
     let names = Text::join(done, ", ");
-    let names = if more > 0 { messages::names_and_more(names, more) } else { names };
+    let names = if more > 0 { text!("{names} and {count} more", names, count = more) } else { names };
     let what = match way {
-        Way::Back => messages::took_turns_back(),
-        Way::Forth => messages::took_undo_back(),
+        Way::Back => text!("undid changes of your earlier turns"),
+        Way::Forth => text!("redid a change"),
     };
-    Some(messages::files_went_back(what, names).into_string(language()))
+    Some(
+        text!(
+            "Note: the user {what}. These files have changed since you saw them: {names}. Read them again before you \
+             rely on them, and do not repeat the change unless the user asks for it.",
+            what,
+            names
+        )
+        .into_string(language()),
+    )
 }
 
 fn wrong_words(name: &str, rest: &str) -> Failure {
-    Failure::wrong_use(messages::number_wanted(name, rest))
+    Failure::wrong_use(text!(
+        "/{command} takes a number of turns, such as /{command} 2, not {rest}",
+        command = name,
+        rest
+    ))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -132,7 +143,11 @@ struct How {
 }
 
 fn kept(project: &Project) -> Result<&History, Failure> {
-    project.history.as_deref().ok_or_else(|| Failure::wrong_use(messages::nothing_is_kept()))
+    project.history.as_deref().ok_or_else(|| {
+        Failure::wrong_use(text!(
+            "undo is not available: undo.journal is off, or there is no folder for it (set HOME or XDG_STATE_HOME)"
+        ))
+    })
 }
 
 /// Which turns are meant.
@@ -224,9 +239,11 @@ fn go_back(
 
 fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failure> {
     out.line(&match way {
-        Way::Forth => messages::nothing_to_redo(),
-        Way::Back if history.has_dropped() => messages::nothing_more_to_undo(),
-        Way::Back => messages::nothing_to_undo(),
+        Way::Forth => text!("There is nothing to redo."),
+        Way::Back if history.has_dropped() => {
+            text!("There is nothing more to undo: older turns were dropped (undo.turns, undo.megabytes).")
+        }
+        Way::Back => text!("There is nothing to undo."),
     })
 }
 
@@ -251,13 +268,14 @@ fn print_outcome(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), 
         short.name = clip::middle(&refused.name, LONGEST_NAME).into_owned();
         (refused.name.as_str(), why, short.text())
     });
-    let refused: Vec<Text> = folded(refused).into_iter().map(messages::left_as_it_is).collect();
+    let refused: Vec<Text> =
+        folded(refused).into_iter().map(|refused| text!("{refused}; left as it is", refused)).collect();
     for row in refused.iter().take(MOST_NAMED) {
         out.styled_line(Style::Bad, &format!("  {}", row.words()))?;
     }
     and_more(refused.len(), out)?;
     if outcome.done.is_empty() && outcome.refused.is_empty() {
-        out.line(&format!("  {}", messages::all_so_already().words()))?;
+        out.line(&format!("  {}", text!("all of it is applied already").words()))?;
     }
     outcome.turn.notes.iter().try_for_each(|note| out.styled_line(Style::Dim, &format!("  [{}]", note.words())))
 }
@@ -275,10 +293,10 @@ fn head(outcome: &Outcome, how: How) -> Text {
         (Way::Forth, false) if skipped > 0 => {
             text!("Redid {turn} in part; {done} restored, {skipped} skipped:", turn, done, skipped)
         }
-        (Way::Back, false) => messages::undid(turn),
-        (Way::Forth, false) => messages::redid(turn),
-        (Way::Back, true) => messages::would_undo(turn),
-        (Way::Forth, true) => messages::would_redo(turn),
+        (Way::Back, false) => text!("Undid {turn}:", turn),
+        (Way::Forth, false) => text!("Redid {turn}:", turn),
+        (Way::Back, true) => text!("Would undo {turn}:", turn),
+        (Way::Forth, true) => text!("Would redo {turn}:", turn),
     }
 }
 
@@ -351,7 +369,10 @@ fn folded<'n>(names: impl Iterator<Item = (&'n str, &'n Text, Text)> + Clone) ->
 fn and_more(names: usize, out: &mut Terminal) -> Result<(), Failure> {
     match names.saturating_sub(MOST_NAMED) {
         0 => Ok(()),
-        more => out.styled_line(Style::Dim, &format!("  {}", messages::more_names(more).words())),
+        more => out.styled_line(
+            Style::Dim,
+            &format!("  {}", text!("… and {count} more (--json lists all)", count = more).words()),
+        ),
     }
 }
 
@@ -369,8 +390,8 @@ fn as_json(outcome: &Outcome, how: How) -> Value {
 
 fn titled(turn: &Listed) -> Text {
     match turn.title.as_str() {
-        "" => messages::turn(turn.number),
-        title => messages::turn_titled(turn.number, title),
+        "" => text!("turn {number}", number = turn.number),
+        title => text!("turn {number}, {title}", number = turn.number, title),
     }
 }
 
@@ -387,16 +408,18 @@ fn list(project: &Project, as_json: bool, out: &mut Terminal) -> Result<(), Fail
         });
     }
     for turn in &turns {
-        let (age, names) = (age(turn.at), messages::names_of_turn(turn.names));
+        let (age, names) = (age(turn.at), text!("{count} {count|name |names}", count = turn.names));
         let row = format!("{:>6}  {:>9}  {:>10}  {}", turn.number, age.words(), names.words(), turn.title);
         match turn.undone {
-            true => out.styled_line(Style::Dim, &format!("{row}  {}", messages::undone().words()))?,
+            true => out.styled_line(Style::Dim, &format!("{row}  {}", text!("(undone)").words()))?,
             false => out.line(&row)?,
         }
     }
     match turns.is_empty() {
         true => nothing(history, Way::Back, out),
-        false if history.has_dropped() => out.styled_line(Style::Dim, &messages::older_turns_dropped()),
+        false if history.has_dropped() => {
+            out.styled_line(Style::Dim, &text!("Older turns were dropped (undo.turns, undo.megabytes)."))
+        }
         false => Ok(()),
     }
 }
@@ -406,10 +429,10 @@ pub(crate) fn age(at: u64) -> Text {
     let then = SystemTime::UNIX_EPOCH + Duration::from_millis(at);
     let seconds = SystemTime::now().duration_since(then).map_or(0, |age| age.as_secs());
     match seconds {
-        0..=99 => messages::seconds_ago(seconds),
-        100..=5999 => messages::minutes_ago(seconds / 60),
-        6000..=172_799 => messages::hours_ago(seconds / 3600),
-        _ => messages::days_ago(seconds / 86_400),
+        0..=99 => text!("{count} s ago", count = seconds),
+        100..=5999 => text!("{count} min ago", count = seconds / 60),
+        6000..=172_799 => text!("{count} h ago", count = seconds / 3600),
+        _ => text!("{count} d ago", count = seconds / 86_400),
     }
 }
 
@@ -421,7 +444,7 @@ fn show(project: &Project, turns: usize, as_json: bool, out: &mut Terminal) -> R
         return differences.iter().try_for_each(|difference| out.line(&line(&difference.name, &difference.text)));
     }
     if differences.is_empty() {
-        return out.line(&messages::nothing_was_changed());
+        return out.line(&text!("Nothing was changed."));
     }
     let tags = tagged(differences.iter().map(|difference| difference.name.as_str()));
     let folder_of = |difference: &Difference| build_folder(&difference.name, &tags).map(str::to_owned);

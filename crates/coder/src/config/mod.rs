@@ -20,7 +20,7 @@ pub(crate) use page::documented;
 use crate::args::Options;
 use crate::choices::{ResultFormat, Switch};
 use crate::failure::Failure;
-use crate::{messages, shown, terminal, theme, thoughts};
+use crate::{shown, terminal, theme, thoughts};
 use places::Places;
 use read::Mistake;
 use settings::Settings;
@@ -30,7 +30,7 @@ use std::ops::Deref;
 use toolfence_agent::redact::Redactor;
 use toolfence_protocol::format::{Format, Kind};
 use toolfence_protocol::limits::LIMITS;
-use toolfence_protocol::{Language, Limits, Text};
+use toolfence_protocol::{Language, Limits, Text, text};
 use toolfence_session::persona::Persona;
 use value::{Layer, Merging, Source};
 
@@ -81,7 +81,11 @@ impl Layers {
     fn add(&mut self, source: Source, trusted: bool) -> Result<(), Failure> {
         let settings = read::read(&source, trusted).map_err(|mistake: Mistake| {
             let message = mistake.located(&source);
-            Failure::wrong_use(if mistake.untrusted { message.then(messages::trust_or_take_out()) } else { message })
+            Failure::wrong_use(if mistake.untrusted {
+                message.then(text!("Read the file and run `coder config trust`, or remove the key."))
+            } else {
+                message
+            })
         })?;
         self.files.push((source, settings));
         Ok(())
@@ -90,10 +94,11 @@ impl Layers {
     /// These layers with the settings of the persona.
     pub(crate) fn with_persona(mut self, persona: &Persona) -> Result<Layers, Failure> {
         let Some(text) = &persona.policy else { return Ok(self) };
-        let name = messages::the_persona(&persona.name);
+        let name = text!("the persona {name}", name = &persona.name);
         let mut source = source(Layer::Persona, &name.to_string(), text.clone());
-        let settings = read::read(&source, false)
-            .map_err(|mistake| Failure::wrong_use(messages::in_its_policy(name, mistake.message)))?;
+        let settings = read::read(&source, false).map_err(|mistake| {
+            Failure::wrong_use(text!("{persona}: policy: {error}", persona = name, error = mistake.message))
+        })?;
         // Lines of this text are not those of the persona's file.
         source.text.clear();
         self.files.push((source, settings));

@@ -1,13 +1,12 @@
 //! Where files of settings are, and how they are read: whole, bounded, and never anything but a plain file.
 
 use crate::failure::Failure;
-use crate::messages;
 use rustix::fs::{FileType, Mode, OFlags};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// The project's file, in its root.
 pub(crate) const PROJECT_FILE: &str = ".toolfence.toml";
@@ -32,7 +31,11 @@ impl Places {
     /// Those for a project.
     pub(crate) fn of(root: &Path) -> Result<Places, Failure> {
         let root = root.canonicalize().map_err(|error| {
-            Failure::wrong_use(messages::cannot_open_root(root.display().to_string(), Text::from(&error)))
+            Failure::wrong_use(text!(
+                "cannot open the project root {root}: {error}. Give an existing folder with --root.",
+                root = root.display().to_string(),
+                error = Text::from(&error)
+            ))
         })?;
         let user = base("XDG_CONFIG_HOME", ".config").map(|base| base.join("toolfence/config.toml"));
         let state = base("XDG_STATE_HOME", ".local/state").map(|base| base.join("toolfence"));
@@ -128,20 +131,20 @@ pub(crate) fn read_first_bytes(path: &Path, most: usize) -> Result<Option<(Strin
             bytes.truncate(valid);
             Ok(Some((String::from_utf8_lossy(&bytes).into_owned(), false)))
         }
-        Err(_) => Err(cannot_read(path, messages::not_utf8())),
+        Err(_) => Err(cannot_read(path, text!("it is not UTF-8 text"))),
     }
 }
 
 fn read(path: &Path, more: OFlags) -> Result<Option<String>, Failure> {
     let Some(bytes) = read_bytes(path, more, MOST_BYTES)? else { return Ok(None) };
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(cannot_read(path, messages::larger_than(MOST_BYTES >> 10)));
+        return Err(cannot_read(path, text!("it has more than {kibibytes} KiB", kibibytes = MOST_BYTES >> 10)));
     }
-    String::from_utf8(bytes).map(Some).map_err(|_| cannot_read(path, messages::not_utf8()))
+    String::from_utf8(bytes).map(Some).map_err(|_| cannot_read(path, text!("it is not UTF-8 text")))
 }
 
 pub(crate) fn cannot_read(path: &Path, why: Text) -> Failure {
-    Failure::wrong_use(messages::cannot_read(path.display().to_string(), why))
+    Failure::wrong_use(text!("cannot read {path}: {error}", path = path.display().to_string(), error = why))
 }
 
 /// At most one byte more than these, which tells that there are more.
@@ -152,12 +155,14 @@ fn read_bytes(path: &Path, more: OFlags, most: u64) -> Result<Option<Vec<u8>>, F
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => file,
         Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
-        Err(rustix::io::Errno::LOOP) => return Err(cannot_read(path, messages::is_a_link())),
+        Err(rustix::io::Errno::LOOP) => {
+            return Err(cannot_read(path, text!("it is a link; put the file itself there")));
+        }
         Err(error) => return Err(system(error.into())),
     };
     let stat = rustix::fs::fstat(&file).map_err(|error| system(error.into()))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(cannot_read(path, messages::not_a_plain_file()));
+        return Err(cannot_read(path, text!("it is not a plain file")));
     }
     let mut bytes = Vec::new();
     File::from(file).take(most + 1).read_to_end(&mut bytes).map_err(system)?;

@@ -9,7 +9,6 @@ use super::places::{Places, read_own};
 use super::trust::hash;
 use crate::choices::Grammar;
 use crate::failure::Failure;
-use crate::messages;
 use crate::terminal::tell;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,7 @@ use std::time::SystemTime;
 use toolfence_agent::probe::{Answers, GrammarAnswer, ProtocolAnswer};
 use toolfence_protocol::grammar::Form;
 use toolfence_protocol::parse::Reasoning;
-use toolfence_protocol::{Dialect, Learned, Text};
+use toolfence_protocol::{Dialect, Learned, Text, text};
 
 /// The folder of profiles, below that of what the program remembers.
 const FOLDER: &str = "profiles";
@@ -97,9 +96,9 @@ impl Fact {
     /// What showed it, in words.
     pub(crate) fn shown_by(&self) -> Text {
         match self.how.as_str() {
-            CLOSING_TAG => messages::closing_tag_showed_it(),
-            THREE_CALLS => messages::three_calls_showed_it(),
-            PROBE => messages::probe_showed_it(),
+            CLOSING_TAG => text!("a reply closed a reasoning section that it had not opened"),
+            THREE_CALLS => text!("three calls of it succeeded"),
+            PROBE => text!("the backend was asked"),
             other => other.into(),
         }
     }
@@ -196,7 +195,11 @@ impl Profiles {
     pub(crate) fn known(&self, base_url: &str, model: &str) -> Option<Known> {
         let path = self.path(base_url, model);
         self.read(&path).unwrap_or_else(|why| {
-            tell(&messages::profile_unreadable(path.display().to_string(), why));
+            tell(&text!(
+                "the profile of this backend cannot be read and is not used: {path}: {why}",
+                path = path.display().to_string(),
+                why
+            ));
             None
         })
     }
@@ -266,7 +269,7 @@ impl Profiles {
         let Some(text) = read_own(path).map_err(|failure| failure.message().clone())? else { return Ok(None) };
         match serde_json::from_str::<Known>(&text) {
             Ok(known) if known.v == VERSION => Ok(Some(known)),
-            Ok(known) => Err(messages::profile_of_version(known.v)),
+            Ok(known) => Err(text!("it has version {version}, and this program reads version 1", version = known.v)),
             Err(error) => {
                 // Where it cannot be put aside either, it is told again the next time.
                 let _ = std::fs::rename(path, path.with_extension("broken"));
@@ -293,7 +296,7 @@ impl Profiles {
     }
 
     fn unwritable(&self, error: &io::Error) -> Text {
-        messages::cannot_write_to(self.0.display().to_string(), Text::from(error))
+        text!("cannot write to {folder}: {error}", folder = self.0.display().to_string(), error = Text::from(error))
     }
 }
 
@@ -360,7 +363,7 @@ impl Profile {
             Ok(()) => self.last = now,
             Err(why) if !self.told => {
                 self.told = true;
-                tell(&messages::profile_not_kept(why));
+                tell(&text!("the profile of this backend cannot be saved: {why}", why));
             }
             Err(_) => {}
         }

@@ -76,15 +76,13 @@ pub(crate) fn check(key: &str, layer: Layer, trusted: bool) -> Result<(), (Text,
         _ if !layer.only_tightens() => Ok(()),
         Some(InProject::Trusted) if layer == Layer::Project && trusted => Ok(()),
         Some(InProject::Trusted) if layer == Layer::Project => {
-            let message = text!(
-                "{key} is not for a project to choose by itself, so it counts only in a file that you trust.",
-                key
-            );
+            let message = text!("{key} counts only in a project's file that you trust.", key);
             Err((message, true))
         }
         Some(InProject::Trusted) | None => {
             let message = text!(
-                "{key} is not allowed here: a project or a persona can only tighten. Put it into your own settings.",
+                "{key} is not allowed here: a project or a persona can only make rules stricter. Put it into your own \
+                 settings.",
                 key
             );
             Err((message, false))

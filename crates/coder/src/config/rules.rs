@@ -65,7 +65,7 @@ impl Kind for Headers {
         let is_name = !name.is_empty() && name.len() <= 200 && name.chars().all(is_token);
         if !is_name || value.len() > 8192 || value.chars().any(char::is_control) {
             return Err(text!(
-                "{name} is not a header that can be sent: a name has letters, digits and marks such as -, a value no control \
+                "{name} is not a valid header: a name has letters, digits and marks such as -, a value no control \
                  characters.",
                 name = short(name)
             ));
@@ -94,10 +94,10 @@ impl Kind for Members {
     fn read(value: serde_json::Value, name: &str) -> Result<(String, serde_json::Value), Text> {
         match name {
             "model" | "messages" | "stream" => {
-                Err(text!("{name} is set by the program and by settings of their own.", name))
+                Err(text!("{name} is set by the program or by a setting of its own.", name))
             }
             // TOML has no null: this is what becomes of `nan` and `inf`.
-            _ if has_null(&value) => Err(text!("{name} has a number that JSON does not have, such as nan.", name)),
+            _ if has_null(&value) => Err(text!("{name} has a number that JSON cannot represent, such as nan.", name)),
             _ => Ok((name.to_owned(), value)),
         }
     }
@@ -212,8 +212,8 @@ impl Kind for Checkers {
             Some(name) if is_name(name) => Ok(rule),
             None if matches!(rule.reads.as_deref(), None | Some("text")) => Ok(rule),
             _ => Err(text!(
-                "reads of a checker is \"text\", for the new text on its stdin, or \"project:tsconfig.json\", for the files on disk \
-                 below a folder with this file."
+                "reads of a checker is \"text\", for the new text on its stdin, or \"project:tsconfig.json\", for the \
+                 files on disk below a folder with this file."
             )),
         }
     }
@@ -301,7 +301,8 @@ impl Kind for Servers {
         let is_reserved = ["functions", "default_api", "mcp"].contains(&name);
         if name.is_empty() || name.len() > 32 || is_reserved || !name.chars().all(is_plain) {
             return Err(text!(
-                "{name} is not a name for a server: up to 32 of a to z, 0 to 9, _ and -, and not functions, default_api or mcp.",
+                "{name} is not a valid server name: use up to 32 of a to z, 0 to 9, _ and -, but not functions, \
+                 default_api or mcp.",
                 name = short(name)
             ));
         }
@@ -309,13 +310,13 @@ impl Kind for Servers {
         for name in rule.env.keys() {
             if LOADED_BY.iter().any(|beginning| name.starts_with(beginning)) {
                 return Err(text!(
-                    "{name} steers how programs are loaded, and no server gets such a variable; set it in a script that starts the \
-                     server.",
+                    "{name} controls how programs are loaded and is not passed to servers; set it in a script that \
+                     starts the server.",
                     name = short(name)
                 ));
             }
             if name.is_empty() || name.contains('=') {
-                return Err(text!("{name} is not a name for a variable.", name = short(name)));
+                return Err(text!("{name} is not a valid variable name.", name = short(name)));
             }
         }
         let is_absolute = |path: &&String| path.starts_with('/') || path.starts_with("~/");

@@ -3,13 +3,12 @@
 
 use super::places::{Places, read_own};
 use crate::failure::Failure;
-use crate::messages;
 use serde::{Deserialize, Serialize};
 use std::fs::DirBuilder;
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use toolfence_workspace::Digest;
 
 /// One JSON object a line.
@@ -59,12 +58,17 @@ pub(crate) fn hash(content: &str) -> String {
 }
 
 fn entry(file: &Path, content: &str) -> Result<Trusted, Failure> {
-    let path = file.to_str().ok_or_else(|| Failure::wrong_use(messages::project_path_not_utf8()))?;
+    let path = file.to_str().ok_or_else(|| {
+        Failure::wrong_use(text!("the path of this project is not UTF-8, so its file cannot be trusted"))
+    })?;
     Ok(Trusted { path: path.to_owned(), sha256: hash(content) })
 }
 
 fn folder(places: &Places) -> Result<&Path, Failure> {
-    places.state.as_deref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_trust()))
+    places
+        .state
+        .as_deref()
+        .ok_or_else(|| Failure::wrong_use(text!("there is no folder for trust decisions: set HOME or XDG_STATE_HOME")))
 }
 
 /// Returns the list of everything that the user trusts, as it is stored.
@@ -83,7 +87,11 @@ fn list(places: &Places) -> Result<Vec<Trusted>, Failure> {
 fn write(folder: &Path, trusted: &[Trusted]) -> Result<(), Failure> {
     let text: String = trusted.iter().filter_map(|line| Some(serde_json::to_string(line).ok()? + "\n")).collect();
     let broken = |error: std::io::Error| {
-        Failure::broken(messages::cannot_write_to(folder.display().to_string(), Text::from(&error)))
+        Failure::broken(text!(
+            "cannot write to {folder}: {error}",
+            folder = folder.display().to_string(),
+            error = Text::from(&error)
+        ))
     };
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(broken)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(broken)?;

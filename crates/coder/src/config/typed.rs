@@ -6,12 +6,11 @@ use super::value::Kind;
 use crate::args::Options;
 use crate::choices::{AskMode, BackendKind, Switch};
 use crate::failure::Failure;
-use crate::messages;
 use clap::ValueEnum;
 use toolfence_policy::rules::PathRules;
 use toolfence_policy::settings::CommandRule;
 use toolfence_protocol::limits::LIMITS;
-use toolfence_protocol::{Limits, Text};
+use toolfence_protocol::{Limits, Text, text};
 
 /// The settings that the command line sets.
 pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
@@ -53,8 +52,9 @@ pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
         (&mut commands.only, "--only", &rules.only),
     ] {
         for line in lines {
-            let rule = CommandRule::line(line)
-                .map_err(|wrong| Failure::wrong_use(messages::bad_rule(option, format!("{line:?}"), wrong)))?;
+            let rule = CommandRule::line(line).map_err(|wrong| {
+                Failure::wrong_use(text!("{option} {line}: {wrong}", option, line = format!("{line:?}"), wrong))
+            })?;
             list.type_in(option, Some(rule));
         }
     }
@@ -64,11 +64,14 @@ pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
         (&mut paths.deny, "--deny-path", &rules.deny_path),
         (&mut paths.only, "--only-path", &rules.only_path),
     ] {
-        PathRules::new(&[], globs).map_err(|wrong| Failure::wrong_use(messages::located(option, wrong.text())))?;
+        PathRules::new(&[], globs)
+            .map_err(|wrong| Failure::wrong_use(text!("{place}: {what}", place = option, what = wrong.text())))?;
         globs.iter().for_each(|glob| list.type_in(option, Some(glob.clone())));
     }
     for written in &options.results {
-        let wrong = |why: Text| Failure::wrong_use(messages::located(format!("--results {written}"), why));
+        let wrong = |why: Text| {
+            Failure::wrong_use(text!("{place}: {what}", place = format!("--results {written}"), what = why))
+        };
         let (key, value) = written.split_once('=').unwrap_or(("format", written));
         let results = &mut typed.results;
         match key {
@@ -76,12 +79,18 @@ pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
             "data" => results.data.type_in("--results", Some(word(key, value).map_err(wrong)?)),
             "nonce" => results.nonce.type_in("--results", Some(word(key, value).map_err(wrong)?)),
             "break_tokens" => results.break_tokens.type_in("--results", Some(word(key, value).map_err(wrong)?)),
-            _ => return Err(wrong(messages::results_form())),
+            _ => {
+                return Err(wrong(text!(
+                    "results are text or json, or a key and its value: data=on, nonce=on, break_tokens=on"
+                )));
+            }
         }
     }
     for written in &rules.limit {
-        let wrong = |why: Text| Failure::wrong_use(messages::located(format!("--limit {written}"), why));
-        let (key, number) = written.split_once('=').ok_or_else(|| wrong(messages::limit_form()))?;
+        let wrong =
+            |why: Text| Failure::wrong_use(text!("{place}: {what}", place = format!("--limit {written}"), what = why));
+        let (key, number) =
+            written.split_once('=').ok_or_else(|| wrong(text!("a limit is written KEY=NUMBER, such as rounds=40")))?;
         let mut limits = Limits::default();
         limits.set(key, number).map_err(|error| wrong(error.text()))?;
         if let (Some(limit), Some(number)) = (LIMITS.iter().find(|limit| limit.key == key), limits.get(key)) {

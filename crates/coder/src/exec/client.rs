@@ -75,8 +75,8 @@ impl Session {
                 }
                 Ended::Changed { jobs: false } if !std::mem::replace(&mut is_notified, true) => {
                     tell(&text!(
-                        "The options or settings have changed: a new exec session begins. It does not know which \
-                         files were read and what you always allowed."
+                        "The options or settings have changed: a new exec session begins. It does not know which files \
+                         were read and what you always allowed."
                     ));
                 }
                 // The host is ending. When it has released the lock, an attempt starts another one.
@@ -88,7 +88,7 @@ impl Session {
                 }
             }
         }
-        Err(Failure::broken(text!("The exec session ended again and again before it handled the reply.")))
+        Err(Failure::broken(text!("The exec session ended several times before it handled the reply.")))
     }
 
     /// Ends the session and its jobs. Returns `false` if there was no session.
@@ -118,8 +118,8 @@ impl Session {
             if let Some(lock) = self.place.try_lock()? {
                 if self.place.has_socket() {
                     tell(&text!(
-                        "The process of the exec session was killed: a new exec session begins. It does not know \
-                         which files were read and what you always allowed."
+                        "The process of the exec session was killed: a new exec session begins. It does not know which \
+                         files were read and what you always allowed."
                     ));
                 }
                 start_host(lock).await?;

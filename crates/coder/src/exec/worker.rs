@@ -6,7 +6,6 @@ use crate::choices::SCHEMA;
 use crate::debug;
 use crate::explain::explained;
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL, status_of};
-use crate::messages;
 use crate::not_kept::NotKept;
 use crate::preview::label;
 use crate::project::Project;
@@ -25,7 +24,7 @@ use toolfence_agent::transcript::Store;
 use toolfence_policy::Pending;
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::parse::{Event, Ignored};
-use toolfence_protocol::{Error, FinishReason, Language, Learned, Message, ToolCall, ToolResult, format};
+use toolfence_protocol::{Error, FinishReason, Language, Learned, Message, ToolCall, ToolResult, format, text};
 use toolfence_session::{Answer, StopReason};
 
 /// The agent of a session, or of a single reply.
@@ -117,7 +116,10 @@ impl Worker {
             reporter.note(&note);
         }
         if reporter.unfenced {
-            reporter.note(&messages::copy_the_whole_message());
+            reporter.note(&text!(
+                "this looks like the inside of a tool block: copy the whole message, with the lines around the block, \
+                 or use --bare"
+            ));
         }
         let (answer, reason) = match ended {
             Err(error) => {
@@ -133,7 +135,7 @@ impl Worker {
         };
         match reporter.output(answer.as_deref(), json, &self.rules.format) {
             Some(output) => reporter.report(Report::Output(output)),
-            None => reporter.note(&messages::no_call_in_text()),
+            None => reporter.note(&text!("there is no call in this text; nothing was run")),
         }
         if let Some(line) = reporter.not_kept.line(self.rules.policy.settings().ask) {
             reporter.note(&line);
@@ -274,15 +276,15 @@ impl Host for Reporter {
 
     fn running(&mut self, call: &ToolCall) {
         if self.explain {
-            self.note(&messages::call_running(&call.id, &call.name));
+            self.note(&text!("running    {id}: {tool}", id = &call.id, tool = &call.name));
         }
     }
 
     fn answered(&mut self, result: &ToolResult) {
         debug::result(result);
-        let message = result.error.as_ref().map_or_else(messages::call_done, |error| error.message.clone());
+        let message = result.error.as_ref().map_or_else(|| text!("done"), |error| error.message.clone());
         if self.explain {
-            self.note(&messages::call_answered(&result.id, message.clone()));
+            self.note(&text!("answered   {id}: {what}", id = &result.id, what = message.clone()));
         }
         let label = self.labels.remove(&result.id).unwrap_or_else(|| result.tool.clone());
         let message = message.words().into_owned();

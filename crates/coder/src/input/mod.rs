@@ -9,7 +9,6 @@ mod pastes;
 pub(crate) use completion::Completions;
 
 use crate::markdown::{in_parts, rows_of};
-use crate::messages;
 use crate::shown::Words;
 use crate::terminal::{colours, columns_of_the_terminal};
 use history::Past;
@@ -27,7 +26,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use toolfence_agent::redact::Redactor;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// The word for giving the line to the person's own editor.
 const IN_EDITOR: &str = "editor";
@@ -302,7 +301,7 @@ impl Prompt for Mark<'_> {
     }
 
     fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
-        let told: Text = messages::searched_in_history(search.term.as_str());
+        let told: Text = text!("search: {words}", words = search.term.as_str());
         format!("{} ", told.words()).into()
     }
 }

@@ -1,11 +1,11 @@
 //! Pastes of more than a few lines: the line shows a label in their place, and the message has their text.
 
 use super::joined;
-use crate::messages;
 use crate::shown::{Words, steers};
 use reedline::{EditCommand, EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use toolfence_protocol::text;
 use toolfence_protocol::text::Field;
 
 /// A paste of no more lines and bytes stands in the line as it is.
@@ -59,9 +59,13 @@ impl Pastes {
 
     /// A label that stands for this text alone.
     fn label(&self, text: &str, lines: usize) -> String {
-        let first = messages::pasted(Field::Grouped(lines as u64)).words().into_owned();
-        let others =
-            (2_u64..).map(|number| messages::pasted_again(Field::Grouped(lines as u64), number).words().into_owned());
+        let first =
+            text!("[Pasted {count} {count|line|lines}]", count = Field::Grouped(lines as u64)).words().into_owned();
+        let others = (2_u64..).map(|number| {
+            text!("[Pasted {count} {count|line|lines}, no. {number}]", count = Field::Grouped(lines as u64), number)
+                .words()
+                .into_owned()
+        });
         let is_free = |label: &String| self.kept.iter().all(|(known, other)| known != label || other == text);
         std::iter::once(first.clone()).chain(others).find(is_free).unwrap_or(first)
     }

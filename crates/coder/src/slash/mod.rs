@@ -4,9 +4,8 @@ mod own;
 
 pub(crate) use own::{Own, find, message, of_project};
 
-use crate::messages;
 use crate::shown::Words;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// The word behind `/mcp` that starts a server again.
 pub(crate) const RESTART: &str = "restart";
@@ -89,33 +88,81 @@ pub(crate) fn built_in() -> impl Iterator<Item = Slash> {
     use Argument::{Model, None, OneOf, Persona, Server, Words};
     type Row = (&'static str, &'static str, Argument, fn() -> Text, Act);
     const TABLE: &[Row] = &[
-        ("help", "", None, messages::slash_help, Act::Help),
-        ("tools", "", None, messages::slash_tools, Act::Tools),
-        ("mcp", "[[restart] NAME]", Server, messages::slash_mcp, Act::Mcp),
-        ("allowed", "", None, messages::slash_allowed, Act::Allowed),
-        ("mode", "[WHEN]", OneOf(&["risky", "always", "sandboxed", "never"]), messages::slash_mode, Act::Mode),
-        ("plan", "", None, messages::slash_plan, Act::Plan),
-        ("policy", "COMMAND", Words, messages::slash_policy, Act::Policy),
-        ("diff", "[N|all]", OneOf(&["all"]), messages::slash_diff, Act::Diff),
-        ("keep", "[PATH]", Words, messages::slash_keep, Act::Keep),
-        ("undo", "[N|list]", OneOf(&["list"]), messages::slash_undo, Act::Undo),
-        ("redo", "[N]", OneOf(&[]), messages::slash_redo, Act::Redo),
-        ("last", "", None, messages::slash_last, Act::Last),
-        ("thoughts", "", None, messages::slash_thoughts, Act::Thoughts),
-        ("copy", "", None, messages::slash_copy, Act::Copy),
-        ("editor", "[TEXT]", Words, messages::slash_editor, Act::Editor),
-        ("retry", "", None, messages::slash_retry, Act::Retry),
-        ("compact", "", None, messages::slash_compact, Act::Compact),
-        ("clear", "", None, messages::slash_clear, Act::Clear),
-        ("stats", "", None, messages::slash_stats, Act::Stats),
-        ("export", "FILE", Words, messages::slash_export, Act::Export),
-        ("sessions", "", None, messages::slash_sessions, Act::Sessions),
-        ("resume", "[ID]", OneOf(&[]), messages::slash_resume, Act::Resume),
-        ("fork", "[MESSAGE]", OneOf(&[]), messages::slash_fork, Act::Fork),
-        ("model", "[NAME]", Model, messages::slash_model, Act::Model),
-        ("persona", "NAME", Persona, messages::slash_persona, Act::Persona),
-        ("init", "", None, messages::slash_init, Act::Init),
-        ("quit", "", None, messages::slash_quit, Act::Quit),
+        ("help", "", None, || text!("list these commands"), Act::Help),
+        ("tools", "", None, || text!("the tools that the model has"), Act::Tools),
+        (
+            "mcp",
+            "[[restart] NAME]",
+            Server,
+            || text!("the state of MCP servers; details of one; or restart one"),
+            Act::Mcp,
+        ),
+        ("allowed", "", None, || text!("your `always` answers of this session"), Act::Allowed),
+        (
+            "mode",
+            "[WHEN]",
+            OneOf(&["risky", "always", "sandboxed", "never"]),
+            || text!("set when to ask: risky, always, sandboxed or never"),
+            Act::Mode,
+        ),
+        ("plan", "", None, || text!("begin or end plan mode, in which only reading tools run"), Act::Plan),
+        ("policy", "COMMAND", Words, || text!("explain the policy's verdict on a command"), Act::Policy),
+        (
+            "diff",
+            "[N|all]",
+            OneOf(&["all"]),
+            || text!("the changes of the last turn, of the last N turns, or of this session"),
+            Act::Diff,
+        ),
+        (
+            "keep",
+            "[PATH]",
+            Words,
+            || text!("copy build output of commands into the project; without PATH, list it"),
+            Act::Keep,
+        ),
+        (
+            "undo",
+            "[N|list]",
+            OneOf(&["list"]),
+            || text!("undo the last turn, or the last N turns; or list them"),
+            Act::Undo,
+        ),
+        ("redo", "[N]", OneOf(&[]), || text!("redo the last undo, or the last N"), Act::Redo),
+        ("last", "", None, || text!("the whole last output"), Act::Last),
+        ("thoughts", "", None, || text!("the reasoning of the last turn"), Act::Thoughts),
+        ("copy", "", None, || text!("copy the last answer to the terminal's clipboard"), Act::Copy),
+        ("editor", "[TEXT]", Words, || text!("write the message in your editor"), Act::Editor),
+        ("retry", "", None, || text!("send your last message again and discard the first attempt"), Act::Retry),
+        (
+            "compact",
+            "",
+            None,
+            || text!("shorten the conversation for the model; old tool output goes first"),
+            Act::Compact,
+        ),
+        ("clear", "", None, || text!("begin a new conversation; your approvals stay"), Act::Clear),
+        ("stats", "", None, || text!("tokens and cost so far, also before /clear, and the calls"), Act::Stats),
+        (
+            "export",
+            "FILE",
+            Words,
+            || text!("write this conversation in a new file that ends in .md, .html, .json or .jsonl"),
+            Act::Export,
+        ),
+        ("sessions", "", None, || text!("the conversations about this project"), Act::Sessions),
+        ("resume", "[ID]", OneOf(&[]), || text!("continue another conversation"), Act::Resume),
+        (
+            "fork",
+            "[MESSAGE]",
+            OneOf(&[]),
+            || text!("continue in a copy of this conversation, or of its part up to a message"),
+            Act::Fork,
+        ),
+        ("model", "[NAME]", Model, || text!("list the server's models, or switch to one of them"), Act::Model),
+        ("persona", "NAME", Persona, || text!("switch to another persona, with its tools and rules"), Act::Persona),
+        ("init", "", None, || text!("let the model write a first AGENTS.md for this project"), Act::Init),
+        ("quit", "", None, || text!("end; so does Ctrl-D"), Act::Quit),
     ];
     TABLE.iter().map(|&(name, shown, argument, help, act)| Slash {
         name: name.to_owned(),

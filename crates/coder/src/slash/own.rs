@@ -8,12 +8,11 @@ use super::built_in;
 use crate::config::places::{self, Places, has_link, read_first_bytes, read_own};
 use crate::config::trust;
 use crate::failure::Failure;
-use crate::messages;
 use crate::personas::is_name;
 use crate::shown::escaped;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Text;
 use toolfence_protocol::clip;
+use toolfence_protocol::{Text, text};
 
 /// The ending of a command's file.
 const ENDING: &str = ".md";
@@ -44,9 +43,9 @@ impl Own {
     /// The command in one line, for people.
     pub(super) fn summary(&self) -> Text {
         match (self.summary.as_str(), self.is_of_project()) {
-            _ if !self.trusted => messages::slash_not_trusted(),
-            ("", true) => messages::slash_of_project(),
-            ("", false) => messages::slash_of_person(),
+            _ if !self.trusted => text!("of the project; you see its text before it is used"),
+            ("", true) => text!("of the project"),
+            ("", false) => text!("your own"),
             (summary, _) => summary.into(),
         }
     }
@@ -72,7 +71,7 @@ impl Own {
     /// The file is gone, a link is on the way to one of a project, or it is too long.
     pub(crate) fn text(&self) -> Result<String, Failure> {
         let text = text(&self.file, self.project.as_deref())?;
-        text.ok_or_else(|| Failure::wrong_use(messages::no_file(self.file.display().to_string())))
+        text.ok_or_else(|| Failure::wrong_use(text!("there is no file {path}", path = self.file.display().to_string())))
     }
 }
 
@@ -130,7 +129,7 @@ fn names_in(folder: &Path) -> Vec<(String, PathBuf)> {
 fn in_folder(folder: &Path, project: Option<&Path>, all: &mut Vec<Own>, notes: &mut Vec<Text>) {
     for (name, path) in names_in(folder) {
         if built_in().any(|known| known.name == name) || all.iter().any(|known: &Own| known.name == name) {
-            notes.push(messages::own_command_not_used(path.display().to_string(), name));
+            notes.push(text!("{file} is skipped: /{name} exists already", file = path.display().to_string(), name));
             continue;
         }
         match text(&path, project) {
@@ -154,7 +153,9 @@ fn in_folder(folder: &Path, project: Option<&Path>, all: &mut Vec<Own>, notes: &
 /// The text of a file. Nobody knows where a link of a project leads, so none is followed.
 fn text(file: &Path, project: Option<&Path>) -> Result<Option<String>, Failure> {
     let read = match project {
-        Some(root) if has_link(root, file) => return Err(places::cannot_read(file, messages::is_a_link())),
+        Some(root) if has_link(root, file) => {
+            return Err(places::cannot_read(file, text!("it is a link; put the file itself there")));
+        }
         Some(_) => read_first_bytes(file, MOST_BYTES)?,
         None => read_own(file)?.map(|text| {
             let whole = text.len() <= MOST_BYTES;
@@ -163,8 +164,12 @@ fn text(file: &Path, project: Option<&Path>) -> Result<Option<String>, Failure> 
     };
     match read {
         Some((_, false)) => {
-            let why = messages::larger_than((MOST_BYTES >> 10) as u64);
-            Err(Failure::wrong_use(messages::cannot_read(file.display().to_string(), why)))
+            let why = text!("it has more than {kibibytes} KiB", kibibytes = (MOST_BYTES >> 10) as u64);
+            Err(Failure::wrong_use(text!(
+                "cannot read {path}: {error}",
+                path = file.display().to_string(),
+                error = why
+            )))
         }
         read => Ok(read.map(|(text, _)| text)),
     }

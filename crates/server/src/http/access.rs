@@ -8,12 +8,11 @@
 use super::answer::Trouble;
 use super::{ApiOptions, random_token};
 use crate::headers::{bearer, is_json, is_loopback, name_of, named_origin, same};
-use crate::messages;
 use hyper::header::{COOKIE, HOST, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method};
 use std::net::{IpAddr, SocketAddr};
-use toolfence_protocol::Error;
+use toolfence_protocol::{Error, text};
 
 /// The header in which a page sends its key.
 const PAGE_KEY: &str = "x-page-key";
@@ -58,7 +57,11 @@ impl Access {
         let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
         // A request line with a name of its own is for proxies, and two names are for nobody.
         if hosts.next().is_some() || head.uri.authority().is_some() || !self.is_ours(host) {
-            return Err(Trouble::forbidden(messages::host_is_another(format!("{host:.100?}"))));
+            return Err(Trouble::forbidden(text!(
+                "The Host header is {host}, which is not a name of this server; use http://127.0.0.1 or localhost, or \
+                 allow the name with --host",
+                host = format!("{host:.100?}")
+            )));
         }
         // What stands twice has to be right twice: something on the way may read the other one.
         let own_site = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
@@ -74,7 +77,7 @@ impl Access {
             || self.named_page(&head.headers).is_some()
             || head.headers.get_all("sec-fetch-site").iter().all(own_site)
                 && head.headers.get_all(ORIGIN).iter().all(own_page);
-        if ours { Ok(()) } else { Err(Trouble::forbidden(messages::page_is_another())) }
+        if ours { Ok(()) } else { Err(Trouble::forbidden(text!("Requests from pages of another origin are refused."))) }
     }
 
     /// Whether a host, perhaps with a port, is this server. An address is never a name that somebody else owns.
@@ -135,7 +138,11 @@ fn is_extension(origin: &HeaderValue) -> bool {
 pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
     match is_json(headers) {
         true => Ok(()),
-        false => Err(Trouble::new(415, "unsupported_media_type", messages::send_json())),
+        false => Err(Trouble::new(
+            415,
+            "unsupported_media_type",
+            text!("Send the body as JSON, with the header Content-Type: application/json."),
+        )),
     }
 }
 

@@ -1,7 +1,6 @@
 //! The form of all answers in JSON: `{success, message, data, error}`.
 
 use super::types::{Done, Failure, Is, Refusal};
-use crate::messages;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use hyper::StatusCode;
@@ -10,7 +9,7 @@ use hyper::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use serde::Serialize;
-use toolfence_protocol::{Language, Text};
+use toolfence_protocol::{Language, Text, text};
 
 /// Why a request is not answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +36,11 @@ impl Trouble {
     }
 
     pub(super) fn unauthorized() -> Trouble {
-        Trouble::new(401, "unauthorized", messages::wants_the_token())
+        Trouble::new(
+            401,
+            "unauthorized",
+            text!("This server needs its token: send the header Authorization: Bearer TOKEN."),
+        )
     }
 
     pub(super) fn not_found(message: Text) -> Trouble {

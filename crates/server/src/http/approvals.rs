@@ -2,11 +2,11 @@
 
 use super::answer::Trouble;
 use super::types::{Approval, ApprovalRequest, Decided, Denial, Edit};
-use crate::messages;
 use crate::question::Choices;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::oneshot;
+use toolfence_protocol::text;
 use toolfence_session::Answer;
 
 /// Characters of a reason that the model is told.
@@ -55,7 +55,12 @@ impl<T> Approvals<T> {
     /// # Errors
     /// Nothing waits, or what waits does not take this answer; then it still waits.
     pub(super) fn answer(&self, id: &str, request: ApprovalRequest) -> Result<(Waiting<T>, Answer, Decided), Trouble> {
-        let gone = || Trouble::not_found(messages::nothing_waits(id));
+        let gone = || {
+            Trouble::not_found(text!(
+                "No question has the id {id}: it was answered, it expired, or its turn has ended.",
+                id
+            ))
+        };
         let mut all = self.all();
         let (answer, decided) = request.answer(&all.get(id).ok_or_else(gone)?.choices)?;
         Ok((all.remove(id).ok_or_else(gone)?, answer, decided))
@@ -102,7 +107,7 @@ impl ApprovalRequest {
             }
             ApprovalRequest::Denial(Denial { reason }) => {
                 let why = reason.map(|reason| reason.chars().take(MOST_OF_REASON).collect::<String>());
-                (Answer::No(why.map_or_else(messages::user_said_no, Into::into)), Decided::Denied)
+                (Answer::No(why.map_or_else(|| text!("The user said no."), Into::into)), Decided::Denied)
             }
         })
     }

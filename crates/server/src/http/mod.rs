@@ -40,7 +40,6 @@ pub use project::ModelFacts;
 pub use routes::{OPENAPI, ROUTES};
 
 use crate::connections::Connections;
-use crate::messages;
 use access::Access;
 use answer::Trouble;
 use approvals::Approvals;
@@ -60,7 +59,7 @@ use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Backend;
 use toolfence_agent::transcript::Store;
-use toolfence_protocol::{Catalog, Error, Language, Text};
+use toolfence_protocol::{Catalog, Error, Language, Text, text};
 use toolfence_sandbox::project::random_name;
 use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
@@ -241,7 +240,9 @@ impl Shared {
     async fn personas(&self) -> Result<Vec<Persona>, Trouble> {
         let agents = self.agents.clone();
         let read = spawn_blocking(move || agents.personas()).await;
-        read.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))
+        read.map_err(|_| {
+            Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
+        })
     }
 
     /// Runs a turn beside the connections, so that all turns can be ended with the server.

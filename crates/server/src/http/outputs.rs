@@ -7,10 +7,10 @@ use super::Shared;
 use super::answer::Trouble;
 use super::sessions::Stretch;
 use super::types::Output;
-use crate::messages;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
+use toolfence_protocol::text;
 use toolfence_workspace::overflow_file;
 
 /// Bytes that are given at a time.
@@ -25,8 +25,12 @@ pub(super) async fn piece(shared: &Arc<Shared>, id: String, stretch: Stretch) ->
         let bytes = file.metadata()?.len();
         read(file, bytes, from)
     });
-    let read = read.await.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
-    read.map_err(|_| Trouble::not_found(messages::no_such_output()))
+    let read = read.await.map_err(|_| {
+        Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
+    })?;
+    read.map_err(|_| {
+        Trouble::not_found(text!("This output does not exist, or was removed: the oldest outputs are deleted."))
+    })
 }
 
 /// The text of a piece that ends with a whole character, where it goes on, and how long all of it is.

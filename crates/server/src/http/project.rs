@@ -5,12 +5,12 @@
 use super::Shared;
 use super::answer::Trouble;
 use super::types::{Files, ProjectOverview, TokenPrice};
-use crate::messages;
 use axum::extract::FromRequestParts;
 use hyper::http::request::Parts;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::spawn_blocking;
+use toolfence_protocol::text;
 use toolfence_workspace::Workspace;
 
 #[cfg(test)]
@@ -53,11 +53,11 @@ impl<S: Sync> FromRequestParts<S> for Prefix {
             match pair.split_once('=') {
                 Some(("prefix", value)) => {
                     let decoded = percent_decoded(value);
-                    prefix = decoded.ok_or_else(|| Trouble::field("prefix", messages::wants_a_string()))?;
+                    prefix = decoded.ok_or_else(|| Trouble::field("prefix", text!("Expected a string.")))?;
                 }
                 _ => {
                     let name: String = pair.chars().take(100).take_while(|c| *c != '=').collect();
-                    return Err(Trouble::field(name, messages::no_such_field()));
+                    return Err(Trouble::field(name, text!("There is no field with this name.")));
                 }
             }
         }
@@ -125,7 +125,9 @@ fn branch(workspace: &Workspace) -> Option<String> {
 
 /// Runs work on files on a thread that may block.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Trouble> {
-    spawn_blocking(work).await.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))
+    spawn_blocking(work)
+        .await
+        .map_err(|_| Trouble::new(500, "internal", text!("The server could not answer; its own output may say why.")))
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use super::routes::NEW;
 use super::run::{self, Running};
 use super::sessions;
 use super::types::{AgentAnswer, ReplyRequest, TurnSoFar};
-use crate::messages;
 use axum::response::Response;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -139,7 +138,11 @@ pub(super) async fn reply(
     if bytes > shared.options.body {
         seat.pieces.clear();
         keep(shared, session, seat).await;
-        return Err(Trouble::new(413, "too_large", messages::body_too_large(shared.options.body)));
+        return Err(Trouble::new(
+            413,
+            "too_large",
+            text!("The body has more than {bytes} bytes.", bytes = shared.options.body),
+        ));
     }
     seat.pieces.push_str(&request.text);
     if request.more {
@@ -167,7 +170,7 @@ fn taken(shared: &Shared, session: &str) -> Result<Option<(Seat, String)>, Troub
 
 /// Resumes the conversation of a file, or begins a new one.
 async fn begin(shared: &Arc<Shared>, file: Option<PathBuf>) -> Result<(Seat, String), Trouble> {
-    let failed = || Trouble::new(500, "internal", messages::request_failed());
+    let failed = || Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."));
     let (agents, backend) = (shared.agents.clone(), Arc::new(BroughtReply::default()));
     let brought = backend.clone();
     let begun = spawn_blocking(move || agents.conversation(None, None, file.as_deref(), Some(brought))).await;

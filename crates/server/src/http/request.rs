@@ -8,7 +8,6 @@ use super::types::{
     LoginRequest, MOST_OF_PROMPT, MarkdownRequest, ModelRequest, ReplyRequest, TurnRequest, UndoRequest,
 };
 use crate::body::{self, BodyProblem};
-use crate::messages;
 use crate::question::Always;
 use axum::extract::{FromRequest, Request};
 use serde_json::{Map, Value};
@@ -96,11 +95,11 @@ impl Fields {
     /// # Errors
     /// The body is no JSON object, or has a member twice.
     pub(super) fn of(body: &[u8]) -> Result<Fields, Trouble> {
-        let wrong = |why: Text| Trouble::new(400, "invalid_body", messages::body_is_no_object(why));
+        let wrong = |why: Text| Trouble::new(400, "invalid_body", text!("The body is not a JSON object: {why}", why));
         let text = std::str::from_utf8(body).map_err(|error| wrong(error.to_string().into()))?;
         match strict(text).map_err(|problem| wrong(problem.message))? {
             Value::Object(members) => Ok(Fields::new(String::new(), members)),
-            _ => Err(wrong(messages::other_value())),
+            _ => Err(wrong(text!("it is a different value"))),
         }
     }
 
@@ -115,7 +114,7 @@ impl Fields {
     }
 
     fn missing(&self, name: &str) -> Trouble {
-        self.wrong(name, messages::field_is_missing(name))
+        self.wrong(name, text!("{name} is missing.", name))
     }
 
     /// The value under either name, if `read` takes it; null is as good as nothing.
@@ -131,7 +130,10 @@ impl Fields {
         let first = self.members.shift_remove(snake).map(|value| (snake, value));
         let second = if snake == camel { None } else { self.members.shift_remove(camel).map(|value| (camel, value)) };
         if first.is_some() && second.is_some() {
-            return Err(self.wrong(camel, messages::field_is_there_twice(snake, camel)));
+            return Err(self.wrong(
+                camel,
+                text!("Both {one} and {other} were sent; send one of them.", one = snake, other = camel),
+            ));
         }
         let Some((name, value)) = first.or(second).filter(|(_, value)| !value.is_null()) else { return Ok(None) };
         let value = read(value).ok_or_else(|| self.wrong(name, wanted()))?;
@@ -139,35 +141,50 @@ impl Fields {
     }
 
     fn text(&mut self, snake: &'static str, camel: &'static str) -> Result<Option<Given<String>>, Trouble> {
-        self.take(snake, camel, messages::wants_a_string, |value| match value {
-            Value::String(text) => Some(text),
-            _ => None,
-        })
+        self.take(
+            snake,
+            camel,
+            || text!("Expected a string."),
+            |value| match value {
+                Value::String(text) => Some(text),
+                _ => None,
+            },
+        )
     }
 
     fn flag(&mut self, name: &'static str) -> Result<bool, Trouble> {
-        let flag = self.take(name, name, messages::wants_true_or_false, |value| value.as_bool())?;
+        let flag = self.take(name, name, || text!("Expected true or false."), |value| value.as_bool())?;
         Ok(flag.is_some_and(|flag| flag.value))
     }
 
     fn always(&mut self, name: &'static str) -> Result<Always, Trouble> {
-        let wanted = || text!("true, false or \"project\" is wanted.");
+        let wanted = || text!("Expected true, false or \"project\".");
         let always = self.take(name, name, wanted, |value| Always::try_from(value).ok())?;
         Ok(always.map_or(Always::No, |always| always.value))
     }
 
     fn object(&mut self, name: &'static str) -> Result<Option<Given<Args>>, Trouble> {
-        self.take(name, name, messages::wants_an_object, |value| match value {
-            Value::Object(object) => Some(object),
-            _ => None,
-        })
+        self.take(
+            name,
+            name,
+            || text!("Expected an object."),
+            |value| match value {
+                Value::Object(object) => Some(object),
+                _ => None,
+            },
+        )
     }
 
     fn context(&mut self, snake: &'static str, camel: &'static str) -> Result<Option<Given<ContextHistory>>, Trouble> {
-        let list = self.take(snake, camel, messages::wants_a_list, |value| match value {
-            Value::Array(list) => Some(list),
-            _ => None,
-        })?;
+        let list = self.take(
+            snake,
+            camel,
+            || text!("Expected a list."),
+            |value| match value {
+                Value::Array(list) => Some(list),
+                _ => None,
+            },
+        )?;
         let Some(Given { field, value: list }) = list else { return Ok(None) };
         let dropped = list.len().saturating_sub(MOST_CONTEXT);
         let entries = list.into_iter().enumerate().skip(dropped);
@@ -175,7 +192,7 @@ impl Fields {
             let place = format!("{field}[{index}]");
             match entry {
                 Value::Object(members) => Context::read(&mut Fields::new(place + ".", members)),
-                _ => Err(Trouble::field(place, messages::wants_an_object())),
+                _ => Err(Trouble::field(place, text!("Expected an object."))),
             }
         });
         let entries = entries.collect::<Result<_, _>>()?;
@@ -187,7 +204,7 @@ impl Fields {
     fn end(&self) -> Result<(), Trouble> {
         match self.members.keys().next() {
             None => Ok(()),
-            Some(name) => Err(self.wrong(&echoed(name), messages::no_such_field())),
+            Some(name) => Err(self.wrong(&echoed(name), text!("There is no field with this name."))),
         }
     }
 }
@@ -214,9 +231,11 @@ impl<T: Asked> FromRequest<Arc<Shared>> for Sent<T> {
         let limit = shared.options.body;
         let within = shared.connections.patience(shared.options.arrival);
         let body = body::read(request.into_body(), limit, within).await.map_err(|problem| match problem {
-            BodyProblem::TooLarge => Trouble::new(413, "too_large", messages::body_too_large(limit)),
-            BodyProblem::TooSlow => Trouble::new(408, "timeout", messages::body_too_slow()),
-            BodyProblem::BrokeOff(_) => Trouble::new(400, "invalid_body", messages::body_broke_off()),
+            BodyProblem::TooLarge => {
+                Trouble::new(413, "too_large", text!("The body has more than {bytes} bytes.", bytes = limit))
+            }
+            BodyProblem::TooSlow => Trouble::new(408, "timeout", text!("The body came too slowly.")),
+            BodyProblem::BrokeOff(_) => Trouble::new(400, "invalid_body", text!("The body ended early.")),
         })?;
         T::read(&mut Fields::of(&body)?).map(Sent)
     }
@@ -238,7 +257,9 @@ impl Asked for AgentRequest {
             return Ok(AgentRequest::Direct(request));
         }
         if let Some(args) = args {
-            return Err(args.wrong(messages::args_are_for_direct()));
+            return Err(
+                args.wrong(text!("args are the arguments of a direct call; without direct the model writes them."))
+            );
         }
         let prompt = prompt.ok_or_else(|| fields.missing("prompt"))?;
         let turn = TurnRequest { prompt, tool_type, persona, stream };
@@ -252,9 +273,14 @@ impl Asked for TurnRequest {
         match AgentRequest::read(fields)? {
             AgentRequest::Model(ModelRequest { turn, context_history: None }) => Ok(turn),
             AgentRequest::Model(ModelRequest { context_history: Some(context), .. }) => {
-                Err(context.wrong(messages::conversation_has_its_context()))
+                Err(context.wrong(text!("A conversation has its own context; leave this field out.")))
             }
-            AgentRequest::Direct(_) => Err(fields.wrong("direct", messages::nobody_talks_in_a_direct_call())),
+            AgentRequest::Direct(_) => Err(fields.wrong(
+                "direct",
+                text!(
+                    "A direct call has no model to talk with, so it belongs to no conversation; send it to /api/agent."
+                ),
+            )),
         }
     }
 }
@@ -288,14 +314,14 @@ impl Asked for ApprovalRequest {
                 ApprovalRequest::Edit(Edit { args: args.value })
             }
             "deny" => ApprovalRequest::Denial(Denial { reason: reason.take().map(|reason| reason.value) }),
-            _ => return Err(decision.wrong(messages::no_decision())),
+            _ => return Err(decision.wrong(text!("The decision must be approve, edit or deny."))),
         };
         // What the decision took is gone; what is left has no meaning with it.
         for (name, is_left) in
             [("args", args.is_some()), ("always", always != Always::No), ("reason", reason.is_some())]
         {
             if is_left {
-                return Err(fields.wrong(name, messages::field_does_not_fit(name)));
+                return Err(fields.wrong(name, text!("{name} does not fit this decision.", name)));
             }
         }
         Ok(request)
@@ -359,8 +385,12 @@ impl AgentRequest {
                 order.dropped = dropped;
                 if let Work::Model { prompt, message, .. } = &mut order.work {
                     let told = match lines.is_empty() {
-                        true => messages::request_of_the_user(&*prompt),
-                        false => messages::request_with_context(lines, &*prompt),
+                        true => text!("User Request:\n{prompt}", prompt = &*prompt),
+                        false => text!(
+                            "Context History:\n{context}\n\nUser Request:\n{prompt}",
+                            context = lines,
+                            prompt = &*prompt
+                        ),
                     };
                     *message = told.into_string(language);
                 }
@@ -371,7 +401,10 @@ impl AgentRequest {
                 let (tool, persona) = chosen(tool_type.as_ref(), persona.as_ref(), shared).await?;
                 let Some(name) = tool else {
                     let field = tool_type.map_or_else(|| "tool_type".to_owned(), |tool| tool.field);
-                    return Err(Trouble::field(field, messages::direct_needs_a_tool(names(&shared.catalog))));
+                    return Err(Trouble::field(
+                        field,
+                        text!("direct runs one tool, so name it: {tools}.", tools = names(&shared.catalog)),
+                    ));
                 };
                 let work = Work::Tool { name, args: args.unwrap_or_default() };
                 Ok(Order { work, dropped: context_history.map_or(0, |context| context.value.dropped), stream, persona })
@@ -403,10 +436,14 @@ impl ContextHistory {
 fn fits(prompt: &Given<String>) -> Result<(), Trouble> {
     let characters = prompt.value.chars().count();
     if characters > MOST_OF_PROMPT {
-        return Err(prompt.wrong(messages::prompt_too_long(characters, MOST_OF_PROMPT)));
+        return Err(prompt.wrong(text!(
+            "The prompt has {characters} characters; at most {most} are allowed.",
+            characters,
+            most = MOST_OF_PROMPT
+        )));
     }
     match prompt.value.trim().is_empty() {
-        true => Err(prompt.wrong(messages::prompt_is_blank())),
+        true => Err(prompt.wrong(text!("The prompt is blank."))),
         false => Ok(()),
     }
 }
@@ -426,7 +463,12 @@ async fn chosen(
         && !has_tool(persona, name)
     {
         let tools = persona.tools.as_deref().unwrap_or_default().join(", ");
-        return Err(tool.wrong(messages::persona_has_no_such_tool(&persona.name, name, tools)));
+        return Err(tool.wrong(text!(
+            "The persona {persona} has no tool {tool}; use auto or one of {tools}.",
+            persona = &persona.name,
+            tool = name,
+            tools
+        )));
     }
     Ok((named, Some(persona.name.clone())))
 }
@@ -435,7 +477,11 @@ async fn chosen(
 fn known<'a>(persona: &Given<String>, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
     personas.iter().find(|known| known.name == persona.value).ok_or_else(|| {
         let names = personas.iter().map(|persona| persona.name.as_str()).collect::<Vec<_>>().join(", ");
-        persona.wrong(messages::unknown_persona(format!("{:?}", echoed(&persona.value)), names))
+        persona.wrong(text!(
+            "There is no persona {name}; use one of {names}.",
+            name = format!("{:?}", echoed(&persona.value)),
+            names
+        ))
     })
 }
 
@@ -453,8 +499,13 @@ fn named(tool: &Given<String>, catalog: &Catalog) -> Result<String, Trouble> {
     let close = close_names(&echoed(&tool.value), known).into_iter().next();
     let name = format!("{:?}", echoed(&tool.value));
     Err(tool.wrong(match close {
-        Some(close) => messages::unknown_tool_like(name, close, names(catalog)),
-        None => messages::unknown_tool(name, names(catalog)),
+        Some(close) => text!(
+            "There is no tool {name}; did you mean {close}? Use auto or one of {tools}.",
+            name,
+            close,
+            tools = names(catalog)
+        ),
+        None => text!("There is no tool {name}; use auto or one of {tools}.", name, tools = names(catalog)),
     }))
 }
 

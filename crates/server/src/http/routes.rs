@@ -15,7 +15,6 @@ use super::types::{
     MarkdownRequest, PersonaOfServer, Personas, ReplyRequest, Status, Tools, TurnRequest, Undo, UndoRequest,
 };
 use crate::headers::{allow_page, preflight};
-use crate::messages;
 use axum::Router;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
@@ -86,7 +85,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         TABLE.iter().fold(Router::new(), |router, (_, path, route)| router.route(path, route().head(other_method)));
     routes
         .method_not_allowed_fallback(other_method)
-        .fallback(|| async { Trouble::not_found(messages::no_such_path()) })
+        .fallback(|| async { Trouble::not_found(text!("There is no such path; GET /openapi.json lists them.")) })
         .layer(from_fn_with_state(shared.clone(), guard))
         .with_state(shared)
 }
@@ -125,7 +124,7 @@ async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, req
 async fn other_method(path: MatchedPath) -> impl IntoResponse {
     let known = ROUTES.iter().find(|(_, known)| *known == path.as_str());
     let method = known.map_or("GET", |(method, _)| method);
-    ([(ALLOW, method)], Trouble::new(405, "method_not_allowed", messages::other_method(method)))
+    ([(ALLOW, method)], Trouble::new(405, "method_not_allowed", text!("Use {method} for this path.", method)))
 }
 
 /// A name in a path. Nothing is decoded: what two programs on the way decode differently leads nowhere.
@@ -140,13 +139,13 @@ impl FromRequestParts<Arc<Shared>> for Name {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let is_plain = |name: &String| name.len() <= MOST_OF_NAME && name.bytes().all(plain);
         let name = name.filter(|name| is_plain(name) && !head.uri.path().contains('%'));
-        name.map(Name).ok_or_else(|| Trouble::not_found(messages::no_such_path()))
+        name.map(Name).ok_or_else(|| Trouble::not_found(text!("There is no such path; GET /openapi.json lists them.")))
     }
 }
 
 async fn health(State(shared): State<Arc<Shared>>) -> Response {
     let data = Health { status: Status::Ok, version: env!("CARGO_PKG_VERSION") };
-    done(&messages::server_is_well(), data, shared.options.language)
+    done(&text!("The server is running."), data, shared.options.language)
 }
 
 /// Gives a page its cookie for the token.
@@ -159,9 +158,11 @@ async fn login(
         return Err(Trouble::unauthorized());
     }
     let data = Login { page_key: shared.access.page_key().to_owned() };
-    let mut answer = done(&messages::cookie_is_set(), data, shared.options.language);
+    let mut answer = done(&text!("The cookie is set."), data, shared.options.language);
     let cookie = HeaderValue::from_str(&shared.access.cookie(&headers));
-    let cookie = cookie.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
+    let cookie = cookie.map_err(|_| {
+        Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
+    })?;
     answer.headers_mut().insert(SET_COOKIE, cookie);
     Ok(answer)
 }
@@ -207,8 +208,10 @@ async fn show_instructions(State(shared): State<Arc<Shared>>, Name(id): Name) ->
     }
     let agents = shared.agents.clone();
     let text = spawn_blocking(move || agents.instructions()).await;
-    let text = text.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
-    Ok(done(&messages::here_they_are(), Instructions { text }, shared.options.language))
+    let text = text.map_err(|_| {
+        Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
+    })?;
+    Ok(done(&text!("The request succeeded."), Instructions { text }, shared.options.language))
 }
 
 async fn follow_turn(State(shared): State<Arc<Shared>>, Name(id): Name, start: Start) -> Result<Response, Trouble> {
@@ -236,39 +239,43 @@ async fn answer_approval(
 
 async fn describe_project(State(shared): State<Arc<Shared>>) -> Result<Response, Trouble> {
     let project = project::overview(&shared).await?;
-    Ok(done(&messages::here_they_are(), project, shared.options.language))
+    Ok(done(&text!("The request succeeded."), project, shared.options.language))
 }
 
 async fn complete_path(State(shared): State<Arc<Shared>>, prefix: Prefix) -> Result<Response, Trouble> {
     let files = project::files(&shared, prefix).await?;
-    Ok(done(&messages::here_they_are(), files, shared.options.language))
+    Ok(done(&text!("The request succeeded."), files, shared.options.language))
 }
 
 async fn list_tools(State(shared): State<Arc<Shared>>) -> Response {
     let tools: Vec<_> = shared.catalog.specs().iter().map(Into::into).collect();
-    done(&messages::tools_there_are(tools.len()), Tools { tools }, shared.options.language)
+    done(
+        &text!("There {count|is|are} {count} {count|tool|tools}.", count = tools.len()),
+        Tools { tools },
+        shared.options.language,
+    )
 }
 
 async fn list_personas(State(shared): State<Arc<Shared>>) -> Result<Response, Trouble> {
     let known = shared.personas().await?;
     let personas = known.iter().map(|persona| answers_as(&shared, persona)).collect();
     let chosen = known.first().map(|persona| persona.name.clone());
-    Ok(done(&messages::here_they_are(), Personas { personas, chosen }, shared.options.language))
+    Ok(done(&text!("The request succeeded."), Personas { personas, chosen }, shared.options.language))
 }
 
 async fn read_output(State(shared): State<Arc<Shared>>, Name(id): Name, stretch: Stretch) -> Result<Response, Trouble> {
     let piece = outputs::piece(&shared, id, stretch).await?;
-    Ok(done(&messages::here_they_are(), piece, shared.options.language))
+    Ok(done(&text!("The request succeeded."), piece, shared.options.language))
 }
 
 async fn list_sessions(State(shared): State<Arc<Shared>>, stretch: Stretch) -> Result<Response, Trouble> {
     let sessions = sessions::list(&shared, stretch).await?;
-    Ok(done(&messages::here_they_are(), sessions, shared.options.language))
+    Ok(done(&text!("The request succeeded."), sessions, shared.options.language))
 }
 
 async fn get_session(State(shared): State<Arc<Shared>>, Name(id): Name) -> Result<Response, Trouble> {
     let session = sessions::one(&shared, id).await?;
-    Ok(done(&messages::here_they_are(), session, shared.options.language))
+    Ok(done(&text!("The request succeeded."), session, shared.options.language))
 }
 
 async fn list_messages(
@@ -277,7 +284,7 @@ async fn list_messages(
     stretch: Stretch,
 ) -> Result<Response, Trouble> {
     let records = sessions::messages_of(&shared, id, stretch).await?;
-    Ok(done(&messages::here_they_are(), records, shared.options.language))
+    Ok(done(&text!("The request succeeded."), records, shared.options.language))
 }
 
 async fn undo(State(shared): State<Arc<Shared>>, _: Sent<UndoRequest>) -> Result<Response, Trouble> {
@@ -294,8 +301,10 @@ async fn render_markdown(
     Sent(request): Sent<MarkdownRequest>,
 ) -> Result<Response, Trouble> {
     let html = spawn_blocking(move || reply_html(&request.text)).await;
-    let html = html.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
-    Ok(done(&messages::here_they_are(), Html { html }, shared.options.language))
+    let html = html.map_err(|_| {
+        Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
+    })?;
+    Ok(done(&text!("The request succeeded."), Html { html }, shared.options.language))
 }
 
 async fn description() -> Response {
@@ -306,8 +315,11 @@ async fn description() -> Response {
 async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble> {
     let agents = shared.agents.clone();
     let done = shared.together.alone(move || agents.undo(redo)).await;
-    let done = done.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
-    let done = done.ok_or_else(|| Trouble::new(409, "conflict", messages::a_turn_runs()))?;
+    let done = done.map_err(|_| {
+        Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
+    })?;
+    let done =
+        done.ok_or_else(|| Trouble::new(409, "conflict", text!("A turn is running; try again when it has ended.")))?;
     let undone = done.map_err(|why| Trouble::new(409, "conflict", why))?;
     if undone.is_some() {
         let note = text!(
@@ -315,7 +327,11 @@ async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble>
         );
         shared.seats.note(&note.render(shared.options.language));
     }
-    let said = if undone.is_some() { messages::files_were_put_back() } else { messages::nothing_to_put_back() };
+    let said = if undone.is_some() {
+        text!("The turn was undone or redone, except for files that have changed since.")
+    } else {
+        text!("There is nothing to undo.")
+    };
     Ok(self::done(&said, Undo { undone }, shared.options.language))
 }
 

@@ -13,7 +13,6 @@ use super::sessions;
 use super::together::Member;
 use super::types::{AgentAnswer, Answered, ApprovalRequest, Call, Failure, PendingCall, Tokens, TurnSoFar};
 use crate::body::{self, Body, Pieces};
-use crate::messages;
 use crate::pipe::words;
 use crate::question::Choices;
 use axum::response::Response;
@@ -82,7 +81,16 @@ pub(super) async fn turn(
 /// A place among the turns at a time.
 pub(super) fn place(shared: &Shared) -> Result<OwnedSemaphorePermit, Trouble> {
     let place = shared.places.clone().try_acquire_owned();
-    place.map_err(|_| Trouble::new(503, "busy", messages::too_many_turns(shared.options.turns)))
+    place.map_err(|_| {
+        Trouble::new(
+            503,
+            "busy",
+            text!(
+                "{most} {most|turn is|turns are} already running, which is the limit; try again later.",
+                most = shared.options.turns
+            ),
+        )
+    })
 }
 
 pub(super) fn conflict() -> Trouble {
@@ -103,7 +111,7 @@ fn event_stream(body: Body, session: Option<&str>) -> Response {
 /// The events of the running or the last turn of a conversation, after the one with this id.
 pub(super) fn events(shared: &Shared, session: &str, after: u64) -> Result<Response, Trouble> {
     let unknown =
-        || Trouble::not_found(text!("The server has no turn of this conversation; its messages may have it."));
+        || Trouble::not_found(text!("The server no longer has a turn of this conversation; look at its messages."));
     let feed = shared.feeds.find(session).ok_or_else(unknown)?;
     Ok(event_stream(feed.body(after, shared.options.silence), Some(session)))
 }
@@ -137,7 +145,9 @@ async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<
             }
             (Work::Model { tool, .. }, None) => agents.agent(persona, tool.as_deref(), None).map_err(Error::new),
             // A reply comes with its agent.
-            (Work::Reply { .. }, _) => Err(Error::new(messages::request_failed())),
+            (Work::Reply { .. }, _) => {
+                Err(Error::new(text!("The server could not answer; its own output may say why.")))
+            }
             (Work::Tool { name, args }, _) => {
                 let call = ToolCall::new("call_1", name.clone(), args);
                 let backend = Arc::new(Direct(Mutex::new(Some(call))));
@@ -145,7 +155,9 @@ async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<
             }
         }
     });
-    let begun = begun.await.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
+    let begun = begun.await.map_err(|_| {
+        Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
+    })?;
     begun.map_err(|error| nobody(&error))
 }
 
@@ -155,18 +167,25 @@ pub(super) fn nobody(error: &Error) -> Trouble {
         ErrorKind::Other => Trouble::new(503, "no_backend", error.text()),
         ErrorKind::Busy => Trouble::new(409, "conflict", error.text()),
         ErrorKind::NotFound => Trouble::not_found(error.text()),
-        _ => Trouble::new(500, "internal", messages::session_cannot_be_read(error.text())),
+        _ => Trouble::new(500, "internal", text!("The conversation cannot be read: {why}", why = error.text())),
     }
 }
 
 /// Takes the answer of a person to a call that waits. Where no client waits for its turn, this one does.
 pub(super) async fn answered(shared: &Arc<Shared>, id: &str, request: ApprovalRequest) -> Result<Response, Trouble> {
-    let gone = || Trouble::not_found(messages::nothing_waits(id));
+    let gone = || {
+        Trouble::not_found(text!(
+            "No question has the id {id}: it was answered, it expired, or its turn has ended.",
+            id
+        ))
+    };
     let (waiting, answer, decided) = shared.approvals.answer(id, request)?;
     waiting.answer.send(answer).map_err(|_| gone())?;
     Ok(match waiting.turn {
         Some(turn) => turn.wait(shared).await,
-        None => done(&messages::answer_is_passed_on(), Answered { answer: decided }, shared.options.language),
+        None => {
+            done(&text!("The turn has received the answer."), Answered { answer: decided }, shared.options.language)
+        }
     })
 }
 
@@ -213,11 +232,12 @@ impl Whole {
         match self.heard.recv().await {
             Some(News::Asked { id, tool, data }) => {
                 shared.approvals.leave(&id, self);
-                let message = messages::call_waits(tool).render(language);
+                let message = text!("`{tool}` is waiting for an approval.", tool).render(language);
                 whole(202, &AgentAnswer { success: false, message, data: *data, error: None })
             }
             Some(News::Ended { status, answer }) => whole(status, &answer),
-            None => Trouble::new(500, "internal", messages::request_failed()).response(language),
+            None => Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
+                .response(language),
         }
     }
 
@@ -416,7 +436,10 @@ impl Running {
         let (agents, title) = (shared.agents.clone(), self.work.title().to_owned());
         self.together = Some(shared.together.join(move || agents.begin(&title)).await);
         let Some(agent) = &mut self.agent else {
-            return (Record::default(), failed(&Error::new(messages::request_failed())));
+            return (
+                Record::default(),
+                failed(&Error::new(text!("The server could not answer; its own output may say why."))),
+            );
         };
         let mut listener = Listener {
             shared: shared.clone(),
@@ -494,7 +517,10 @@ impl Running {
             Ok(Err(error)) => End { status: 502, ..failed(&error) },
             Err(_) => {
                 let limit = shared.options.turn.as_secs();
-                let why = messages::turn_took_too_long(limit);
+                let why = text!(
+                    "The turn took longer than {seconds} {seconds|second|seconds} and was ended.",
+                    seconds = limit
+                );
                 End { reason: Some(StopReason::Cancelled), trouble: Some(("timeout".into(), why)), status: 200 }
             }
         };
@@ -537,7 +563,9 @@ impl Running {
             // Nobody was asked for an answer.
             (Work::Tool { name, .. }, StopReason::Empty | StopReason::Answered) => {
                 let error = record.calls.last().and_then(|call| call.error.as_ref());
-                let trouble = error.map(|error| (word(error.code), messages::tool_failed(name, &error.message)));
+                let trouble = error.map(|error| {
+                    (word(error.code), text!("`{tool}` failed: {why}", tool = name, why = &error.message))
+                });
                 (StopReason::Answered, trouble)
             }
             (_, reason) => {
@@ -553,13 +581,13 @@ impl Running {
     /// One sentence of what happened.
     fn sentence(&self, record: &Record) -> Text {
         match (&self.work, record.calls.len()) {
-            (Work::Tool { name, .. }, _) => messages::tool_succeeded(name),
+            (Work::Tool { name, .. }, _) => text!("`{tool}` succeeded.", tool = name),
             (Work::Reply { .. }, 0) => text!("The reply was read."),
             (Work::Reply { .. }, count) => {
                 text!("{count} {count|call|calls} of the reply {count|has|have} a result.", count)
             }
-            (_, 0) => messages::model_answered(),
-            (_, calls) => messages::model_answered_after(calls),
+            (_, 0) => text!("The model answered."),
+            (_, calls) => text!("The model answered after {calls} {calls|call|calls}.", calls),
         }
     }
 
@@ -590,16 +618,18 @@ fn why_no_answer(reason: &StopReason, record: &Record) -> Option<Text> {
     Some(match reason {
         StopReason::Answered => return None,
         StopReason::Failed(why) => why.clone(),
-        StopReason::Empty => messages::model_said_nothing(),
-        StopReason::Unfinished(FinishReason::Length) => messages::answer_reached_the_limit(),
+        StopReason::Empty => text!("The reply of the model was empty."),
+        StopReason::Unfinished(FinishReason::Length) => {
+            text!("The answer breaks off: the reply reached the limit of its length.")
+        }
         StopReason::Unfinished(_) => {
-            let broke_off = messages::answer_broke_off();
+            let broke_off = text!("The answer broke off.");
             record.broke_off.iter().cloned().fold(broke_off, |text, why| Text::join([text, why], " "))
         }
-        StopReason::FormatErrors => messages::no_readable_call(),
-        StopReason::RoundLimit => messages::rounds_are_used_up(),
-        StopReason::Loop => messages::model_repeats_itself(),
-        _ => messages::turn_was_cancelled(),
+        StopReason::FormatErrors => text!("The model wrote no readable call, several times in a row."),
+        StopReason::RoundLimit => text!("The turn reached its limit of rounds."),
+        StopReason::Loop => text!("The model repeats itself."),
+        _ => text!("The turn was cancelled."),
     })
 }
 
@@ -725,7 +755,7 @@ impl Host for Listener {
 
     fn ask<'a>(&'a mut self, question: &'a Pending) -> BoxFuture<'a, Answer> {
         Box::pin(async move {
-            let nobody = || Answer::Nobody(messages::nobody_could_be_asked());
+            let nobody = || Answer::Nobody(text!("This call needs an approval, and this request cannot ask for one."));
             // Without randomness the call could be answered by whoever guesses its name.
             let Ok(id) = random_name() else { return nobody() };
             let (answer, answered) = oneshot::channel();
@@ -764,7 +794,11 @@ impl Host for Listener {
                         self.canceller.cancel();
                         turn.let_go();
                     }
-                    Answer::Nobody(messages::nobody_answered_within(wait.as_secs()))
+                    Answer::Nobody(text!(
+                        "The question whether this may run was not answered within {seconds} {seconds|second|seconds}, \
+                         so it did not run.",
+                        seconds = wait.as_secs()
+                    ))
                 }
             }
         })

@@ -6,7 +6,6 @@ use super::Shared;
 use super::access;
 use super::answer::Trouble;
 use super::types::{Messages, OneSession, Session, Sessions};
-use crate::messages;
 use axum::extract::FromRequestParts;
 use hyper::http::request::Parts;
 use std::ffi::OsStr;
@@ -49,11 +48,12 @@ impl Stretch {
                 }
                 _ => {
                     let name: String = name.chars().take(100).collect();
-                    return Err(Trouble::field(name, messages::no_such_field()));
+                    return Err(Trouble::field(name, text!("There is no field with this name.")));
                 }
             };
             let number = value.parse::<usize>().ok().filter(|number| (least..=most).contains(number));
-            *place = number.ok_or_else(|| Trouble::field(name, messages::wants_a_number(least, most)))?;
+            *place = number
+                .ok_or_else(|| Trouble::field(name, text!("Expected a number from {least} to {most}.", least, most)))?;
         }
         Ok(stretch)
     }
@@ -131,7 +131,7 @@ impl<S: Sync> FromRequestParts<S> for Start {
                 Some(("after", value)) => number("after", value)?,
                 _ => {
                     let name: String = pair.split('=').next().unwrap_or_default().chars().take(100).collect();
-                    return Err(Trouble::field(name, messages::no_such_field()));
+                    return Err(Trouble::field(name, text!("There is no field with this name.")));
                 }
             };
         }
@@ -146,8 +146,9 @@ impl<S: Sync> FromRequestParts<S> for Start {
 pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Messages, Trouble> {
     reading(shared, move |store, root| {
         let session = find(store, root, &id)?;
-        let stored = Stored::read(&session.path)
-            .map_err(|error| Trouble::new(500, "internal", messages::session_cannot_be_read(error.text())))?;
+        let stored = Stored::read(&session.path).map_err(|error| {
+            Trouble::new(500, "internal", text!("The conversation cannot be read: {why}", why = error.text()))
+        })?;
         let (total, offset) = (stored.records.len(), stretch.start(stored.records.len()));
         Ok(Messages { messages: stretch.cut(stored.records).collect(), total, offset })
     })
@@ -172,9 +173,10 @@ async fn reading<T: Send + 'static>(
     let shared = shared.clone();
     let read = spawn_blocking(move || match &shared.options.sessions {
         Some((store, root)) => read(store, root),
-        None => Err(Trouble::not_found(messages::no_sessions_here())),
+        None => Err(Trouble::not_found(text!("This server has no folder for conversations."))),
     });
-    read.await.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?
+    read.await
+        .map_err(|_| Trouble::new(500, "internal", text!("The server could not answer; its own output may say why.")))?
 }
 
 fn find(store: &Store, root: &std::path::Path, id: &str) -> Result<Summary, Trouble> {
@@ -182,7 +184,10 @@ fn find(store: &Store, root: &std::path::Path, id: &str) -> Result<Summary, Trou
     found.retain(|session| session.id.starts_with(id));
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(Trouble::not_found(messages::no_such_conversation(id))),
-        count => Err(Trouble::field("id", messages::several_conversations(id, count))),
+        0 => Err(Trouble::not_found(text!("No conversation has a name that begins with {id}.", id))),
+        count => Err(Trouble::field(
+            "id",
+            text!("{count} conversations have names that begin with {id}; write more of the name.", id, count),
+        )),
     }
 }

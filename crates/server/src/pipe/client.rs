@@ -3,7 +3,6 @@
 //! All three write lines to one [`Channel`]. It writes nothing to the client and reads nothing from it.
 
 use super::words::{self, HostResult};
-use crate::messages;
 use crate::question::Choices;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -18,6 +17,7 @@ use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::{
     Error, ErrorCode, FinishReason, Language, Message, Output, Role, Text, ToolCall, ToolFailure, ToolResult, ToolSpec,
+    text,
 };
 use toolfence_session::{Answer, Compacted, Note, StopReason};
 
@@ -116,7 +116,7 @@ impl Channel {
     pub(super) fn answer(&self, id: &str, answer: impl FnOnce(&Choices) -> Result<Answer, Text>) -> Result<(), Text> {
         let mut state = self.state();
         let Some(question) = state.question.take_if(|question| question.id == id) else {
-            return Err(messages::nothing_asked(format!("{id:?}")));
+            return Err(text!("there is no question about {id}", id = format!("{id:?}")));
         };
         match answer(&question.choices) {
             Ok(answer) => _ = question.answer.send(answer),
@@ -134,7 +134,9 @@ impl Channel {
     /// No such call runs.
     pub(super) fn take_result(&self, result: HostResult) -> Result<(), Text> {
         let awaited = self.state().awaited.remove(&result.id);
-        let awaited = awaited.ok_or_else(|| messages::no_result_awaited(format!("{:?}", result.id)))?;
+        let awaited = awaited.ok_or_else(|| {
+            text!("no call with the id {id} is waiting for a result", id = format!("{:?}", result.id))
+        })?;
         // The call may have ended meanwhile.
         _ = awaited.send(result);
         Ok(())
@@ -330,8 +332,12 @@ impl Tool for ClientTool {
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let result = self.channel.state().results.remove(permit.id());
         Box::pin(async move {
-            let lost =
-                || ToolFailure::new(ErrorCode::Cancelled, messages::no_result_awaited(format!("{:?}", permit.id())));
+            let lost = || {
+                ToolFailure::new(
+                    ErrorCode::Cancelled,
+                    text!("no call with the id {id} is waiting for a result", id = format!("{:?}", permit.id())),
+                )
+            };
             Ok(result.ok_or_else(lost)?.await.map_err(|_| lost())?.output())
         })
     }

@@ -36,7 +36,6 @@ pub(crate) mod words;
 
 pub use words::{SCHEMA, VERSION};
 
-use crate::messages;
 use client::{Channel, ClientHost, ClientModel, ClientTool, Phase, Piece};
 use lines::{Line, Lines};
 use serde_json::Value;
@@ -52,7 +51,7 @@ use toolfence_agent::agent::{Agent, Canceller};
 use toolfence_agent::transcript::Transcript;
 use toolfence_policy::toolbox::{BoxFuture, Toolbox};
 use toolfence_policy::{Facts, Policy};
-use toolfence_protocol::{Error, Text, ToolSpec, prompt};
+use toolfence_protocol::{Error, Text, ToolSpec, prompt, text};
 use toolfence_session::{Answer, Session, SessionOptions};
 use toolfence_tools::ProjectChecks;
 use toolfence_workspace::Workspace;
@@ -136,7 +135,7 @@ impl Pipe {
             () = canceller.cancelled() => Ok(Ending::Cancelled),
             served = talk.serve(lines, output) => match served {
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                    Err(Error::because(messages::talk_to_client(), error))
+                    Err(Error::because(text!("talk to the client"), error))
                 }
                 _ => Ok(Ending::ClientGone),
             },
@@ -238,14 +237,17 @@ impl Talk {
 
     fn take(&mut self, line: Line) {
         let taken = match line {
-            Line::TooLong => Err(messages::line_too_long(self.pipe.line_bytes)),
-            Line::NotUtf8 => Err(messages::line_not_utf8()),
+            Line::TooLong => Err(text!(
+                "the line has more than {bytes} {bytes|byte|bytes}; send smaller pieces",
+                bytes = self.pipe.line_bytes
+            )),
+            Line::NotUtf8 => Err(text!("the line is not UTF-8; it was ignored")),
             Line::Text(text) if text.trim().is_empty() => Ok(()),
             Line::Text(text) => match serde_json::from_str::<Said>(&text) {
                 Ok(said) => self.follow(said),
                 Err(error) => {
                     let why: String = error.to_string().chars().take(MOST_ECHOED).collect();
-                    Err(messages::line_unreadable(why))
+                    Err(text!("this line cannot be read: {problem}", problem = why))
                 }
             },
         };
@@ -267,7 +269,7 @@ impl Talk {
             Said::Approve { id, always } => self.channel.answer(&id, |choices| choices.approval(always)),
             Said::Edit { id, args } => self.channel.answer(&id, |choices| choices.edit(args)),
             Said::Deny { id, reason } => {
-                let why = reason.map_or_else(messages::user_said_no, Text::from);
+                let why = reason.map_or_else(|| text!("The user said no."), Text::from);
                 self.channel.answer(&id, |_| Ok(Answer::No(why)))
             }
             Said::ToolResult(result) => self.channel.take_result(result),
@@ -285,7 +287,7 @@ impl Talk {
 
     fn take_options(&mut self, limits: &serde_json::Map<String, Value>, results: words::Results) -> Result<(), Text> {
         if self.channel.phase() != Phase::Idle {
-            return Err(messages::options_between_turns_only());
+            return Err(text!("options can be set between turns only"));
         }
         let mut wanted = self.pipe.session.limits;
         for (key, number) in limits {
@@ -300,7 +302,7 @@ impl Talk {
 
     fn take_tools(&mut self, tools: Vec<words::HostTool>) -> Result<(), Text> {
         if self.channel.phase() != Phase::Idle {
-            return Err(messages::tools_between_turns_only());
+            return Err(text!("tools can be changed between turns only"));
         }
         self.theirs = tools.into_iter().map(words::HostTool::spec).collect::<Result<_, _>>()?;
         self.send_ready();
@@ -311,7 +313,12 @@ impl Talk {
     fn take_piece(&mut self, what: &str, piece: Piece) -> Result<(), Text> {
         let is_end = matches!(piece, Piece::End(_));
         match self.channel.phase() {
-            Phase::Calls => return Err(messages::last_reply_is_answered(what)),
+            Phase::Calls => {
+                return Err(text!(
+                    "{what}: the calls of the last reply are still running; wait for their results or stop them",
+                    what
+                ));
+            }
             Phase::Dropped if is_end => {
                 self.channel.set_phase(Phase::Idle);
                 return Ok(());

@@ -1,6 +1,5 @@
 //! The lines of the pipe: what may be said, and what is told. `schema.json` beside this file describes both.
 
-use crate::messages;
 use crate::question::{About, Always};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use toolfence_protocol::format::{self, Format};
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::{
     Args, Effect, ErrorCode, FinishReason, Language, Message, Output, Role, Text, ToolCall, ToolFailure, ToolResult,
-    ToolSpec,
+    ToolSpec, text,
 };
 use toolfence_session::{Compacted, StopReason};
 
@@ -98,7 +97,10 @@ impl HostTool {
     pub(super) fn spec(self) -> Result<ToolSpec, Text> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(fits) {
-            return Err(messages::no_tool_name(format!("{:?}", self.name)));
+            return Err(text!(
+                "{name} is not a valid tool name: use 1 to 64 letters, digits, _ - .",
+                name = format!("{:?}", self.name)
+            ));
         }
         let effect = self.effect.unwrap_or(Effect::Execute);
         Ok(ToolSpec::from_json_schema(self.name, self.description, &self.parameters).effect(move |_| effect))

@@ -3,7 +3,6 @@
 //! A server that enforces it would let the model write nothing but such JSON, so no call. It is held back until the model has
 //! answered without a call; then its answer has to fit, or is asked for once more in that form. This module knows no HTTP.
 
-use crate::messages;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolfence_protocol::{Args, Catalog, Text, ToolCall, ToolSpec, json, text};
@@ -39,11 +38,19 @@ impl AnswerFormat {
     pub(super) fn instructions(&self, alone: bool) -> Text {
         let shown = self.schema.as_ref().map(Value::to_string).filter(|schema| schema.len() <= MOST_SHOWN);
         match (shown, alone) {
-            (None, false) => messages::answer_in_json(),
-            (Some(schema), false) => messages::answer_in_json_of(schema),
+            (None, false) => text!(
+                "- When you call no tool, your whole reply is one JSON object, without a fence and without other \
+                 text.\n"
+            ),
+            (Some(schema), false) => text!(
+                "- When you call no tool, your whole reply is one JSON object, without a fence and without other text, \
+                 that fits this JSON Schema: {schema}\n",
+                schema
+            ),
             (None, true) => text!("Your whole reply is one JSON object, without a fence and without other text."),
             (Some(schema), true) => text!(
-                "Your whole reply is one JSON object, without a fence and without other text, that fits this JSON Schema: {schema}",
+                "Your whole reply is one JSON object, without a fence and without other text, that fits this JSON \
+                 Schema: {schema}",
                 schema
             ),
         }

@@ -1,7 +1,6 @@
 //! What the proxy itself answers to the model where its reply is of no use.
 
-use crate::messages;
-use toolfence_protocol::{ErrorCode, Repair, Text, ToolCall, ToolFailure, ToolResult};
+use toolfence_protocol::{ErrorCode, Repair, Text, ToolCall, ToolFailure, ToolResult, text};
 
 /// The answer to a call that was read by a guess.
 pub(super) fn lossy(call: &ToolCall) -> Text {
@@ -12,9 +11,14 @@ pub(super) fn lossy(call: &ToolCall) -> Text {
     if short.len() < reading.len() {
         short.push_str("...");
     }
-    let message = messages::call_was_guessed(named.join(", "), short);
+    let message = text!(
+        "This block is not exact JSON ({repairs}). It may mean {reading}, but that is a guess. Send the call again, \
+         exactly.",
+        repairs = named.join(", "),
+        reading = short
+    );
     match call.repairs.contains(&Repair::DoubtfulFence) {
-        true => message.then(messages::close_each_block()),
+        true => message.then(text!("End each block with its closing fence, ```, alone on a line.")),
         false => message,
     }
 }

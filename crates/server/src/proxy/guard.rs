@@ -6,18 +6,23 @@
 
 use super::trouble::Trouble;
 use crate::headers::{bearer, is_json, is_loopback, same};
-use crate::messages;
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
+use toolfence_protocol::text;
 
 /// Refuses what a page of another site may have sent. `named`: the page is one that may ask.
 pub(super) fn origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if !text(HOST).is_some_and(is_loopback) {
-        return Err(Trouble::refused(403, messages::no_loopback_name()));
+        return Err(Trouble::refused(
+            403,
+            text!("The Host header is not a loopback name; use http://127.0.0.1 or localhost"),
+        ));
     }
     match text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host)) {
-        Some(host) if !named && !is_loopback(host) => Err(Trouble::refused(403, messages::another_origin())),
+        Some(host) if !named && !is_loopback(host) => {
+            Err(Trouble::refused(403, text!("Requests from pages of another origin are refused")))
+        }
         _ => Ok(()),
     }
 }
@@ -32,7 +37,7 @@ pub(super) fn key(headers: &HeaderMap, wanted: Option<&str>) -> Result<(), Troub
     if given.into_iter().flatten().any(|given| same(given.as_bytes(), wanted.as_bytes())) {
         return Ok(());
     }
-    Err(Trouble::refused(401, messages::wants_its_key()))
+    Err(Trouble::refused(401, text!("This proxy needs its key: send the header Authorization: Bearer KEY")))
 }
 
 /// The key of a request as its only header, in the words of the upstream.
@@ -51,7 +56,10 @@ pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
         return Ok(());
     }
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    Err(Trouble::refused(415, messages::content_type(format!("{kind:.64?}"))))
+    Err(Trouble::refused(
+        415,
+        text!("The content type is {kind}; send application/json", kind = format!("{kind:.64?}")),
+    ))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 
 use super::conversation::Asked;
 use super::trouble::Trouble;
-use crate::messages;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -18,6 +17,11 @@ use toolfence_protocol::{
 
 /// Bytes of all tools of a request. Their schemas are read into memory, at many times their size.
 pub(super) const MOST_BYTES: usize = 1 << 20;
+
+/// The refusal of a longer list of tools.
+pub(super) fn tools_too_large() -> Text {
+    text!("tools is larger than {most} bytes; describe fewer or shorter ones", most = MOST_BYTES)
+}
 
 /// Lists of tools that are remembered as reported.
 const MOST_REPORTED: usize = 1024;
@@ -105,7 +109,10 @@ impl Offer {
             && offered
             && catalog.specs().is_empty()
         {
-            return Err(Trouble::request(messages::chosen_tool_missing(format!("{name:.64?}"))));
+            return Err(Trouble::request(text!(
+                "tool_choice names {name}, which is not among the tools",
+                name = format!("{name:.64?}")
+            )));
         }
         let mut instructions = prompt::instructions(&catalog, language);
         let is_short = match details {
@@ -161,10 +168,10 @@ impl Offer {
     fn narrowed(&self) -> Text {
         let wanted = match &self.choice {
             Choice::Auto | Choice::None => Text::default(),
-            Choice::Required => messages::must_call_a_tool(),
-            Choice::This(name) => messages::must_call_the_tool(name),
+            Choice::Required => text!("- Your next reply must call a tool.\n"),
+            Choice::This(name) => text!("- Your next reply must call the tool `{name}`.\n", name),
         };
-        let one = if self.several { Text::default() } else { messages::one_call_a_reply() };
+        let one = if self.several { Text::default() } else { text!("- Write only one call a reply.\n") };
         Text::join([wanted, one], "")
     }
 
@@ -181,8 +188,10 @@ impl Offer {
     /// The answer to a reply without a call if the choice of the client demands one.
     pub(super) fn no_call(&self) -> Text {
         match &self.choice {
-            Choice::This(name) => messages::called_not_the_tool(name),
-            _ => messages::called_no_tool(),
+            Choice::This(name) => {
+                text!("Your reply calls no tool. It must call the tool `{name}`: write that call now.", name)
+            }
+            _ => text!("Your reply calls no tool. It must call one: write that call now."),
         }
     }
 
@@ -206,7 +215,10 @@ pub(super) fn function(described: &Value, schema: &str, place: &str) -> Result<T
     let name = described.get("name").and_then(Value::as_str).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() || name.len() > 128 || !name.chars().all(plain) {
-        return Err(Trouble::request(messages::no_function_name(place)));
+        return Err(Trouble::request(text!(
+            "{place}.name is not a valid name: use at most 128 letters, digits, _ and -",
+            place
+        )));
     }
     let purpose = described.get("description").and_then(Value::as_str).unwrap_or_default();
     let none = Value::Null;

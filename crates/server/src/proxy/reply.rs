@@ -9,14 +9,13 @@ use super::held::HeldText;
 use super::offer::{Choice, Offer};
 use super::output::Output;
 use super::plain::PlainReply;
-use crate::messages;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use toolfence_protocol::format::Format;
 use toolfence_protocol::parse::{Event, Options, Parser, ReadError, Span};
 use toolfence_protocol::reply::Summary;
-use toolfence_protocol::{Dialect, ErrorCode, FinishReason, Repair, Text, ToolCall, ToolResult, json};
+use toolfence_protocol::{Dialect, ErrorCode, FinishReason, Repair, Text, ToolCall, ToolResult, json, text};
 
 /// Bytes of a reply that are kept to ask again.
 const MOST_KEPT: usize = 1 << 20;
@@ -207,7 +206,10 @@ impl Reply {
         match &self.offer.choice {
             _ if self.calls > 0 || self.cut => Outcome::Passed { calls: self.calls },
             // What was learned was wrong this time, and nobody has an answer.
-            _ if self.guessed && self.summary.unclosed => asks(messages::all_taken_for_thought()),
+            _ if self.guessed && self.summary.unclosed => asks(text!(
+                "Your reply has no closing reasoning tag, and your other replies have one: all of it was read as \
+                 reasoning. Write your answer or your call again."
+            )),
             Choice::Required | Choice::This(_) => asks(self.offer.no_call()),
             _ if self.summary.misplaced => {
                 let own = self.summary.meant_call(&self.offer.catalog);
@@ -488,7 +490,15 @@ impl Reply {
     /// Remembers the call for the case that the reply is asked for again.
     fn not_passed(&mut self, call: &ToolCall) {
         if self.whole.len() < MOST_ANSWERS {
-            self.whole.push(answers::refused(&call.id, &call.name, ErrorCode::Cancelled, messages::not_passed_on()));
+            self.whole.push(answers::refused(
+                &call.id,
+                &call.name,
+                ErrorCode::Cancelled,
+                text!(
+                    "Not run: another block of this reply could not be used. Send this call again too if it is still \
+                     right."
+                ),
+            ));
         }
     }
 
@@ -503,7 +513,13 @@ impl Reply {
     fn incomplete(&mut self, id: &str, tool: &str) {
         let growing = self.growing.take();
         if !self.cut && (growing.is_some() || self.wants_calls()) {
-            self.fault(id, tool, ErrorCode::MalformedCall, messages::block_broke_off(), growing.as_ref());
+            self.fault(
+                id,
+                tool,
+                ErrorCode::MalformedCall,
+                text!("The reply ended inside this block. Send the whole block again from its opening fence."),
+                growing.as_ref(),
+            );
         }
     }
 

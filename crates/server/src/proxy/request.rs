@@ -6,12 +6,11 @@ use super::history::History;
 use super::offer::{Offer, ToolDetails};
 use super::raw::Members;
 use super::trouble::Trouble;
-use crate::messages;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use toolfence_protocol::grammar::Form;
-use toolfence_protocol::{Language, prompt};
+use toolfence_protocol::{Language, prompt, text};
 
 /// What the upstream is asked in place of the request.
 #[derive(Debug)]
@@ -83,5 +82,5 @@ pub(super) fn asked_again(body: &str, reply: &str, answer: &str) -> Result<Strin
 }
 
 fn wrong(error: serde_json::Error) -> Trouble {
-    Trouble::request(messages::no_chat_request(error.to_string()))
+    Trouble::request(text!("The body is not a chat request: {error}", error = error.to_string()))
 }

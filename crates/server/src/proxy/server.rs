@@ -11,7 +11,6 @@ use super::turn::{Ended, Turn, readable, said};
 use super::upstream::end_to_end;
 use crate::body::{self, Body, BodyProblem, BrokeOff, Pieces};
 use crate::headers::{allow_page, named_origin, preflight};
-use crate::messages;
 use axum::extract::State;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
@@ -70,9 +69,9 @@ async fn dispatch(
     match (route.ok_or_else(nowhere)?, request.method()) {
         (Route::Ask(api), &Method::POST) => ask(shared, request, api, query.as_deref()).await,
         (Route::CountTokens, &Method::POST) => count_tokens(&shared, request).await,
-        (Route::Ask(_) | Route::CountTokens, _) => Err(Trouble::refused(405, messages::chat_is_posted())),
+        (Route::Ask(_) | Route::CountTokens, _) => Err(Trouble::refused(405, text!("Use POST for this path"))),
         (Route::Models(segments), &Method::GET) => models(shared, request.headers(), api, &segments, query).await,
-        (Route::Models(_) | Route::Health, _) => Err(Trouble::refused(405, messages::models_are_got())),
+        (Route::Models(_) | Route::Health, _) => Err(Trouble::refused(405, text!("Use GET for the list of models"))),
     }
 }
 
@@ -105,7 +104,7 @@ async fn models(
 async fn count_tokens(shared: &Shared, request: Request<Body>) -> Result<Response<Body>, Trouble> {
     guard::json(request.headers())?;
     let body = read(request.into_body(), shared).await?;
-    let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
+    let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(text!("The body is not UTF-8")))?;
     let projected =
         project(super::messages::reader::read(text)?, shared.options.language, shared.options.tool_details)?;
     Ok(json_answer(format!("{{\"input_tokens\":{}}}", projected.tokens)))
@@ -121,7 +120,10 @@ async fn refusal(shared: &Shared, response: reqwest::Response) -> Trouble {
 }
 
 fn nowhere() -> Trouble {
-    Trouble::refused(404, messages::nothing_here())
+    Trouble::refused(
+        404,
+        text!("There is no such path; the proxy answers POST /v1/chat/completions and GET /v1/models"),
+    )
 }
 
 /// Answers a request with the model.
@@ -136,7 +138,7 @@ async fn ask(
     let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
-    let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
+    let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(text!("The body is not UTF-8")))?;
     tracing::debug!(target: "toolfence", api = api.name(), request = text, "a client asks");
     let (language, identity) = (shared.options.language, Identity { digits: unique(), created: now() });
     let Some(ApiRequest { asked, mut writer }) = api.read(text, &identity, language, &shared.texts)? else {
@@ -198,7 +200,7 @@ async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<
     }
     let whole = turn.whole(response, writer).await.map_err(|ended| match ended {
         Ended::Trouble(trouble) => trouble,
-        Ended::Gone => Trouble::upstream(502, messages::client_went_away()),
+        Ended::Gone => Trouble::upstream(502, text!("The client closed the connection")),
     })?;
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(with_headers(headers, whole.into()))
@@ -268,9 +270,11 @@ async fn read(body: Body, shared: &Shared) -> Result<Bytes, Trouble> {
     let limit = shared.options.body;
     let within = shared.connections.patience(shared.options.between);
     body::read(body, limit, within).await.map_err(|problem| match problem {
-        BodyProblem::TooLarge => Trouble::refused(413, messages::request_too_large(limit as u64)),
-        BodyProblem::TooSlow => Trouble::refused(408, messages::request_too_slow()),
-        BodyProblem::BrokeOff(why) => Trouble::request(messages::request_broke_off(why)),
+        BodyProblem::TooLarge => {
+            Trouble::refused(413, text!("The request is larger than {limit} bytes; send less", limit = limit as u64))
+        }
+        BodyProblem::TooSlow => Trouble::refused(408, text!("The request came too slowly")),
+        BodyProblem::BrokeOff(why) => Trouble::request(text!("The request ended early: {error}", error = why)),
     })
 }
 

@@ -12,7 +12,6 @@ use super::reply::{Outcome, Reply};
 use super::request::{Projected, asked_again, constrained, with_format};
 use super::trouble::Trouble;
 use crate::body::Pieces;
-use crate::messages;
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Method};
@@ -23,7 +22,7 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use toolfence_agent::http::sse::{Events, TooLong};
 use toolfence_protocol::parse::Options;
-use toolfence_protocol::{FinishReason, Text};
+use toolfence_protocol::{FinishReason, Text, text};
 
 /// How long a client hears nothing while a call is held back; then it gets a comment, so that it does not give up.
 const MOST_QUIET: Duration = Duration::from_secs(10);
@@ -225,7 +224,7 @@ impl Turn {
                     message
                 }
                 Outcome::Help { .. } => {
-                    return Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into());
+                    return Err(Trouble::reply(given_up(text!("it was asked too often"))).into());
                 }
                 Outcome::Again { hard: false, .. } if left == 0 || reminded || reply.text().is_none() => {
                     return self.formatted(finish, &reply, out).await;
@@ -235,8 +234,14 @@ impl Turn {
                     left -= 1;
                     message
                 }
-                Outcome::Again { why, .. } => return Err(Trouble::reply(messages::given_up(why)).into()),
-                Outcome::Broken(why) => return Err(Trouble::reply(messages::turned_out_no_call(why)).into()),
+                Outcome::Again { why, .. } => return Err(Trouble::reply(given_up(why)).into()),
+                Outcome::Broken(why) => {
+                    return Err(Trouble::reply(text!(
+                        "The reply began like a call and turned out not to be one. Send the request again. {why}",
+                        why
+                    ))
+                    .into());
+                }
             };
             tracing::info!(target: "toolfence", message, "the model is asked again");
             self.body = asked_again(&self.body, reply.text().unwrap_or_default(), &message)?;
@@ -270,7 +275,11 @@ impl Turn {
         let (response, _) = self.ask_constrained(constrained).await?;
         if !response.status().is_success() {
             let status = response.status();
-            return Err(Trouble::upstream(502, messages::answered_status(status.to_string())).into());
+            return Err(Trouble::upstream(
+                502,
+                text!("The upstream answered {status} to the second request", status = status.to_string()),
+            )
+            .into());
         }
         Ok(response)
     }
@@ -291,7 +300,8 @@ impl Turn {
             self.held = fitting.to_owned();
         } else if let Some(said) = reply.text().filter(|_| reason(&finish) == FinishReason::Stop) {
             let language = self.offer.language;
-            let message = messages::give_the_answer_as_json().into_string(language);
+            let message =
+                text!("Now give this answer as JSON in the requested form, and nothing else.").into_string(language);
             self.body = asked_again(&self.body, said, &message)?;
             let formed = with_format(&self.body, &format.raw)?;
             let response = self.ask_again(Some(formed), out).await?;
@@ -302,9 +312,13 @@ impl Turn {
                     Ok(FinishedBy::of_upstream(&finish))
                 }
                 Outcome::Passed { .. } => Ok(FinishedBy::Calls),
-                Outcome::Help { .. } => Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into()),
-                Outcome::Again { why, .. } => Err(Trouble::reply(messages::given_up(why)).into()),
-                Outcome::Broken(why) => Err(Trouble::reply(messages::turned_out_no_call(why)).into()),
+                Outcome::Help { .. } => Err(Trouble::reply(given_up(text!("it was asked too often"))).into()),
+                Outcome::Again { why, .. } => Err(Trouble::reply(given_up(why)).into()),
+                Outcome::Broken(why) => Err(Trouble::reply(text!(
+                    "The reply began like a call and turned out not to be one. Send the request again. {why}",
+                    why
+                ))
+                .into()),
             };
         }
         self.tell_held(out);
@@ -422,8 +436,12 @@ impl Reading<'_> {
             self.done = true;
             return Ok(());
         }
-        let piece: Piece<'_> = serde_json::from_str(data)
-            .map_err(|error| Trouble::upstream(502, messages::no_json_of_the_api(error.to_string())))?;
+        let piece: Piece<'_> = serde_json::from_str(data).map_err(|error| {
+            Trouble::upstream(
+                502,
+                text!("The upstream's answer is not JSON of this API: {error}", error = error.to_string()),
+            )
+        })?;
         if let Some(error) = piece.error {
             return Err(Trouble::upstream(502, said(error.get())));
         }
@@ -472,7 +490,7 @@ impl Reading<'_> {
         }
         let cut = self.finish.is_none() && !self.done;
         if cut {
-            let trouble = Trouble::upstream(502, messages::no_finish_reason());
+            let trouble = Trouble::upstream(502, text!("The upstream's answer ended early: it has no finish reason"));
             return self.or_cut(Err(trouble)).await;
         }
         let finish = self.finish.take().unwrap_or_else(|| "stop".into());
@@ -498,7 +516,13 @@ fn shape(response: &Response) -> Result<Shape, Trouble> {
     match kind.as_str() {
         "text/event-stream" => Ok(Shape::Events),
         "application/json" => Ok(Shape::Json),
-        _ => Err(Trouble::upstream(502, messages::unknown_content_type(format!("{kind:.64?}")))),
+        _ => Err(Trouble::upstream(
+            502,
+            text!(
+                "The upstream answered with {kind} instead of JSON or an event stream",
+                kind = format!("{kind:.64?}")
+            ),
+        )),
     }
 }
 
@@ -508,11 +532,11 @@ pub(super) fn readable(response: &Response) -> Result<(), Trouble> {
 }
 
 fn long(limit: usize) -> Trouble {
-    Trouble::upstream(502, messages::event_too_long(limit as u64))
+    Trouble::upstream(502, text!("An event of the upstream is longer than {limit} bytes", limit = limit as u64))
 }
 
 fn too_long(limit: usize) -> Ended {
-    Trouble::upstream(502, messages::answer_too_long(limit as u64)).into()
+    Trouble::upstream(502, text!("The upstream's answer is longer than {limit} bytes", limit = limit as u64)).into()
 }
 
 /// The message of an error of the upstream, shortened.
@@ -522,5 +546,9 @@ pub(super) fn said(error: &str) -> Text {
     let message = value.get("message").unwrap_or(value);
     let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
     let short: String = message.chars().take(2000).collect();
-    messages::upstream_said(short)
+    text!("The upstream's message: {message}", message = short)
+}
+
+fn given_up(why: Text) -> Text {
+    text!("The model was asked again and still wrote no usable call. {why}", why)
 }

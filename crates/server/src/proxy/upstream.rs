@@ -5,7 +5,6 @@
 use super::ProxyOptions;
 use super::guard::API_KEY;
 use super::trouble::Trouble;
-use crate::messages;
 use hyper::HeaderMap;
 use hyper::Method;
 use hyper::body::Bytes;
@@ -17,7 +16,7 @@ use reqwest::{Client, Response, Url};
 use std::time::Duration;
 use tokio::time::timeout;
 use toolfence_agent::http::Route;
-use toolfence_protocol::{Error, ErrorKind, Text};
+use toolfence_protocol::{Error, ErrorKind, Text, text};
 
 /// Headers of one connection, not of the message.
 const HOP_BY_HOP: [HeaderName; 7] =
@@ -43,11 +42,14 @@ impl Upstream {
     pub(super) fn new(options: &ProxyOptions) -> Result<Upstream, Error> {
         let wrong = |why: Text| {
             let upstream = format!("{:?}", options.upstream);
-            Error::with_kind(ErrorKind::InvalidInput, messages::upstream_is_no_url(upstream, why))
+            Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!("The upstream {upstream} is not a server's URL: {why}", upstream, why),
+            )
         };
         let url = options.upstream.parse::<Url>().map_err(|error| wrong(error.to_string().into()))?;
         if !matches!(url.scheme(), "http" | "https") || url.query().is_some() {
-            return Err(wrong(messages::upstream_url_is_like()));
+            return Err(wrong(text!("it begins with http:// or https:// and has no query")));
         }
         let mut base = url.clone();
         base.set_fragment(None);
@@ -98,11 +100,17 @@ impl Upstream {
         let request = self.client.request(method, url).headers(headers).body(reqwest::Body::from(body.into()));
         match timeout(self.first_byte, request.send()).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) if error.is_timeout() => {
-                Err(Trouble::upstream(504, messages::not_reached_in_time(causes(&error))))
+            Ok(Err(error)) if error.is_timeout() => Err(Trouble::upstream(
+                504,
+                text!("The upstream was not reached in time{causes}", causes = causes(&error)),
+            )),
+            Ok(Err(error)) => {
+                Err(Trouble::upstream(502, text!("The upstream cannot be reached{causes}", causes = causes(&error))))
             }
-            Ok(Err(error)) => Err(Trouble::upstream(502, messages::cannot_be_reached(causes(&error)))),
-            Err(_) => Err(Trouble::upstream(504, messages::no_answer_within(format!("{:?}", self.first_byte)))),
+            Err(_) => Err(Trouble::upstream(
+                504,
+                text!("The upstream did not answer within {time}", time = format!("{:?}", self.first_byte)),
+            )),
         }
     }
 
@@ -110,8 +118,14 @@ impl Upstream {
     pub(super) async fn next(&self, response: &mut Response) -> Result<Option<Bytes>, Trouble> {
         match timeout(self.between, response.chunk()).await {
             Ok(Ok(piece)) => Ok(piece),
-            Ok(Err(error)) => Err(Trouble::upstream(502, messages::upstream_broke_off(causes(&error)))),
-            Err(_) => Err(Trouble::upstream(504, messages::nothing_said_for(format!("{:?}", self.between)))),
+            Ok(Err(error)) => Err(Trouble::upstream(
+                502,
+                text!("The upstream closed the connection{causes}", causes = causes(&error)),
+            )),
+            Err(_) => Err(Trouble::upstream(
+                504,
+                text!("The upstream sent nothing for {time}", time = format!("{:?}", self.between)),
+            )),
         }
     }
 
@@ -120,7 +134,10 @@ impl Upstream {
         let mut whole = Vec::new();
         while let Some(bytes) = self.next(&mut response).await? {
             if whole.len() + bytes.len() > most {
-                return Err(Trouble::upstream(502, messages::answer_too_long(most as u64)));
+                return Err(Trouble::upstream(
+                    502,
+                    text!("The upstream's answer is longer than {limit} bytes", limit = most as u64),
+                ));
             }
             whole.extend_from_slice(&bytes);
         }
@@ -156,7 +173,16 @@ impl Upstream {
 /// Headers that the host adds.
 fn more(headers: &[(String, String)]) -> Result<HeaderMap, Error> {
     let header = |(name, value): &(String, String)| {
-        let wrong = || Error::with_kind(ErrorKind::InvalidInput, messages::header_cannot_be_sent(format!("{name:?}")));
+        let wrong = || {
+            Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!(
+                    "The header {name} cannot be sent: its name or its value has a forbidden character, or it controls \
+                     how the request is sent.",
+                    name = format!("{name:?}")
+                ),
+            )
+        };
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
         // These say where a request ends and to whom it goes.
         if HOP_BY_HOP.contains(&name) || matches!(name, HOST | CONTENT_LENGTH | EXPECT) {

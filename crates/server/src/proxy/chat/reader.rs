@@ -2,9 +2,8 @@
 //!
 //! The upstream speaks this API, so what has nothing to do with tools is passed on as the text it was.
 
-use crate::messages;
 use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
-use crate::proxy::offer::{Choice, MOST_BYTES, function, hash};
+use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
 use serde::Deserialize;
@@ -16,11 +15,14 @@ use toolfence_protocol::{ToolSpec, text};
 /// Reads the body of a request. `None`: it has nothing to do with tools and is passed on as it is. Returns with the request whether the
 /// client wants the usage at the end of a stream.
 pub(crate) fn read(body: &str) -> Result<Option<(Asked<'_>, bool)>, Trouble> {
-    let wrong = |error: serde_json::Error| Trouble::request(messages::no_chat_request(error.to_string()));
+    let wrong = |error: serde_json::Error| {
+        Trouble::request(text!("The body is not a chat request: {error}", error = error.to_string()))
+    };
     let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     if request.get("functions").is_some_and(|functions| functions.get() != "[]") {
         return Err(Trouble::request(text!(
-            "functions is the old form: send each function in tools, as {{\"type\": \"function\", \"function\": ..}}, and tool_choice for function_call"
+            "functions is the old form: send each function in tools, as {{\"type\": \"function\", \"function\": ..}}, \
+             and tool_choice for function_call"
         )));
     }
     let raw: Elements<'_> = match request.borrowed("messages") {
@@ -35,7 +37,7 @@ pub(crate) fn read(body: &str) -> Result<Option<(Asked<'_>, bool)>, Trouble> {
         return Ok(None);
     }
     if choice != Choice::None && request.get("n").is_some_and(|n| n.get() != "1") {
-        return Err(Trouble::request(messages::several_answers()));
+        return Err(Trouble::request(text!("n must be 1 if there are tools; send the request several times instead")));
     }
     let messages = raw.0.iter().enumerate().map(|(index, message)| read_message(message, index));
     let messages = messages.collect::<Result<Vec<_>, _>>()?;
@@ -145,7 +147,7 @@ fn calls<'a>(members: &Members<'a>) -> Vec<Part<'a>> {
 
 fn specs(tools: &RawValue) -> Result<Vec<ToolSpec>, Trouble> {
     if tools.get().len() > MOST_BYTES {
-        return Err(Trouble::request(messages::tools_too_large(MOST_BYTES as u64)));
+        return Err(Trouble::request(tools_too_large()));
     }
     let tools: Elements<'_> =
         serde_json::from_str(tools.get()).map_err(|error| Trouble::request(format!("tools: {error}")))?;
@@ -157,9 +159,14 @@ fn spec(tool: &RawValue, index: usize) -> Result<ToolSpec, Trouble> {
     let tool: Value =
         serde_json::from_str(tool.get()).map_err(|error| Trouble::request(format!("{place}: {error}")))?;
     if tool.get("type").is_some_and(|kind| kind != "function") {
-        return Err(Trouble::request(messages::no_function(index as u64)));
+        return Err(Trouble::request(text!(
+            "tools[{index}].type is not \"function\"; only functions can be called through text",
+            index = index as u64
+        )));
     }
-    let described = tool.get("function").ok_or_else(|| Trouble::request(messages::function_missing(index as u64)))?;
+    let described = tool
+        .get("function")
+        .ok_or_else(|| Trouble::request(text!("tools[{index}].function is missing", index = index as u64)))?;
     function(described, "parameters", &format!("{place}.function"))
 }
 
@@ -170,6 +177,9 @@ fn choice(choice: &RawValue) -> Result<Choice, Trouble> {
         (Some("none"), _) => Ok(Choice::None),
         (Some("required" | "any"), _) => Ok(Choice::Required),
         (None, Some(name)) => Ok(Choice::This(name.to_owned())),
-        _ => Err(Trouble::request(messages::no_tool_choice())),
+        _ => Err(Trouble::request(text!(
+            "tool_choice must be \"auto\", \"none\", \"required\", or {{\"type\": \"function\", \"function\": \
+             {{\"name\": ..}}}}"
+        ))),
     }
 }

@@ -1,8 +1,7 @@
 //! Reads requests of the API Messages.
 
-use crate::messages::tools_too_large;
 use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
-use crate::proxy::offer::{Choice, MOST_BYTES, function, hash};
+use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
 use serde::Deserialize;
@@ -21,7 +20,7 @@ const MOST_LEVELS: usize = 2;
 pub(crate) fn read(body: &str) -> Result<Asked<'_>, Trouble> {
     let wrong = |error: serde_json::Error| {
         let error = error.to_string();
-        Trouble::request(text!("The body is not a request of the API Messages: {error}", error))
+        Trouble::request(text!("The body is not a request of the Messages API: {error}", error))
     };
     let request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     if request.get("thread").is_some() {
@@ -220,7 +219,7 @@ fn document<'a>(source: &RawValue, title: Option<&str>) -> Part<'a> {
 /// The tools that the client runs. A tool with another type runs at the server of this API, and no upstream has it.
 fn specs(tools: &RawValue) -> Result<Vec<ToolSpec>, Trouble> {
     if tools.get().len() > MOST_BYTES {
-        return Err(Trouble::request(tools_too_large(MOST_BYTES as u64)));
+        return Err(Trouble::request(tools_too_large()));
     }
     let tools: Elements<'_> =
         serde_json::from_str(tools.get()).map_err(|error| Trouble::request(format!("tools: {error}")))?;
@@ -248,7 +247,7 @@ fn read_choice(choice: &RawValue) -> Result<(Choice, bool), Trouble> {
     }
     let wrong = || {
         Trouble::request(text!(
-            "tool_choice is not an object of the type auto, any, none, or tool with the name of a tool"
+            "tool_choice must be an object of the type auto, any, none, or tool with the name of a tool"
         ))
     };
     let given: Given = serde_json::from_str(choice.get()).map_err(|_| wrong())?;

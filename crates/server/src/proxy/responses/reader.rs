@@ -2,9 +2,8 @@
 
 use super::texts::PastTexts;
 use super::{CUSTOM_INPUT, Origin, REASONING_ID, joined};
-use crate::messages;
 use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
-use crate::proxy::offer::{Choice, MOST_BYTES, function, hash};
+use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
 use serde::Deserialize;
@@ -27,13 +26,14 @@ pub(crate) struct Request<'a> {
 pub(crate) fn read<'a>(body: &'a str, texts: &PastTexts) -> Result<Request<'a>, Trouble> {
     let wrong = |error: serde_json::Error| {
         let error = error.to_string();
-        Trouble::request(text!("The body is not a request of the API Responses: {error}", error))
+        Trouble::request(text!("The body is not a request of the Responses API: {error}", error))
     };
     let request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     for member in ["previous_response_id", "conversation"] {
         if request.get(member).is_some() {
             return Err(Trouble::request(text!(
-                "{member} is not supported: this proxy keeps no conversations. Send the whole conversation in input, and leave {member} out.",
+                "{member} is not supported: this proxy keeps no conversations. Send the whole conversation in input, \
+                 and leave {member} out.",
                 member
             )));
         }
@@ -139,7 +139,7 @@ impl References<'_> {
         }
         let Some(text) = self.texts.get(id) else {
             return Err(Trouble::request(text!(
-                "{place} is a reference to an item that this proxy does not have any more. Send the whole item.",
+                "{place} refers to an item that this proxy no longer has. Send the whole item.",
                 place
             )));
         };
@@ -269,7 +269,7 @@ fn media<'a>(part: &Value) -> Part<'a> {
 /// The tools, and where those come from whose name or kind is not that of the catalog.
 fn specs(tools: &RawValue) -> Result<(Vec<ToolSpec>, HashMap<String, Origin>), Trouble> {
     if tools.get().len() > MOST_BYTES {
-        return Err(Trouble::request(messages::tools_too_large(MOST_BYTES as u64)));
+        return Err(Trouble::request(tools_too_large()));
     }
     let tools: Elements<'_> =
         serde_json::from_str(tools.get()).map_err(|error| Trouble::request(format!("tools: {error}")))?;
@@ -381,7 +381,8 @@ fn read_choice(choice: &RawValue) -> Result<(Choice, Option<Vec<String>>), Troub
     };
     read.ok_or_else(|| {
         Trouble::request(text!(
-            "tool_choice is neither \"auto\", \"none\" or \"required\" nor an object of the type function, custom or allowed_tools"
+            "tool_choice must be \"auto\", \"none\", \"required\", or an object of the type function, custom or \
+             allowed_tools"
         ))
     })
 }
