@@ -1,47 +1,47 @@
-//! Long text to a budget: head and tail are kept, and words say what was left out between them.
+//! Clips long text to a budget: keeps the head and the tail, with a note between them about what was left out.
 //!
-//! Pure: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the very end, and no
-//! cut splits a character.
+//! Architecture invariant: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the
+//! very end, and no cut splits a character.
 
 use crate::text::Field;
 use crate::{Language, Text, text};
 use std::borrow::Cow;
 
-/// How many bytes the sentence about the cut takes at most, its line breaks included.
-const SENTENCE: usize = 96;
+/// The most bytes that the note about the cut takes, including its line breaks.
+const MOST_NOTE: usize = 96;
 
 /// A text within its budget.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Clipped {
-    /// Head, the sentence about the cut, tail; or all of it.
+    /// Head, note and tail; or the whole text.
     pub text: String,
-    /// Bytes there were.
+    /// Bytes of the whole text.
     pub total_bytes: u64,
-    /// Lines there were.
+    /// Lines of the whole text.
     pub total_lines: u64,
     /// Whether anything was left out.
     pub truncated: bool,
 }
 
-/// `text` in at most `budget` bytes (but never less than the sentence about the cut needs, which is in `language`).
+/// Clips `text` to `budget` bytes, but never to less than the note needs. The note is in `language`.
 pub fn clip(text: &str, budget: usize, language: Language) -> Clipped {
     if text.len() <= budget {
         let total_lines = text.lines().count() as u64;
         return Clipped { text: text.to_owned(), total_bytes: text.len() as u64, total_lines, truncated: false };
     }
-    let half = budget.saturating_sub(SENTENCE) / 2;
+    let half = budget.saturating_sub(MOST_NOTE) / 2;
     let mut buffer = HeadTail::new(half, half);
     buffer.push(text.as_bytes());
     buffer.finish(language)
 }
 
-/// Takes any number of bytes and keeps the first and the last of them; the memory is fixed.
+/// A buffer of fixed size that takes any number of bytes and keeps the first and the last of them.
 #[derive(Debug)]
 pub struct HeadTail {
     head: Vec<u8>,
     head_limit: usize,
-    /// A ring once it is full: `oldest` is where the next byte goes.
+    /// A ring buffer once it is full; `oldest` is the position of the next byte.
     tail: Vec<u8>,
     tail_limit: usize,
     oldest: usize,
@@ -50,7 +50,7 @@ pub struct HeadTail {
 }
 
 impl HeadTail {
-    /// Room for so many bytes of the beginning and of the end.
+    /// Creates a buffer that keeps `head` bytes of the beginning and `tail` bytes of the end.
     pub fn new(head: usize, tail: usize) -> HeadTail {
         HeadTail {
             head: Vec::new(),
@@ -63,7 +63,7 @@ impl HeadTail {
         }
     }
 
-    /// Takes the next bytes.
+    /// Appends bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total_bytes += bytes.len() as u64;
         self.total_lines += newlines(bytes);
@@ -72,7 +72,7 @@ impl HeadTail {
         self.push_tail(&rest[rest.len().saturating_sub(self.tail_limit)..]);
     }
 
-    /// `bytes` is at most as long as the tail may be.
+    /// Appends to the ring. `bytes` must not be longer than the ring.
     fn push_tail(&mut self, bytes: &[u8]) {
         let (filling, wrapping) = bytes.split_at(bytes.len().min(self.tail_limit - self.tail.len()));
         self.tail.extend_from_slice(filling);
@@ -84,14 +84,14 @@ impl HeadTail {
         }
     }
 
-    /// Everything that was taken, where nothing has been dropped yet and nothing would be by so many bytes more.
+    /// Returns all bytes so far, in two parts, unless some were dropped or `more` further bytes would not fit.
     pub fn whole_before(&self, more: usize) -> Option<[&[u8]; 2]> {
         let room = self.head_limit + self.tail_limit - self.head.len() - self.tail.len();
         let whole = (self.head.len() + self.tail.len()) as u64 == self.total_bytes;
         (whole && room >= more).then_some([&self.head, &self.tail])
     }
 
-    /// The last bytes of what was taken, so many at most: of the end that is kept, and of the beginning where nothing was dropped
+    /// Returns at most the last `most` bytes. They come from the tail, and also from the head if nothing was dropped
     /// between them.
     pub fn last(&self, most: usize) -> Vec<u8> {
         let whole = (self.head.len() + self.tail.len()) as u64 == self.total_bytes;
@@ -107,42 +107,42 @@ impl HeadTail {
         parts.concat()
     }
 
-    /// Bytes taken so far.
+    /// Returns the number of bytes so far.
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes
     }
 
-    /// The text without a character at its end that is not there in full, and the bytes of that one: for output that is
-    /// taken while it still comes.
+    /// Finishes like [`finish`](HeadTail::finish), but without an incomplete character at the end, whose bytes are
+    /// returned separately. For output that is still arriving.
     pub fn finish_at_char(mut self, language: Language) -> (Clipped, Vec<u8>) {
         self.tail.rotate_left(self.oldest);
         self.oldest = 0;
         let last = if self.tail.is_empty() { &mut self.head } else { &mut self.tail };
-        let rest = last.split_off(last.len() - cut_off(last));
+        let rest = last.split_off(last.len() - incomplete_suffix_length(last));
         self.total_bytes -= rest.len() as u64;
         (self.finish(language), rest)
     }
 
-    /// The text, at most as long as head, tail and the sentence between them, which is in `language`.
+    /// Returns the text, which is at most as long as head, tail and the note between them. The note is in `language`.
     pub fn finish(mut self, language: Language) -> Clipped {
         self.tail.rotate_left(self.oldest);
         let cut = self.head.len();
         let mut all = std::mem::take(&mut self.head);
         all.append(&mut std::mem::take(&mut self.tail));
         let kept = all.len() as u64;
-        // The last line may have no end.
+        // The last line may lack a line ending.
         let total_lines = self.total_lines + u64::from(all.last().is_some_and(|byte| *byte != b'\n'));
         let budget = self.head_limit + self.tail_limit;
-        // Undecodable bytes grow threefold, so even what was kept whole may have to be cut.
+        // Each undecodable byte becomes three, so even text that was kept whole may need a cut.
         if kept == self.total_bytes && lossy_length(&all) <= budget {
             let text =
                 String::from_utf8(all).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
             return Clipped { text, total_bytes: self.total_bytes, total_lines, truncated: false };
         }
         let (head, tail) = match all.split_at(cut) {
-            // Where nothing was dropped, the cut is made at the end of the head.
+            // If nothing was dropped, the cut is at the end of the head.
             halves if kept == self.total_bytes => halves,
-            (head, tail) => (whole_chars(head), &tail[broken_beginning(tail)..]),
+            (head, tail) => (without_incomplete_char(head), &tail[continuation_prefix_length(tail)..]),
         };
         let (mut text, used) = first_chars(head, self.head_limit);
         let (end, skipped) = last_chars(tail, self.tail_limit);
@@ -156,7 +156,7 @@ impl HeadTail {
     }
 }
 
-/// A text of one line in at most so many characters and the mark between: one that is longer keeps its beginning and its end.
+/// Shortens a text of one line to `most` characters plus an ellipsis between its beginning and its end.
 ///
 /// ```
 /// assert_eq!(toolfence_protocol::clip::middle("src/a/b/c/d/main.rs", 12), "src/a/…ain.rs");
@@ -176,16 +176,16 @@ fn newlines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// `bytes` without a character that is cut off at the end.
-fn whole_chars(bytes: &[u8]) -> &[u8] {
+/// Returns `bytes` without an incomplete character at the end.
+fn without_incomplete_char(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(&bytes[bytes.len().saturating_sub(4)..]) {
         Ok(_) => bytes,
-        Err(_) => &bytes[..bytes.len() - cut_off(bytes)],
+        Err(_) => &bytes[..bytes.len() - incomplete_suffix_length(bytes)],
     }
 }
 
-/// How many bytes at the end begin a character that does not end here.
-fn cut_off(bytes: &[u8]) -> usize {
+/// Returns how many bytes at the end belong to an incomplete character.
+fn incomplete_suffix_length(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(3) {
         let needed = match bytes[bytes.len() - back] {
             0xC2..=0xDF => 2,
@@ -199,8 +199,8 @@ fn cut_off(bytes: &[u8]) -> usize {
     0
 }
 
-/// How many bytes at the beginning continue a character that began before.
-fn broken_beginning(bytes: &[u8]) -> usize {
+/// Returns how many bytes at the beginning continue a character that started earlier.
+fn continuation_prefix_length(bytes: &[u8]) -> usize {
     bytes.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xBF)).count()
 }
 
@@ -209,7 +209,7 @@ fn lossy_length(bytes: &[u8]) -> usize {
     bytes.utf8_chunks().map(|chunk| chunk.valid().len() + if chunk.invalid().is_empty() { 0 } else { mark }).sum()
 }
 
-/// As many decoded characters from the beginning as fit, and the bytes they were read from.
+/// Decodes as many characters from the beginning as fit; returns them and the number of bytes read.
 fn first_chars(bytes: &[u8], budget: usize) -> (String, usize) {
     let (mut text, mut used) = (String::new(), 0);
     for chunk in bytes.utf8_chunks() {
@@ -231,7 +231,7 @@ fn first_chars(bytes: &[u8], budget: usize) -> (String, usize) {
     (text, used)
 }
 
-/// As many decoded characters from the end as fit, and how many bytes were skipped before them.
+/// Decodes as many characters from the end as fit; returns them and the number of bytes skipped before them.
 fn last_chars(bytes: &[u8], budget: usize) -> (String, usize) {
     let mut excess = lossy_length(bytes).saturating_sub(budget);
     let (mut text, mut skipped) = (String::new(), 0);
@@ -254,12 +254,13 @@ fn last_chars(bytes: &[u8], budget: usize) -> (String, usize) {
     (text, skipped)
 }
 
-/// The last character boundary at or before `at`. (`floor_char_boundary` of std is younger than our oldest compiler.)
+/// Returns the last character boundary at or before `at`. (`floor_char_boundary` of std is newer than our oldest
+/// compiler.)
 pub fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The first character boundary at or behind `at`.
+/// Returns the first character boundary at or after `at`.
 pub fn ceil_boundary(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
@@ -273,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_bytes_are_those_of_the_text() {
+    fn last_returns_the_end_of_the_input() {
         for (text, most, last) in [
             ("", 3, ""),
             ("abc", 3, "abc"),
@@ -289,13 +290,13 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_untouched() {
+    fn short_text_is_unchanged() {
         let clipped = clip("äöü", 6, Language::English);
         assert_eq!((clipped.text.as_str(), clipped.total_bytes, clipped.truncated), ("äöü", 6, false));
     }
 
     #[test]
-    fn what_does_not_fit_says_what_is_missing() {
+    fn clipped_text_reports_the_missing_bytes_and_lines() {
         let text = "line\n".repeat(1000);
         let clipped = clip(&text, 200, Language::English);
         assert!(clipped.truncated && clipped.text.len() <= 200);
@@ -306,10 +307,10 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_has_its_room() {
+    fn the_note_fits_its_reserved_bytes() {
         for language in [Language::English, Language::Portuguese] {
             let most = left_out(Field::Grouped(u64::MAX), Field::Grouped(u64::MAX)).into_string(language);
-            assert!(most.len() + 2 <= SENTENCE, "{most}");
+            assert!(most.len() + 2 <= MOST_NOTE, "{most}");
         }
     }
 
@@ -318,37 +319,37 @@ mod tests {
         for budget in 90..140 {
             let clipped = clip(&"ä€😀".repeat(100), budget, Language::Portuguese);
             assert!(!clipped.text.contains(char::REPLACEMENT_CHARACTER), "{budget}");
-            assert!(clipped.text.len() <= budget.max(SENTENCE));
+            assert!(clipped.text.len() <= budget.max(MOST_NOTE));
         }
     }
 
     #[test]
-    fn any_chunking_gives_the_same() {
+    fn chunking_does_not_change_the_result() {
         let bytes: Vec<u8> = (0..5000u32).map(|n| (n * 7 % 256) as u8).collect();
-        let whole = pushed(&bytes, bytes.len());
+        let whole = push_in_chunks(&bytes, bytes.len());
         for size in [1, 2, 3, 63, 64, 65, 127, 1000] {
-            assert_eq!(pushed(&bytes, size), whole, "{size}");
+            assert_eq!(push_in_chunks(&bytes, size), whole, "{size}");
         }
         assert_eq!(whole.total_bytes, 5000);
     }
 
     #[test]
     fn invalid_bytes_do_not_break_the_budget() {
-        let clipped = pushed(&[0xFF; 150], 7);
-        assert!(clipped.truncated && clipped.text.len() <= 128 + SENTENCE, "{}", clipped.text.len());
-        assert!(!pushed(&[0xFF; 40], 7).truncated);
+        let clipped = push_in_chunks(&[0xFF; 150], 7);
+        assert!(clipped.truncated && clipped.text.len() <= 128 + MOST_NOTE, "{}", clipped.text.len());
+        assert!(!push_in_chunks(&[0xFF; 40], 7).truncated);
         let all = "x".repeat(128);
-        assert_eq!(pushed(all.as_bytes(), 9).text, all);
+        assert_eq!(push_in_chunks(all.as_bytes(), 9).text, all);
     }
 
     #[test]
-    fn no_room_at_all_is_no_panic() {
+    fn empty_buffer_does_not_panic() {
         let mut buffer = HeadTail::new(0, 0);
         buffer.push(b"abc\n");
         assert_eq!(buffer.finish(Language::English).text, "\n[... 4 bytes (1 line) left out ...]\n");
     }
 
-    fn pushed(bytes: &[u8], size: usize) -> Clipped {
+    fn push_in_chunks(bytes: &[u8], size: usize) -> Clipped {
         let mut buffer = HeadTail::new(64, 64);
         bytes.chunks(size).for_each(|chunk| buffer.push(chunk));
         buffer.finish(Language::English)

@@ -4,20 +4,20 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Makes [`Dialect`] with its names, so that none can be forgotten.
+/// Defines [`Dialect`] with its names, so that none can be forgotten.
 macro_rules! dialects {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal;)*) => {
-        /// A form in which models were trained to write calls. Each is read from its own tokens: nobody has to say which
-        /// model is behind a backend.
+        /// A form in which models were trained to write calls. The parser recognises each by its own tokens, so the
+        /// model of a backend need not be configured.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[non_exhaustive]
         pub enum Dialect { $($(#[doc = $doc])* #[serde(rename = $name)] $variant,)* }
 
         impl Dialect {
-            /// Every dialect there is.
+            /// All dialects.
             pub const ALL: &'static [Dialect] = &[$(Dialect::$variant,)*];
 
-            /// The name in events, settings and case files.
+            /// Returns the name that events, settings and case files use.
             pub fn name(self) -> &'static str {
                 match self { $(Dialect::$variant => $name,)* }
             }
@@ -119,14 +119,15 @@ impl fmt::Display for Dialect {
 }
 
 impl Dialect {
-    /// Returns `true` if calls in this dialect are read only if its name was chosen: in most replies such a block is an example.
+    /// Returns `true` if calls in this dialect are read only if it is enabled by name: in most replies such a block is
+    /// an example.
     pub fn is_opt_in(self) -> bool {
         matches!(self, Dialect::ShellBlock | Dialect::SearchReplace)
     }
 
-    /// A call as a model of this dialect writes it, to show to a model; `args` is the text of a JSON object. `None` for a dialect
-    /// whose calls are not JSON between two tokens.
-    pub(crate) fn shown(self, name: &str, args: &str) -> Option<String> {
+    /// Returns an example call in this dialect for the instructions; `args` is the text of a JSON object. `None` for a
+    /// dialect whose calls are not JSON between two tokens.
+    pub(crate) fn example_call(self, name: &str, args: &str) -> Option<String> {
         let quoted = serde_json::Value::from(name);
         let call = |key: &str| format!("{{\"name\": {quoted}, \"{key}\": {args}}}");
         Some(match self {
@@ -149,18 +150,18 @@ impl Dialect {
     }
 }
 
-/// A set of dialects: those in which calls are read.
+/// The set of dialects in which calls are read.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dialects(u64);
 
 impl Dialects {
-    /// No dialect: only the blocks of the protocol are calls.
+    /// No dialect: only blocks of the protocol are calls.
     pub const NONE: Dialects = Dialects(0);
 
-    /// Every dialect that has tokens of its own, which is all but those that [must be chosen by name](Dialect::is_opt_in).
+    /// All dialects except those that [must be enabled by name](Dialect::is_opt_in).
     pub const ALL: Dialects = Dialects((1 << Dialect::ShellBlock as u64) - 1);
 
-    /// Whether calls in this dialect are read.
+    /// Returns `true` if calls in this dialect are read.
     pub fn contains(self, dialect: Dialect) -> bool {
         self.0 & 1 << dialect as u64 != 0
     }
@@ -171,18 +172,18 @@ impl Dialects {
         Dialects(self.0 | 1 << dialect as u64)
     }
 
-    /// Leaves a dialect out.
+    /// Removes a dialect.
     #[must_use]
     pub fn without(self, dialect: Dialect) -> Dialects {
         Dialects(self.0 & !(1 << dialect as u64))
     }
 
-    /// The dialects of the set, in the order of [`Dialect::ALL`].
+    /// Iterates over the dialects of the set, in the order of [`Dialect::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Dialect> {
         Dialect::ALL.iter().copied().filter(move |dialect| self.contains(*dialect))
     }
 
-    /// Whether there is none.
+    /// Returns `true` if the set has no dialects.
     pub fn is_empty(self) -> bool {
         self == Dialects::NONE
     }
@@ -203,15 +204,15 @@ impl FromIterator<Dialect> for Dialects {
 impl FromStr for Dialects {
     type Err = String;
 
-    /// `none`, or names with commas between them, of which `all` is [those that need not be named](Dialects::ALL). The error is the name
-    /// that is not known.
+    /// Parses `none`, or a list of names separated by commas, in which `all` means [`Dialects::ALL`]. The error is the
+    /// unknown name.
     fn from_str(text: &str) -> Result<Dialects, String> {
         if matches!(text.trim(), "none" | "") {
             return Ok(Dialects::NONE);
         }
         let mut dialects = Dialects::NONE;
         for name in text.split(',').map(str::trim) {
-            dialects = match named(name) {
+            dialects = match find_by_name(name) {
                 Some(dialect) => dialects.with(dialect),
                 None if name == "all" => Dialects(dialects.0 | Dialects::ALL.0),
                 None => return Err(name.to_owned()),
@@ -221,7 +222,7 @@ impl FromStr for Dialects {
     }
 }
 
-fn named(name: &str) -> Option<Dialect> {
+fn find_by_name(name: &str) -> Option<Dialect> {
     Dialect::ALL.iter().copied().find(|dialect| dialect.name() == name)
 }
 
@@ -230,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_dialects() {
+    fn sets_parse_from_names() {
         for dialect in Dialect::ALL {
             assert_eq!(Dialects::ALL.contains(*dialect), !dialect.is_opt_in(), "{dialect}");
         }
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_of_serde() {
+    fn names_match_serde() {
         for dialect in Dialect::ALL {
             assert_eq!(serde_json::to_value(dialect).unwrap(), dialect.name());
         }

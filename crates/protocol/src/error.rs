@@ -1,12 +1,12 @@
-//! The error that a host gets when something of its own failed.
+//! The error type for a host's own failures.
 //!
 //! A model never sees an [`Error`]: a model gets a [`ToolFailure`](crate::ToolFailure).
 
 use crate::{Text, text};
 use std::{fmt, io};
 
-/// What was being done, on what, and why it failed. The message is written for the person who runs the host; a program asks
-/// for the [`kind`](Error::kind).
+/// A failed operation with its object and cause. The message is for the person who runs the host; a program checks the
+/// [`kind`](Error::kind).
 ///
 /// ```
 /// use std::io;
@@ -22,55 +22,56 @@ pub struct Error {
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What sort of failure an [`Error`] is, for a program that has to decide what to do about it.
+/// The category of an [`Error`], for a program that decides how to react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Something that the caller or a settings file gave cannot be used as it is: a URL, a glob, a persona, a name.
+    /// A value from the caller or a settings file is invalid: a URL, a glob, a persona, a name.
     InvalidInput,
-    /// A file or folder that was named is not there.
+    /// A named file or folder does not exist.
     NotFound,
-    /// The operating system does not allow the access.
+    /// The operating system denied access.
     PermissionDenied,
-    /// Another turn or another process holds what is needed; the same call can succeed later.
+    /// Another turn or another process holds a resource; the same call can succeed later.
     Busy,
-    /// A server was not reached, or broke off before its answer was whole; the same call can succeed later.
+    /// A server could not be reached or broke off before its answer was complete; the same call can succeed later.
     Unreachable,
-    /// A server was reached and answered that it will not do it, for example because of the key or the model's name.
+    /// A server refused the request, for example because of the key or the model's name.
     Rejected,
-    /// A server was reached and refused a conversation that is longer than the model's window. Whoever can send less of it may
-    /// try again.
+    /// A server refused a conversation that is longer than the model's window. The caller may try again with a shorter
+    /// one.
     TooLong {
-        /// Tokens of the conversation, where the server said so.
+        /// Tokens of the conversation, if the server reported them.
         tokens: Option<u64>,
-        /// Tokens of the window, where the server said so.
+        /// Tokens of the window, if the server reported them.
         window: Option<u64>,
     },
-    /// The operating system reports another failure, such as a full disk.
+    /// The operating system reported another failure, such as a full disk.
     Io,
-    /// A fault of this library or of a tool, such as a thread that panicked.
+    /// A bug in this library or in a tool, such as a panicked thread.
     Internal,
-    /// None of the other kinds; errors of the host's own parts are of this kind unless they say otherwise.
+    /// Any other failure; errors of the host's own parts have this kind unless they set another.
     Other,
 }
 
-/// A result whose failure is for the host.
+/// A result whose error is for the host.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error of the kind [`ErrorKind::Other`] whose message is complete in itself: `The recording has no replies: no line
-    /// begins with "> ".`
+    /// Creates an error of the kind [`ErrorKind::Other`] with a complete message: `The recording has no replies: no
+    /// line begins with "> ".`
     pub fn new(message: impl Into<Text>) -> Error {
         Error::with_kind(ErrorKind::Other, message)
     }
 
-    /// An error of a kind whose message is complete in itself.
+    /// Creates an error of the given kind with a complete message.
     pub fn with_kind(kind: ErrorKind, message: impl Into<Text>) -> Error {
         Error { kind, doing: message.into(), cause: None }
     }
 
-    /// An error with the cause below it. `doing` is the verb and the object of what failed: `read config.toml`. Where the
-    /// cause is a [`std::io::Error`] the kind follows from it, else it is [`ErrorKind::Other`].
+    /// Creates an error with an underlying cause. `doing` is the verb and the object of the failed operation: `read
+    /// config.toml`. The kind follows from the cause if it is a [`std::io::Error`]; otherwise it is
+    /// [`ErrorKind::Other`].
     pub fn because(doing: impl Into<Text>, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
         let cause = cause.into();
         let kind = cause.downcast_ref::<io::Error>().map_or(ErrorKind::Other, |cause| match cause.kind() {
@@ -82,18 +83,18 @@ impl Error {
         Error { kind, doing: doing.into(), cause: Some(cause) }
     }
 
-    /// This error with another kind, for a caller that knows better than the cause.
+    /// Returns this error with another kind, for a caller that knows more than the cause does.
     pub fn of_kind(self, kind: ErrorKind) -> Error {
         Error { kind, ..self }
     }
 
-    /// The kind of this error.
+    /// Returns the kind of this error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The whole message, which `Display` writes in English. What another library says of the cause is the same in every
-    /// language, and so are the rarer words of the operating system.
+    /// Returns the whole message, which `Display` writes in English. Messages of other libraries and rarer messages of
+    /// the operating system are not translated.
     pub fn text(&self) -> Text {
         match &self.cause {
             None => self.doing.clone(),
@@ -108,31 +109,31 @@ impl From<Error> for Text {
     }
 }
 
-/// What an error of the system says: the [`Text`] or [`Error`] that it holds, or else the system's own words without its number.
-/// Words that are frequent are there in every language.
+/// Converts an error of the system: to the [`Text`] or [`Error`] that it holds, or else to the system's message without
+/// the error number. Frequent messages are translated.
 impl From<&io::Error> for Text {
     fn from(error: &io::Error) -> Text {
         text_of(error)
     }
 }
 
-/// What a cause says: a [`Text`] or an [`Error`], each also inside of an [`io::Error`], keeps its languages.
+/// Converts a cause to text. A [`Text`] or an [`Error`], also inside of an [`io::Error`], stays translatable.
 fn text_of(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> Text {
     let held = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref).unwrap_or(cause);
     match (held.downcast_ref::<Text>(), held.downcast_ref::<Error>()) {
         (Some(text), _) => text.clone(),
         (_, Some(error)) => error.text(),
         _ => match cause.downcast_ref::<io::Error>().filter(|error| error.raw_os_error().is_some()) {
-            Some(error) => system_words(&error.to_string()),
+            Some(error) => system_message(&error.to_string()),
             None => cause.to_string().into(),
         },
     }
 }
 
-/// What the system says, without the number behind it, which is for programs.
-fn system_words(said: &str) -> Text {
-    let said = said.rsplit_once(" (os error ").map_or(said, |(words, _)| words);
-    match said {
+/// Converts a message of the system, without the error number at its end, which is for programs.
+fn system_message(message: &str) -> Text {
+    let message = message.rsplit_once(" (os error ").map_or(message, |(words, _)| words);
+    match message {
         "No such file or directory" => text!("No such file or directory"),
         "Permission denied" => text!("Permission denied"),
         "Operation not permitted" => text!("Operation not permitted"),
@@ -171,9 +172,9 @@ mod tests {
     use super::*;
     use crate::Language;
 
-    /// The number of an error of the system is of no use to a person, and what is frequent is said in their language.
+    /// The error number is of no use to a person, and frequent messages are translated.
     #[test]
-    fn what_the_system_says_has_no_number() {
+    fn system_messages_have_no_error_number() {
         let of = |code: i32| Text::from(&io::Error::from_raw_os_error(code));
         assert_eq!(of(2), "No such file or directory");
         assert_eq!(of(2).render(Language::Portuguese), "arquivo ou diretório inexistente");
@@ -187,11 +188,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_keeps_its_languages() {
+    fn causes_stay_translatable() {
         let inner = || {
             Error::because(
                 text!("cannot {doing}: {cause}", doing = "a", cause = "b"),
-                text!("an ellipsis replaces something; write everything"),
+                text!("an ellipsis replaces part of the text; write all of it"),
             )
         };
         let portuguese =

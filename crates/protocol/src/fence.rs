@@ -1,71 +1,72 @@
-//! The grammar of one fence line: what opens a fenced code block, what closes it, which fence is safe around a text.
+//! The grammar of one fence line: what opens a fenced code block, what closes it, and which fence is safe around a
+//! text.
 //!
-//! Pure functions on one line without its ending and with its indentation already taken off: slice in, value out
-//! (CommonMark 0.31.2, section 4.5). Containers and indentation are the business of [`parse`](crate::parse).
+//! Pure functions on one line without its ending and its indentation (CommonMark 0.31.2, section 4.5).
+//! [`parse`](crate::parse) handles containers and indentation.
 
-/// What an opening fence says.
+/// The parts of an opening fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opening<'a> {
     /// `` ` `` or `~`.
     pub mark: u8,
-    /// The length of the fence: at least three.
+    /// The length of the fence, at least three.
     pub length: usize,
-    /// The info string without surrounding whitespace, raw: entities and escapes are not decoded.
+    /// The raw info string without surrounding whitespace: entities and escapes are not decoded.
     pub info: &'a str,
 }
 
 impl<'a> Opening<'a> {
-    /// The first word of the info string, raw.
+    /// Returns the first word of the info string, not decoded.
     pub fn word(&self) -> &'a str {
         let end = self.info.bytes().position(|byte| byte == b' ' || byte == b'\t');
         &self.info[..end.unwrap_or(self.info.len())]
     }
 }
 
-/// Reads a line as an opening fence.
+/// Parses a line as an opening fence.
 pub fn opening(line: &str) -> Option<Opening<'_>> {
     let mark = *line.as_bytes().first()?;
     if mark != b'`' && mark != b'~' {
         return None;
     }
-    let length = run(line.as_bytes(), mark);
+    let length = run_length(line.as_bytes(), mark);
     let info = line[length..].trim_matches([' ', '\t']);
-    let spoiled = mark == b'`' && memchr::memchr(b'`', info.as_bytes()).is_some();
-    (length >= 3 && !spoiled).then_some(Opening { mark, length, info })
+    let has_backtick = mark == b'`' && memchr::memchr(b'`', info.as_bytes()).is_some();
+    (length >= 3 && !has_backtick).then_some(Opening { mark, length, info })
 }
 
-/// Whether a line closes the block that `length` times `mark` opened: a run of `mark` that is as long or longer, then
-/// only whitespace.
+/// Returns `true` if a line closes the block that `length` times `mark` opened: a run of `mark` that is at least as
+/// long, followed only by whitespace.
 pub fn closes(line: &str, mark: u8, length: usize) -> bool {
-    let marks = run(line.as_bytes(), mark);
+    let marks = run_length(line.as_bytes(), mark);
     marks >= length && is_blank(&line[marks..])
 }
 
-/// Whether a line of which only the beginning is known could still turn out to close the block.
+/// Returns `true` if a line with this beginning may still close the block.
 pub fn may_close(beginning: &str, mark: u8, length: usize) -> bool {
-    let marks = run(beginning.as_bytes(), mark);
+    let marks = run_length(beginning.as_bytes(), mark);
     marks == beginning.len() || (marks >= length && is_blank(&beginning[marks..]))
 }
 
-/// Whether there are only spaces and tabs.
+/// Returns `true` if a line has only spaces and tabs.
 pub fn is_blank(line: &str) -> bool {
     line.bytes().all(|byte| byte == b' ' || byte == b'\t')
 }
 
-/// How many backticks a fence needs so that nothing in `text` can close it: one more than the longest run, at least
+/// Returns the number of backticks of a fence that nothing in `text` can close: one more than the longest run, at least
 /// three.
 pub fn safe_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut longest, mut at) = (0, 0);
     while let Some(found) = memchr::memchr(b'`', &bytes[at..]) {
-        let length = run(&bytes[at + found..], b'`');
+        let length = run_length(&bytes[at + found..], b'`');
         longest = longest.max(length);
         at += found + length;
     }
     (longest + 1).max(3)
 }
 
-fn run(bytes: &[u8], mark: u8) -> usize {
+fn run_length(bytes: &[u8], mark: u8) -> usize {
     bytes.iter().take_while(|byte| **byte == mark).count()
 }
 
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn openings() {
+    fn opening_fences_are_parsed() {
         assert_eq!(opening("```tool"), Some(Opening { mark: b'`', length: 3, info: "tool" }));
         assert_eq!(opening("~~~~ tool x ").map(|open| (open.length, open.word())), Some((4, "tool")));
         assert_eq!(opening("~~~ a`b").map(|open| open.info), Some("a`b"));
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn closings() {
+    fn closing_fences_are_recognised() {
         assert!(closes("```", b'`', 3) && closes("`````\t ", b'`', 3));
         assert!(!closes("``", b'`', 3) && !closes("``` x", b'`', 3) && !closes("~~~", b'`', 3));
         assert!(may_close("", b'`', 3) && may_close("``", b'`', 3) && may_close("``` ", b'`', 3));

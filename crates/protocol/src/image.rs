@@ -1,7 +1,8 @@
-//! An image that a message of the user shows the model: its bytes, known by what they begin with.
+//! An image in a message of the user, with a type that is detected from its first bytes.
 //!
-//! An image is kept as Base64, the form in which servers, transcripts and pages take it. Nothing here decodes a picture, so that a
-//! file made to break a decoder breaks none of ours. What is no PNG, JPEG, GIF or WebP is refused: SVG, for one, is a program.
+//! An image is kept as Base64, the form that servers, transcripts and pages use. This module decodes no pictures, so a
+//! file made to attack a decoder does no harm. Everything except PNG, JPEG, GIF and WebP is refused: SVG, for one, can
+//! contain scripts.
 
 use crate::{Error, ErrorKind, Text, text};
 use base64::Engine;
@@ -10,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// Characters of a name that are kept.
+/// Most characters of a name.
 const LONGEST_NAME: usize = 200;
 
-/// A picture for a model that sees: PNG, JPEG, GIF or WebP, of at most 10 MiB. Cheap to clone.
+/// A picture for a model that accepts images: PNG, JPEG, GIF or WebP, of at most 10 MiB. Cloning is cheap.
 ///
 /// ```
 /// use toolfence_protocol::Image;
@@ -26,14 +27,14 @@ const LONGEST_NAME: usize = 200;
 /// # Ok::<(), toolfence_protocol::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Written", try_from = "Written")]
+#[serde(into = "SerializedImage", try_from = "SerializedImage")]
 pub struct Image {
     name: String,
     kind: MediaType,
     base64: Arc<str>,
 }
 
-/// What an image is.
+/// The type of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MediaType {
     Png,
@@ -49,37 +50,38 @@ impl Image {
     /// The most images of a message.
     pub const MOST: usize = 8;
 
-    /// Tokens that an image is counted as where nobody counts them: about what most models take for one that fills their view.
+    /// The estimated tokens of an image if the backend reports no count: about what most models use for one that fills
+    /// their view.
     pub const TOKENS: usize = 1500;
 
-    /// An image of this name with these bytes, which are the content of a file. What it is, its first bytes say.
+    /// Creates an image from the content of a file. The first bytes determine its type.
     ///
     /// # Errors
-    /// The bytes are no PNG, JPEG, GIF or WebP file, or too many.
+    /// The bytes are not a PNG, JPEG, GIF or WebP file, or there are too many.
     pub fn new(name: impl AsRef<str>, bytes: &[u8]) -> Result<Image, Error> {
-        let name = name_of(name.as_ref());
+        let name = sanitize_name(name.as_ref());
         let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
         if bytes.len() > Image::MOST_BYTES {
             return wrong(image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }
-        match MediaType::of(bytes) {
+        match MediaType::detect(bytes) {
             Some(kind) => Ok(Image { name, kind, base64: STANDARD.encode(bytes).into() }),
             None => wrong(no_image(name)),
         }
     }
 
-    /// What it is called: the name of its file.
+    /// Returns the name of the image's file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// This image under another name.
+    /// Returns this image under another name.
     #[must_use]
     pub fn named(self, name: impl AsRef<str>) -> Image {
-        Image { name: name_of(name.as_ref()), ..self }
+        Image { name: sanitize_name(name.as_ref()), ..self }
     }
 
-    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    /// Returns `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub fn media_type(&self) -> &'static str {
         match self.kind {
             MediaType::Png => "image/png",
@@ -89,25 +91,25 @@ impl Image {
         }
     }
 
-    /// The content as Base64 (RFC 4648, with padding).
+    /// Returns the content as Base64 (RFC 4648, with padding).
     pub fn base64(&self) -> &str {
         &self.base64
     }
 
-    /// How many bytes the content has.
+    /// Returns the number of bytes of the content.
     pub fn bytes(&self) -> usize {
         let padding = self.base64.bytes().rev().take(2).filter(|byte| *byte == b'=').count();
         self.base64.len() / 4 * 3 - padding
     }
 
-    /// The image as a URL that holds all of it. None of its characters is markup.
+    /// Returns a `data:` URL with the whole image. It contains no characters that are markup.
     pub fn data_url(&self) -> String {
         format!("data:{};base64,{}", self.media_type(), self.base64)
     }
 }
 
 impl fmt::Debug for Image {
-    /// Without the content.
+    /// Formats the image without its content.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Image")
             .field("name", &self.name)
@@ -117,33 +119,33 @@ impl fmt::Debug for Image {
     }
 }
 
-/// An image as it is written down.
+/// The serialised form of an image.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct SerializedImage {
     name: String,
     #[serde(rename = "type", default)]
     media_type: String,
     data: Arc<str>,
 }
 
-impl From<Image> for Written {
-    fn from(image: Image) -> Written {
-        Written { media_type: image.media_type().to_owned(), name: image.name, data: image.base64 }
+impl From<Image> for SerializedImage {
+    fn from(image: Image) -> SerializedImage {
+        SerializedImage { media_type: image.media_type().to_owned(), name: image.name, data: image.base64 }
     }
 }
 
-impl TryFrom<Written> for Image {
+impl TryFrom<SerializedImage> for Image {
     type Error = Error;
 
-    /// What it is, the bytes say and not what is written beside them.
-    fn try_from(written: Written) -> Result<Image, Error> {
-        let Written { name, data, .. } = written;
-        let name = name_of(&name);
+    /// Determines the type from the bytes; the serialised type is ignored.
+    fn try_from(written: SerializedImage) -> Result<Image, Error> {
+        let SerializedImage { name, data, .. } = written;
+        let name = sanitize_name(&name);
         let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
         if data.len() > Image::MOST_BYTES.div_ceil(3) * 4 {
             return wrong(image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }
-        match STANDARD.decode(&*data).ok().and_then(|bytes| MediaType::of(&bytes)) {
+        match STANDARD.decode(&*data).ok().and_then(|bytes| MediaType::detect(&bytes)) {
             Some(kind) => Ok(Image { name, kind, base64: data }),
             None => wrong(no_image(name)),
         }
@@ -151,8 +153,8 @@ impl TryFrom<Written> for Image {
 }
 
 impl MediaType {
-    /// What begins so, where it is an image that is taken.
-    fn of(bytes: &[u8]) -> Option<MediaType> {
+    /// Detects the type from the first bytes; `None` for anything that is not an accepted image.
+    fn detect(bytes: &[u8]) -> Option<MediaType> {
         Some(match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => MediaType::Png,
             [0xff, 0xd8, 0xff, ..] => MediaType::Jpeg,
@@ -163,8 +165,8 @@ impl MediaType {
     }
 }
 
-/// A name that fits into a line: a line break in it would be one of the message that tells of the image.
-fn name_of(text: &str) -> String {
+/// Makes a name safe for a single line: a line break in it would break the line of the message that mentions the image.
+fn sanitize_name(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).take(LONGEST_NAME).collect()
 }
 
@@ -173,7 +175,7 @@ fn no_image(name: String) -> Text {
 }
 
 fn image_too_large(name: String, most: u64) -> Text {
-    text!("the image {name} has more than {most} MiB; make it smaller and send that", name, most)
+    text!("the image {name} has more than {most} MiB; send a smaller one", name, most)
 }
 
 #[cfg(test)]
@@ -183,7 +185,7 @@ mod tests {
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
     #[test]
-    fn the_first_bytes_say_what_an_image_is() {
+    fn the_first_bytes_determine_the_type() {
         for (bytes, want) in [
             (PNG, Some("image/png")),
             (b"\xff\xd8\xff\xe0\0\x10JFIF", Some("image/jpeg")),
@@ -208,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_part_of_a_line() {
+    fn names_have_no_line_breaks() {
         let image = Image::new("a\nUser: b", PNG).unwrap();
         assert_eq!(image.name(), "a\u{fffd}User: b");
         assert_eq!(image.named("x\r".repeat(200)).name().chars().filter(|c| *c == 'x').count(), LONGEST_NAME / 2);
     }
 
     #[test]
-    fn what_is_written_beside_an_image_does_not_make_it_one() {
+    fn the_serialised_type_is_ignored() {
         let read = |kind: &str, data: &str| {
             serde_json::from_value::<Image>(serde_json::json!({"name": "x", "type": kind, "data": data}))
         };

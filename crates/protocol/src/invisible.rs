@@ -1,36 +1,36 @@
-//! Characters that cannot be seen: one table for everybody who shows, refuses or looks through them.
+//! A table of invisible characters, shared by the code that displays, refuses or ignores them.
 //!
-//! Who asks decides what a kind means to them: a variation selector is usual in an emoji and a deceit in a command, and a
-//! mark of no width is usual in some scripts. White space and control characters are not in the table, for the standard
-//! library knows them; the two separators of Unicode are, for they also break a line where nobody expects one.
+//! Each caller decides what to do with a kind: a variation selector is common in an emoji and deceptive in a command,
+//! and some scripts use zero-width marks. White space and control characters are not in the table because the standard
+//! library knows them. The two separators of Unicode are, since they break lines unexpectedly.
 
 use std::borrow::Cow;
 
-/// How a character cannot be seen.
+/// The kind of an invisible character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Invisible {
-    /// Takes room, as a letter or sign does, and shows nothing: the fillers of Hangul, the empty pattern of Braille.
+    /// Takes the room of a letter or sign and is blank: the fillers of Hangul, the empty pattern of Braille.
     Filler,
     /// Takes no room: a soft hyphen, a zero-width space, a byte order mark.
     ZeroWidth,
-    /// Joins the signs around it to one, as in many emoji: U+200D.
+    /// Joins the signs around it into one, as in many emoji: U+200D.
     Joiner,
-    /// Chooses how the sign before it looks, as in many emoji: U+FE00 to U+FE0F.
+    /// Selects the appearance of the preceding sign, as in many emoji: U+FE00 to U+FE0F.
     Selector,
-    /// Chooses among the forms of an ideograph before it: U+E0100 to U+E01EF.
+    /// Selects a variant of the preceding ideograph: U+E0100 to U+E01EF.
     IdeographSelector,
-    /// Turns the direction of the text, or marks it.
+    /// Changes or marks the direction of the text.
     Direction,
-    /// Begins or ends a note between the lines.
+    /// Begins or ends an interlinear annotation.
     Annotation,
     /// Ends a line or a paragraph.
     Separator,
-    /// A tag, or a place in the same plane that nothing was given to.
+    /// A tag, or an unassigned code point in the same block.
     Tag,
 }
 
-/// How a character cannot be seen; `None` for one that can, and for control characters and other white space.
+/// Returns the kind of an invisible character; `None` for visible ones, control characters and other white space.
 ///
 /// ```
 /// use toolfence_protocol::invisible::{Invisible, kind};
@@ -40,7 +40,7 @@ pub enum Invisible {
 /// assert_eq!(kind('a'), None);
 /// ```
 pub fn kind(c: char) -> Option<Invisible> {
-    // Nearly every character that is asked about.
+    // The fast path for nearly all characters.
     if c < '\u{ad}' {
         return None;
     }
@@ -59,18 +59,20 @@ pub fn kind(c: char) -> Option<Invisible> {
     })
 }
 
-/// Whether a character belongs to the sign before it and is no deceit in a text that people write.
+/// Returns `true` if a character of this kind belongs to the preceding sign and is legitimate in text that people
+/// write.
 pub fn belongs_to_sign(kind: Invisible) -> bool {
     matches!(kind, Invisible::Joiner | Invisible::Selector | Invisible::IdeographSelector)
 }
 
-/// Whether a text has nothing in it that can be seen: white space, and characters of the table.
+/// Returns `true` if a text has nothing visible: only white space and characters of the table.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || kind(c).is_some())
 }
 
-/// The text with escapes for everything that could steer a terminal or hide what is written: control characters except for line
-/// feeds and tabs (a CR only outside of a line ending), marks that turn the direction, and invisible tags.
+/// Returns the text with escapes for all characters that could control a terminal or hide text: control characters
+/// except for line feeds and tabs (a CR only outside of a line ending), marks that change the direction, and invisible
+/// tags.
 ///
 /// ```
 /// use toolfence_protocol::invisible::escaped;
@@ -92,13 +94,13 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// Returns `true` if a character could steer a terminal or hide what is written. `rest` is the text from it on.
+/// Returns `true` if a character could control a terminal or hide text. `rest` is the text from that character on.
 pub fn steers_terminal(c: char, rest: &str) -> bool {
     match c {
         '\n' | '\t' => false,
         '\r' => !rest.starts_with("\r\n"),
         c if c.is_control() => true,
-        // Marks of no width, fillers and selectors belong to the scripts of people, and turn nothing around.
+        // Zero-width marks, fillers and selectors are part of human scripts and reorder nothing.
         c => kind(c).is_some_and(|kind| {
             matches!(kind, Invisible::Direction | Invisible::Annotation | Invisible::Separator | Invisible::Tag)
         }),
@@ -110,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_seen_is_blank() {
+    fn invisible_text_is_blank() {
         for text in ["", " \t", "\u{2800}", "\u{3164}\u{115f}\u{1160}", "\u{ffa0} \u{200b}", "\u{202e}\u{feff}"] {
             assert!(is_blank(text), "{text:?}");
         }
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_steers_gets_through() {
+    fn terminal_controls_are_escaped() {
         for (text, want) in [
             ("plain\tä\r\n", "plain\tä\r\n"),
             ("\x1b]52;c;aGk=\x07", "\\u{1b}]52;c;aGk=\\u{7}"),

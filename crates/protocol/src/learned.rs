@@ -1,7 +1,7 @@
-//! What replies show of the backend that they come from, and what follows for the reading of those after them.
+//! What earlier replies reveal about a backend, and how later replies are read because of it.
 //!
-//! The session and the proxy learn by these rules. Nothing here is stored: a host that wants to know it the next time keeps
-//! [`Learned`] where it likes.
+//! The session and the proxy both use these rules. Nothing here is stored: a host that wants to keep [`Learned`] saves
+//! it.
 
 use crate::grammar::Form;
 use crate::parse::{Options, Reasoning};
@@ -9,47 +9,47 @@ use crate::reply::Summary;
 use crate::{Dialect, FinishReason};
 use std::collections::BTreeMap;
 
-/// Calls in one dialect after which it is known to be the model's.
+/// Number of calls in one dialect after which it counts as the model's.
 const KNOWN_AFTER: u32 = 3;
 
-/// What replies have shown of the backend that they came from.
+/// What earlier replies revealed about their backend.
 ///
-/// It makes replies be read more strictly: what was thought is no call, and calls in another dialect are doubtful. Only a call in
-/// the dialect of the model that stands behind prose on its line is no guess any more. What the host says in [`Options`] counts
-/// over it.
+/// With it, replies are read more strictly: calls in reasoning do not count, and calls in other dialects are lossy.
+/// Only a call in the model's own dialect that follows prose on its line is no longer a guess. What the host sets in
+/// [`Options`] takes precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Learned {
-    /// Whether the template of the backend opens the reasoning of every reply. [`Reasoning::Opened`]: a reply had a closing tag without an
-    /// opening one. [`Reasoning::Known`]: it does not; only a host that has asked the backend can set this, and then calls are
-    /// delivered while the reply is still coming.
+    /// Whether the template of the backend opens the reasoning of every reply. [`Reasoning::Opened`]: a reply had a
+    /// closing tag without an opening one. [`Reasoning::Known`]: the template does not open it; only a host that has
+    /// asked the backend can set this, and calls are then delivered while the reply is still streaming.
     pub reasoning: Reasoning,
-    /// The dialect in which the model writes its calls: three of them came in it.
+    /// The dialect in which the model writes calls, known after three calls in it.
     pub dialect: Option<Dialect>,
-    /// How the server takes a grammar that it was seen to obey. A host that has asked the backend for it may say so.
+    /// The form of a grammar that the server was seen to obey. A host that has asked the backend may set it.
     pub grammar: Option<Form>,
 }
 
-/// Learns from one reply after the other.
+/// Collects what replies reveal, one reply at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Learning {
     learned: Learned,
-    /// How many calls came in each dialect since this learning began.
+    /// Calls per dialect since this value was created.
     calls: BTreeMap<Dialect, u32>,
 }
 
 impl Learning {
-    /// Goes on from what earlier replies have shown.
+    /// Continues from what earlier replies revealed.
     pub fn from(earlier: Learned) -> Learning {
         Learning { learned: earlier, calls: BTreeMap::new() }
     }
 
-    /// What is known by now.
+    /// Returns what is known so far.
     pub fn learned(&self) -> Learned {
         self.learned
     }
 
-    /// Adds what is known to what the host says.
+    /// Fills in what the host left open in `options`.
     pub fn apply(&self, options: &mut Options) {
         if options.reasoning == Reasoning::Unknown && !options.bare {
             options.reasoning = self.learned.reasoning;
@@ -58,12 +58,12 @@ impl Learning {
         options.dialect = options.dialect.or(dialect);
     }
 
-    /// The server has refused a grammar, so none is sent any more.
+    /// Stops sending grammars, after the server refused one.
     pub fn give_up_grammar(&mut self) {
         self.learned.grammar = None;
     }
 
-    /// Takes a reply: what it is as a whole, how it ended, and the dialects of its calls. `options`: what the host says.
+    /// Records a reply: its summary, how it ended, and the dialects of its calls. `options` are those of the host.
     pub fn note(
         &mut self,
         options: &Options,
@@ -76,16 +76,17 @@ impl Learning {
                 self.learned.reasoning = Reasoning::Opened;
             } else if summary.unclosed && end == Some(FinishReason::Stop) && self.learned.reasoning == Reasoning::Opened
             {
-                // A reply that ends by itself and has no closing tag shows that the template does not always open it.
+                // A reply that ends by itself without a closing tag shows that the template does not always open
+                // reasoning.
                 self.learned.reasoning = Reasoning::Unknown;
             }
         }
-        // A form that was chosen by name is no sign of how the model was trained.
+        // A dialect that was enabled by name does not show how the model was trained.
         for dialect in calls.filter(|dialect| !dialect.is_opt_in()) {
             let count = self.calls.entry(dialect).or_default();
             *count += 1;
-            // What earlier replies have shown holds until as many show another dialect, and none that one: another model may
-            // have taken the place of the one that was learned from.
+            // An earlier dialect stays until three calls show another one and none shows the earlier one: the model may
+            // have been replaced.
             let holds = self.learned.dialect.is_some_and(|known| self.calls.contains_key(&known));
             if self.calls[&dialect] == KNOWN_AFTER && !holds {
                 self.learned.dialect = Some(dialect);
@@ -125,23 +126,23 @@ mod tests {
         assert!(!note(&mut learning, &Summary::default(), FinishReason::Stop));
         assert!(note(&mut learning, &opened(), FinishReason::Length));
         assert!(note(&mut learning, &Summary::default(), FinishReason::Stop));
-        assert!(note(&mut learning, &unclosed(), FinishReason::Length), "the closing tag may have been to come");
+        assert!(note(&mut learning, &unclosed(), FinishReason::Length), "the closing tag may have been cut off");
         assert!(!note(&mut learning, &unclosed(), FinishReason::Stop));
     }
 
     #[test]
-    fn what_the_host_says_counts_and_teaches_nothing() {
+    fn options_of_the_host_take_precedence_and_are_not_learned() {
         let known = Learned { reasoning: Reasoning::Opened, dialect: Some(Dialect::Hermes), ..Learned::default() };
         let mut learning = Learning::from(known);
         let mut read = options();
         learning.apply(&mut read);
         assert_eq!((read.reasoning, read.dialect), (Reasoning::Opened, Some(Dialect::Hermes)));
         for reasoning in [Reasoning::Known, Reasoning::Opened] {
-            let mut said =
+            let mut options_of_host =
                 Options { reasoning, dialect: Some(Dialect::Llama), dialects: Dialects::ALL, ..Options::default() };
-            learning.apply(&mut said);
-            assert_eq!((said.reasoning, said.dialect), (reasoning, Some(Dialect::Llama)));
-            learning.note(&said, &unclosed(), Some(FinishReason::Stop), std::iter::empty());
+            learning.apply(&mut options_of_host);
+            assert_eq!((options_of_host.reasoning, options_of_host.dialect), (reasoning, Some(Dialect::Llama)));
+            learning.note(&options_of_host, &unclosed(), Some(FinishReason::Stop), std::iter::empty());
             assert_eq!(learning.learned(), known);
         }
         let mut none = Options::default();
@@ -153,10 +154,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_makes_calls_come_at_once() {
+    fn known_reasoning_is_applied_if_the_host_leaves_it_open() {
         let known = Learned { reasoning: Reasoning::Known, ..Learned::default() };
-        let read = |known: Learned, said: Reasoning| {
-            let mut read = Options { reasoning: said, ..Options::default() };
+        let read = |known: Learned, options_of_host: Reasoning| {
+            let mut read = Options { reasoning: options_of_host, ..Options::default() };
             Learning::from(known).apply(&mut read);
             read.reasoning
         };
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn three_calls_show_a_dialect() {
+    fn three_calls_establish_a_dialect() {
         let note = |learning: &mut Learning, calls: &[Dialect]| {
             let end = Some(FinishReason::Stop);
             learning.note(&options(), &Summary::default(), end, calls.iter().copied());
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(note(&mut learning, &[hermes, llama, hermes]), None);
         assert_eq!(note(&mut learning, &[hermes]), Some(hermes));
         assert_eq!(note(&mut learning, &[llama, llama, llama]), Some(hermes), "this session has seen hermes");
-        // What an earlier session saw is given up for what this one sees, but not for less.
+        // An earlier session's dialect is replaced after three calls in another one, not earlier.
         let mut later = Learning::from(learning.learned());
         assert_eq!(note(&mut later, &[llama, llama]), Some(hermes));
         assert_eq!(note(&mut later.clone(), &[hermes, llama]), Some(hermes));

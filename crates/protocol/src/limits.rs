@@ -1,11 +1,10 @@
-//! How much there may be of everything, as one table: what each limit bounds, its default, and the least and the most that
-//! it may be.
+//! The limits of a session as one table: what each one bounds, its default, and its smallest and largest setting.
 //!
-//! [`Limits`] has a number for each row of the table. The settings, the command line, the pipe and the documentation have their
-//! keys from the same table, so that a limit is added here and where it holds, and nowhere else.
+//! [`Limits`] has a number for each row of the table. The settings, the command line, the pipe and the documentation
+//! take their keys from the same table, so adding a limit means adding it here and enforcing it, nothing else.
 //!
-//! Not here is what guards the readers themselves, such as the depth of a shell command that is judged: these take exponential
-//! time beyond it.
+//! Bounds that protect the parsers themselves, such as the nesting depth of a judged shell command, are not in the
+//! table: beyond them, parsing takes exponential time.
 
 use crate::{Error, ErrorKind, Result, Text, close_names, text};
 
@@ -13,19 +12,19 @@ use crate::{Error, ErrorKind, Result, Text, close_names, text};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Limit {
-    /// The name of the limit, and of its field in [`Limits`].
+    /// The name of the limit and of its field in [`Limits`].
     pub key: &'static str,
-    /// The key with the table of the settings in which it stands: `limits.rounds`.
+    /// The key with its table in the settings: `limits.rounds`.
     pub setting: &'static str,
-    /// The default as it is written in a file of settings.
+    /// The default as written in a settings file.
     pub written: &'static str,
-    /// What holds unless another number is set.
+    /// The default.
     pub default: u64,
-    /// The least that can be set.
+    /// The smallest setting.
     pub least: u64,
-    /// The most that can be set.
+    /// The largest setting.
     pub most: u64,
-    /// What the limit bounds.
+    /// Describes the limit.
     pub help: fn() -> Text,
     get: fn(&Limits) -> u64,
     field: fn(&mut Limits) -> &mut u64,
@@ -33,7 +32,7 @@ pub struct Limit {
 
 macro_rules! limits {
     ($($key:ident = $default:literal, $least:literal to $most:literal: text!($help:literal);)*) => {
-        /// How much there may be of everything, for one session and its tools.
+        /// The limits of one session and its tools.
         ///
         /// ```
         /// let mut limits = toolfence_protocol::Limits::default();
@@ -56,7 +55,7 @@ macro_rules! limits {
             }
         }
 
-        /// Every limit, in the order in which they are explained.
+        /// All limits, in the order of the documentation.
         pub const LIMITS: &[Limit] = &[$(Limit {
             key: stringify!($key),
             setting: concat!("limits.", stringify!($key)),
@@ -73,12 +72,12 @@ macro_rules! limits {
 
 limits! {
     command_seconds = 30, 1 to 86400:
-        text!("Seconds that a command may run whose call names no time; never more than command_seconds_most.");
+        text!("Default time limit of a command in seconds; never more than command_seconds_most.");
     command_seconds_most = 600, 1 to 86400:
-        text!("The most seconds that a call may name for its command, and that each command line of checks.commands \
-               may run.");
+        text!("The longest time limit in seconds that a call may set for its command; also the time limit of each \
+               command in checks.commands.");
     output_bytes = 100000, 4000 to 16000000:
-        text!("Bytes of the result of one call. Of what is longer, head and tail are kept.");
+        text!("Bytes of the result of one call. A longer result keeps its head and tail.");
     file_bytes = 10485760, 1 to 67108864: text!("Bytes of a file that can be written or edited.");
     read_lines = 2000, 1 to 1000000: text!("Lines that read_file shows at once.");
     read_bytes = 51200, 1 to 16777216: text!("Bytes that read_file shows at once. The first line is always shown.");
@@ -87,40 +86,39 @@ limits! {
                read_bytes allows.");
     line_chars = 2000, 1 to 1000000: text!("Characters that read_file shows of one line.");
     count_bytes = 67108864, 131072 to 1099511627776:
-        text!("Bytes of a file whose lines read_file counts to the end without being asked to.");
+        text!("Bytes of a file up to which read_file counts all lines without being asked.");
     search_matches = 50, 1 to 10000: text!("Matching lines that search shows.");
     snippet_chars = 200, 10 to 10000: text!("Characters that search shows of one line, around the match.");
     list_entries = 200, 1 to 100000:
         text!("Files and folders that list_files shows; those nearest to the top are kept.");
-    jobs = 16, 1 to 64: text!("Commands in the background at a time.");
+    jobs = 16, 1 to 64: text!("Commands that run in the background at the same time.");
     side_by_side = 4, 1 to 64:
-        text!("Calls that only read and run at a time; with 1 they run strictly one after the other.");
-    rounds = 20, 1 to 10000: text!("Rounds of calls and results after what the user said.");
+        text!("Read-only calls that run in parallel; with 1 they run strictly one after the other.");
+    rounds = 20, 1 to 10000: text!("Rounds of calls and results for one message of the user.");
     calls = 64, 1 to 1000: text!("Calls of one reply.");
-    bad_replies = 3, 1 to 100: text!("Replies in a row that hold nothing but unreadable blocks, before the turn ends.");
+    bad_replies = 3, 1 to 100: text!("Consecutive replies with nothing but unreadable blocks before the turn ends.");
     loop_warning = 3, 2 to 1000: text!("How often the same call may have the same result before the model is warned.");
     loop_stop = 5, 2 to 1000: text!("How often the same call may have the same result before the turn ends.");
     message_bytes = 262144, 1000 to 67108864:
         text!("Bytes of a message of results to the model. The longest outputs give way first; headers always stay.");
     reply_bytes = 16777216, 1 to 268435456:
-        text!("Bytes of one reply. Beyond them the model is stopped as if its own length limit was reached.");
+        text!("Bytes of one reply. A longer reply is cut off as if the model's own length limit was reached.");
     block_bytes = 8388608, 1000 to 67108864: text!("Bytes of one block of a reply.");
-    nesting = 128, 8 to 128: text!("Objects and lists inside each other in the JSON of a call.");
+    nesting = 128, 8 to 128: text!("Nesting depth of objects and lists in the JSON of a call.");
     compact_percent = 80, 10 to 95: text!("Per cent of the model's window beyond which the conversation is compacted.");
-    agents_bytes = 32768, 1 to 1048576: text!("Bytes of AGENTS.md and its kin that the model is given.");
+    agents_bytes = 32768, 1 to 1048576: text!("Bytes of AGENTS.md and similar files that the model receives.");
 }
 
 impl Limits {
-    /// The number of a limit by its key.
+    /// Returns the value of a limit by its key.
     pub fn get(&self, key: &str) -> Option<u64> {
         Limit::named(key).map(|limit| (limit.get)(self))
     }
 
-    /// Sets a limit by its key to the number that is written.
+    /// Sets a limit by its key to a number in decimal notation.
     ///
     /// # Errors
-    /// There is no limit of this key; or what is written is no whole number, or below the least or above the most that the limit
-    /// can be, which the error names.
+    /// The key is unknown, or `written` is not a whole number within the range of the limit, which the error states.
     pub fn set(&mut self, key: &str, written: &str) -> Result<()> {
         let wrong = |message| Error::with_kind(ErrorKind::InvalidInput, message);
         let Some(limit) = Limit::named(key) else {
@@ -132,7 +130,7 @@ impl Limits {
                     list = LIMITS.iter().map(|limit| limit.key).collect::<Vec<_>>().join(", ")
                 ),
             };
-            return Err(wrong(text!("there is no limit {key}. {hint}", key = beginning(key), hint)));
+            return Err(wrong(text!("there is no limit {key}. {hint}", key = shorten(key), hint)));
         };
         let number = written.parse().ok().filter(|number| (limit.least..=limit.most).contains(number));
         let Some(number) = number else {
@@ -142,15 +140,15 @@ impl Limits {
                 key = limit.key,
                 least,
                 most,
-                number = beginning(written)
+                number = shorten(written)
             )));
         };
         *(limit.field)(self) = number;
         Ok(())
     }
 
-    /// The numbers that hold: one that is below its least or above its most counts as that, and what another limit bounds is
-    /// no more than that other one.
+    /// Returns the effective limits: each number is clamped to its range, and a number that another limit bounds is at
+    /// most that limit.
     #[must_use]
     pub fn in_force(mut self) -> Limits {
         for limit in LIMITS {
@@ -169,12 +167,12 @@ impl Limit {
     }
 }
 
-/// What is shown of a word that somebody wrote.
-fn beginning(word: &str) -> String {
+/// Returns the beginning of a user's word, for an error message.
+fn shorten(word: &str) -> String {
     word.chars().take(64).collect()
 }
 
-/// A limit as the size of something in memory.
+/// Converts a limit to a size in memory.
 pub fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -184,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_names_its_own_field() {
+    fn every_row_sets_its_own_field() {
         for limit in LIMITS {
             let mut limits = Limits::default();
             assert_eq!(limits.get(limit.key), Some(limit.default), "{}", limit.key);
@@ -199,30 +197,30 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_the_least_and_the_most() {
+    fn invalid_settings_are_refused_with_the_range() {
         for limit in LIMITS {
             for number in [limit.least.checked_sub(1), limit.most.checked_add(1)].into_iter().flatten() {
                 let mut limits = Limits::default();
-                let told = limits.set(limit.key, &number.to_string()).unwrap_err().to_string();
+                let error = limits.set(limit.key, &number.to_string()).unwrap_err().to_string();
                 for wanted in
                     [limit.key.to_owned(), number.to_string(), limit.least.to_string(), limit.most.to_string()]
                 {
-                    assert!(told.contains(&wanted), "{told}");
+                    assert!(error.contains(&wanted), "{error}");
                 }
                 assert_eq!(limits, Limits::default());
             }
         }
         for number in ["", "x", "1.5", "1e3", "99999999999999999999999"] {
-            let told = Limits::default().set("rounds", number).unwrap_err().to_string();
-            assert_eq!(told, format!("rounds is a whole number from 1 to 10000; this is {number}."));
+            let error = Limits::default().set("rounds", number).unwrap_err().to_string();
+            assert_eq!(error, format!("rounds is a whole number from 1 to 10000; this is {number}."));
         }
-        let told = Limits::default().set("round", "1").unwrap_err().to_string();
-        assert_eq!(told, "there is no limit round. Did you mean rounds?");
+        let error = Limits::default().set("round", "1").unwrap_err().to_string();
+        assert_eq!(error, "there is no limit round. Did you mean rounds?");
         assert!(Limits::default().set("xyzzy", "1").unwrap_err().to_string().contains("side_by_side, rounds, calls"));
     }
 
     #[test]
-    fn a_number_that_another_one_bounds_is_no_more_than_that() {
+    fn limits_that_bound_each_other_are_clamped() {
         let mut limits = Limits::default();
         (limits.command_seconds_most, limits.loop_stop, limits.rounds, limits.jobs) = (10, 2, 0, u64::MAX);
         let limits = limits.in_force();

@@ -1,34 +1,35 @@
-//! A line of the conversation, as every backend understands it.
+//! A message of the conversation, as every backend understands it.
 
 use crate::Image;
 use serde::{Deserialize, Serialize};
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The instructions.
     System,
-    /// The person, or the results of the model's calls.
+    /// The user, or the results of the model's calls.
     User,
     /// The model.
     Assistant,
 }
 
-/// One message: plain text, and images where a user shows some. Results are user messages: a backend needs no notion of tools.
+/// One message: plain text, and the images that a user attaches. Results are user messages, so a backend needs no
+/// support for tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What is said.
+    /// The text.
     pub content: String,
-    /// What the user shows the model with it.
+    /// The images that the user attached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
 }
 
 impl Message {
-    /// A message of the given role, without images.
+    /// Creates a message with the given role, without images.
     pub fn new(role: Role, content: impl Into<String>) -> Message {
         Message { role, content: content.into(), images: Vec::new() }
     }
@@ -43,12 +44,12 @@ pub enum FinishReason {
     Stop,
     /// The backend's length limit was reached.
     Length,
-    /// The stream broke off: the connection, a time-out, a cancel.
+    /// The stream broke off because of the connection, a timeout or a cancellation.
     Cut,
 }
 
 impl FinishReason {
-    /// Whether the reply may have gone on.
+    /// Returns `true` if the reply may have been cut off.
     pub(crate) fn is_early(self) -> bool {
         matches!(self, FinishReason::Length | FinishReason::Cut)
     }

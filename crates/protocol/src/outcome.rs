@@ -1,22 +1,22 @@
-//! The outcome of a call: the result that the model gets.
+//! The result of a call, which the model receives.
 
 use crate::{Image, Language, Text, text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// Why a call did not do what was asked. The names are what the model and the host see.
+/// Why a call failed. The model and the host see the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// No such file, folder or job.
+    /// No file, folder or job of this name exists.
     NotFound,
     /// An argument is missing, unknown, of the wrong kind or out of range.
     InvalidArgument,
-    /// Outside the root, or the system refused.
+    /// The path is outside the root, or the system denied access.
     PermissionDenied,
-    /// The policy, the user or a blocked path.
+    /// The policy, the user or a blocked path denied the call.
     Denied,
     /// The disk or the kernel failed.
     IoError,
@@ -26,7 +26,7 @@ pub enum ErrorCode {
     Cancelled,
     /// The command ran and ended with a status other than zero.
     ExitStatus,
-    /// Over a size limit.
+    /// A size limit was exceeded.
     TooLarge,
     /// The text to replace occurs more than once.
     NotUnique,
@@ -38,30 +38,30 @@ pub enum ErrorCode {
     Conflict,
     /// No tool has this name.
     UnknownTool,
-    /// The block could not be read as a call, or only by a guess.
+    /// The block could not be read as a call, or only with a guess.
     MalformedCall,
 }
 
-/// A failure as the model gets it: what failed, on what, why, and what to do next.
+/// A failure as the model receives it: what failed, on what, why, and what to do next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolFailure {
-    /// Which kind.
+    /// The kind of failure.
     pub code: ErrorCode,
-    /// For the model to read.
+    /// The message for the model.
     pub message: Text,
-    /// Up to three things to try instead, such as close names.
+    /// Up to three alternatives to try, such as similar names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
 }
 
 impl ToolFailure {
-    /// A failure without suggestions.
+    /// Creates a failure without suggestions.
     pub fn new(code: ErrorCode, message: impl Into<Text>) -> ToolFailure {
         ToolFailure { code, message: message.into(), suggestions: Vec::new() }
     }
 
-    /// Adds things to try instead.
+    /// Adds alternatives to try.
     #[must_use]
     pub fn suggest(mut self, suggestions: impl IntoIterator<Item = String>) -> ToolFailure {
         self.suggestions.extend(suggestions);
@@ -75,31 +75,31 @@ impl fmt::Display for ToolFailure {
     }
 }
 
-/// For a host that calls the workspace itself and hands on what it cannot do.
+/// For hosts that call the workspace themselves and propagate its failures.
 impl std::error::Error for ToolFailure {}
 
-/// What a tool gives back when it ran: its text, and what a program wants to know of it.
+/// The output of a tool that ran: text for the model, and data for programs.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Output {
-    /// What the model reads.
+    /// The text for the model.
     pub text: Text,
-    /// Whether `text` is less than there was.
+    /// Whether `text` was truncated.
     pub truncated: bool,
-    /// Bytes there were before any cut; 0 means as many as `text` has.
+    /// Bytes of the whole text; 0 means the length of `text`.
     pub total_bytes: u64,
-    /// The status of a command.
+    /// The exit status of a command.
     pub exit_code: Option<i32>,
-    /// For hosts: diffs, files changed, ranges.
+    /// Data for hosts: diffs, changed files, ranges.
     pub data: Option<Value>,
-    /// Set where there is output and yet no success, as with a non-zero exit.
+    /// The failure of a tool that produced output nevertheless, such as a command with a non-zero exit status.
     pub failure: Option<ToolFailure>,
-    /// What the model is shown with the text, where it takes images; [`Image::MOST`] at most.
+    /// Images that accompany the text, for models that accept them; at most [`Image::MOST`].
     pub images: Vec<Image>,
 }
 
 impl Output {
-    /// Text, all of it.
+    /// Creates an output from a complete text.
     pub fn text(text: impl Into<Text>) -> Output {
         Output { text: text.into(), ..Output::default() }
     }
@@ -111,42 +111,41 @@ impl From<ToolFailure> for Output {
     }
 }
 
-/// The answer to one call.
+/// The result of one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolResult {
     /// The id of the call.
     pub id: String,
-    /// The name of the tool, as the catalog has it.
+    /// The canonical name of the tool.
     pub tool: String,
-    /// Whether it did what was asked.
+    /// Whether the call succeeded.
     pub success: bool,
-    /// What the model reads.
+    /// The text for the model.
     pub output: String,
-    /// Whether `output` is less than there was.
+    /// Whether `output` was truncated.
     pub truncated: bool,
-    /// Bytes of the whole output, before any cut.
+    /// Bytes of the whole output, before truncation.
     pub output_bytes: u64,
-    /// Wall time in milliseconds.
+    /// Wall-clock time in milliseconds.
     pub execution_time_ms: u64,
-    /// The status of a command.
+    /// The exit status of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// For hosts: diffs, files changed, ranges.
+    /// Data for hosts: diffs, changed files, ranges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Why it failed.
+    /// The failure, if the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolFailure>,
-    /// What the model is shown with the output. Results that are written down as JSON have their images elsewhere.
+    /// Images that accompany the output. They are not part of the serialised result.
     #[serde(skip)]
     pub images: Vec<Image>,
 }
 
 impl ToolResult {
-    /// What a tool gave back, as the answer to the call `id` of `tool`, with the output in English. The message of a
-    /// failure stays a [`Text`]; [`Format::language`](crate::format::Format::language) says in which language it is
-    /// written down.
+    /// Creates the result of the call `id` of `tool` from the tool's output, which is rendered in English. The message
+    /// of a failure stays a [`Text`]; [`Format::language`](crate::format::Format::language) selects its language.
     pub fn new(id: impl Into<String>, tool: impl Into<String>, output: Output, execution_time_ms: u64) -> ToolResult {
         let text = output.text.into_string(Language::English);
         ToolResult {
@@ -164,7 +163,7 @@ impl ToolResult {
         }
     }
 
-    /// This result with a line in the place of each image, for a host that passes on text alone.
+    /// Returns this result with a line of text in place of each image, for hosts that only pass on text.
     #[must_use]
     pub fn without_images(mut self, language: Language) -> ToolResult {
         for image in std::mem::take(&mut self.images) {
@@ -178,14 +177,14 @@ impl ToolResult {
         self
     }
 
-    /// A call that never ran.
+    /// Creates the result of a call that did not run.
     pub fn refused(id: impl Into<String>, tool: impl Into<String>, failure: ToolFailure) -> ToolResult {
         ToolResult::new(id, tool, Output::from(failure), 0)
     }
 }
 
-/// Up to three of `names` close to `wanted`: same beginning ignoring case, then part of one another, then edit
-/// distance.
+/// Returns up to three of `names` that are close to `wanted`: first those with the same beginning (ignoring case), then
+/// those that contain or are contained in it, then those at a small edit distance.
 pub fn close_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     if wanted.is_empty() {
@@ -200,7 +199,7 @@ pub fn close_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -
     ranked.into_iter().take(3).map(|(_, _, name)| name.to_owned()).collect()
 }
 
-/// The rank of a name (lower is closer) and how far it is within the rank.
+/// Returns the rank of a name (lower is closer) and its distance within the rank.
 fn closeness(wanted: &str, name: &str) -> Option<(u32, usize)> {
     let gap = name.len().abs_diff(wanted.len());
     if name.is_empty() {
@@ -216,8 +215,8 @@ fn closeness(wanted: &str, name: &str) -> Option<(u32, usize)> {
     }
 }
 
-/// Edits between two names, with a swap of neighbours as one; `None` when more than `allowed`, or when either is over
-/// 64 characters.
+/// Returns the edit distance of two names, counting a swap of neighbours as one edit. `None` if it exceeds `allowed` or
+/// a name is longer than 64 characters.
 fn edit_distance(a: &str, b: &str, allowed: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(65).collect(), b.chars().take(65).collect());
     if a.len() > 64 || b.len() > 64 || a.len().abs_diff(b.len()) > allowed {
@@ -246,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn close_names_in_their_order() {
+    fn close_names_are_ranked() {
         let names = ["main.rs", "Main.rs.bak", "domain.rs", "mian.rs", "lib.rs"];
         assert_eq!(close_names("main.rs", names), ["main.rs", "Main.rs.bak", "domain.rs"]);
         assert_eq!(close_names("mian.r", ["main.rs"]), ["main.rs"]);

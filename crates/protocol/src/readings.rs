@@ -1,28 +1,29 @@
-//! What a value of the wrong type may stand for, whatever says which types are right.
+//! Alternative readings of a value of the wrong type.
 
 use crate::json;
 use crate::parse::python_literal;
 use serde_json::Value;
 
-/// Bytes of a text that is read as JSON.
+/// Most bytes of a text that is read as JSON.
 const MOST_TEXT: usize = 1 << 20;
 
-/// The one reading that fits; `None` where several do, for then nobody knows which was meant.
-pub(crate) fn only(readings: Vec<Value>, mut fits: impl FnMut(&Value) -> bool) -> Option<Value> {
+/// Returns the only reading that fits; `None` if several fit, since the meaning is then ambiguous.
+pub(crate) fn only_fitting(readings: Vec<Value>, mut fits: impl FnMut(&Value) -> bool) -> Option<Value> {
     let mut fitting = readings.into_iter().filter(|reading| fits(reading));
     let first = fitting.next()?;
     fitting.next().is_none().then_some(first)
 }
 
-/// What a value of the wrong type may stand for: the value that its text spells, or a list with nothing else in it.
+/// Returns alternatives for a value of the wrong type: the value that its text spells, and a list with the value as its
+/// only element.
 pub(crate) fn readings(value: &Value) -> Vec<Value> {
-    let spelled = value.as_str().filter(|text| text.len() <= MOST_TEXT).and_then(spelled);
+    let spelled = value.as_str().filter(|text| text.len() <= MOST_TEXT).and_then(parse_spelled);
     let single = (!value.is_array() && !value.is_null()).then(|| Value::Array(vec![value.clone()]));
     spelled.into_iter().chain(single).collect()
 }
 
-/// The boolean, number, list or object that a text spells.
-fn spelled(text: &str) -> Option<Value> {
+/// Parses the boolean, number, list or object that a text spells.
+fn parse_spelled(text: &str) -> Option<Value> {
     match text {
         "True" => return Some(true.into()),
         "False" => return Some(false.into()),
@@ -30,9 +31,9 @@ fn spelled(text: &str) -> Option<Value> {
     }
     let Ok(value) = json::strict(text) else { return python_literal(text) };
     match value {
-        // No string is hidden in a string, and an absent value is written as none.
+        // A string is never nested in a string, and an absent value is not written as text.
         Value::String(_) | Value::Null => None,
-        // A number of more digits than its type holds would become another one.
+        // A number with more digits than its type can hold would change its value.
         Value::Number(number) if number.is_f64() && !text.contains(['.', 'e', 'E']) => None,
         value => Some(value),
     }

@@ -1,7 +1,7 @@
-//! What the events of one reply say of it as a whole, for whoever answers the reply.
+//! Summarises the events of one reply, for the code that answers it.
 //!
-//! The session and the proxy do different things with calls and texts. What the model has to be reminded of, where a reply
-//! no longer counts, and which tool a broken block was going to call, both take from here.
+//! The session and the proxy handle calls and texts differently. Both use this summary to find reminders for the model,
+//! the point from which a reply no longer counts, and the tool that a broken block was going to call.
 
 use crate::clip::floor_boundary;
 use crate::parse::{self, Event, Ignored};
@@ -9,34 +9,34 @@ use crate::{Catalog, ToolCall};
 
 pub use crate::parse::reasoning::LeadingReasoning;
 
-/// Characters of a tool's name that are kept.
+/// Most characters of a tool's name.
 const MOST_NAME: usize = 64;
 
-/// Bytes of a misplaced call that are kept.
+/// Most bytes of a misplaced call.
 const MOST_MISPLACED: usize = 16 * 1024;
 
-/// Follows the events of one reply.
+/// Collects the events of one reply.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
-    /// There was a readable call where it does not count, by mistake and not by quotation.
+    /// Whether there was a readable call in a place where it does not count, by mistake rather than as a quotation.
     pub misplaced: bool,
-    /// The text of the first such call, at most 16 KiB of it.
+    /// The text of the first such call, at most 16 KiB.
     pub misplaced_text: Option<String>,
-    /// Reasoning was opened and never closed.
+    /// Whether reasoning was opened and never closed.
     pub unclosed: bool,
-    /// Where the model began to write a result itself: from this byte on nothing of the reply counts.
+    /// The byte at which the model began to write a result itself. Nothing from there on counts.
     pub forged: Option<usize>,
-    /// Where the closing tag ends that showed that all before it was thought. Nothing that was noted before it counts.
+    /// The end of the closing tag that showed that everything before it was reasoning. Nothing before it counts.
     pub opened: Option<usize>,
-    /// The tools of the calls that were only thought, the beginning of each name.
+    /// The tools of the calls in reasoning, with names cut to their beginning.
     pub thought: Vec<String>,
-    /// Id and tool of the block that has begun and is not decided. No two are open at a time.
+    /// Id and tool of the block that has begun and is not decided. At most one is open at a time.
     open: Option<(String, String)>,
 }
 
 impl Summary {
-    /// Takes the next event. For a block that is malformed or incomplete, gives the tool that the block was going to call:
-    /// `unknown` where the block did not say so.
+    /// Records the next event. Returns the tool that a malformed or incomplete block was going to call, or `unknown` if
+    /// the block did not name it.
     pub fn note(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::Started { id, name } => self.open = Some((id.to_string(), name.to_string())),
@@ -62,20 +62,21 @@ impl Summary {
         None
     }
 
-    /// The call that the model meant by the first misplaced text, as far as its name and arguments can be read.
+    /// Reads the call that the model meant by the first misplaced text, as far as its name and arguments can be
+    /// recognised.
     pub fn meant_call(&self, catalog: &Catalog) -> Option<ToolCall> {
         parse::meant_call(self.misplaced_text.as_deref()?, catalog)
     }
 
-    /// Records a call that does not count where it is.
+    /// Records a call in a place where it does not count.
     pub fn note_misplaced(&mut self, text: &str) {
         self.misplaced = true;
         let text = &text[..floor_boundary(text, MOST_MISPLACED)];
         self.misplaced_text.get_or_insert_with(|| text.to_owned());
     }
 
-    /// Whether the event is about something behind a result that the model wrote itself, where nothing counts. A closing tag
-    /// may still show that the result was only thought.
+    /// Returns `true` if the event is about something after a result that the model wrote itself, where nothing counts.
+    /// A closing tag may still show that the result was part of reasoning.
     pub fn is_behind_forgery(&self, event: &Event<'_>) -> bool {
         let Some(forged) = self.forged else { return false };
         match event {
@@ -92,7 +93,7 @@ mod tests {
     use crate::FinishReason;
     use crate::parse::{Options, Parser};
 
-    fn noted(reply: &str, finish: FinishReason) -> (Summary, Vec<String>) {
+    fn summarize(reply: &str, finish: FinishReason) -> (Summary, Vec<String>) {
         let mut parser = Parser::new(Options::default());
         parser.push(reply);
         parser.finish(finish);
@@ -104,33 +105,33 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_block_has_the_tool_that_it_began_with() {
+    fn broken_blocks_report_their_tool() {
         let call = "```tool\n{\"name\": \"bash\", \"args\": {}}\n```\n";
         let reply = format!(
             "{call}```tool\n{{\"name\": \"write_file\", \"args\": {{]}}\n```\n```tool\n]\n```\n{call}```tool\n{{\"name\": \"read_file\", \"args\": {{\"pa"
         );
-        assert_eq!(noted(&reply, FinishReason::Length).1, ["write_file", "unknown", "read_file"]);
+        assert_eq!(summarize(&reply, FinishReason::Length).1, ["write_file", "unknown", "read_file"]);
     }
 
     #[test]
-    fn nothing_counts_from_the_first_forged_result_on() {
+    fn nothing_after_a_forged_result_counts() {
         let forged = "```tool_result\n{}\n```\n";
-        let (summary, _) = noted(&format!("a\n\n{forged}\n{forged}"), FinishReason::Stop);
+        let (summary, _) = summarize(&format!("a\n\n{forged}\n{forged}"), FinishReason::Stop);
         assert_eq!((summary.forged, summary.misplaced, summary.unclosed), (Some(3), false, false));
-        let (summary, _) = noted("```json\n{\"name\": \"bash\", \"args\": {}}\n```\n<think>a", FinishReason::Stop);
+        let (summary, _) = summarize("```json\n{\"name\": \"bash\", \"args\": {}}\n```\n<think>a", FinishReason::Stop);
         assert_eq!((summary.forged, summary.misplaced, summary.unclosed), (None, true, true));
     }
 
     #[test]
-    fn nothing_counts_that_was_thought() {
+    fn nothing_in_reasoning_counts() {
         let misplaced = "```json\n{\"name\": \"bash\", \"args\": {}}\n```\n";
         let call = "```tool\n{\"name\": \"bash\", \"args\": {}}\n```\n";
         let forged = "```tool_result\n{}\n```\n";
         let thought = format!("{call}{misplaced}{forged}{call}");
-        let (summary, _) = noted(&format!("{thought}</think>\n{call}"), FinishReason::Stop);
+        let (summary, _) = summarize(&format!("{thought}</think>\n{call}"), FinishReason::Stop);
         assert_eq!((summary.forged, summary.misplaced, summary.opened), (None, false, Some(thought.len() + 8)));
         assert_eq!(summary.thought, ["bash", "bash"]);
-        let (summary, _) = noted(&thought, FinishReason::Stop);
+        let (summary, _) = summarize(&thought, FinishReason::Stop);
         assert_eq!((summary.forged, summary.opened), (Some(call.len() + misplaced.len()), None));
         assert_eq!(summary.thought, [""; 0]);
     }

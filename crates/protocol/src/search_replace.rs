@@ -1,4 +1,4 @@
-//! The lines of SEARCH/REPLACE blocks, as aider asks models for them: a path, the old text and the new text.
+//! The lines of SEARCH/REPLACE blocks, which aider asks models for: a path, the old text and the new text.
 //!
 //! ```text
 //! src/main.rs
@@ -9,8 +9,8 @@
 //! >>>>>>> REPLACE
 //! ```
 //!
-//! Pure functions on one line without its ending. The parser recognises blocks in replies with them, and the reader of patches reads
-//! the blocks. Source: `editblock_coder.py` of aider.
+//! Pure functions on one line without its ending. The parser uses them to recognise blocks in replies, and the patch
+//! reader to read them. Source: `editblock_coder.py` of aider.
 
 /// A line between the texts of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Mark {
     Replace,
 }
 
-/// Reads a line as a mark. White space at its end does not matter.
+/// Parses a line as a mark. Trailing white space is ignored.
 pub fn mark(line: &str) -> Option<Mark> {
     match line.trim_end() {
         "<<<<<<< SEARCH" => Some(Mark::Search),
@@ -33,11 +33,11 @@ pub fn mark(line: &str) -> Option<Mark> {
     }
 }
 
-/// Bytes of a line that may name a file.
+/// Most bytes of a line that may name a file.
 pub const MOST_PATH: usize = 512;
 
-/// Reads a line as the path of a file: one word, or anything in backticks. `#` before it, `:` after it and the marks of emphasis and of
-/// list items are not part of the path.
+/// Parses a line as the path of a file: one word, or any text in backticks. A leading `#`, a trailing `:`, and the
+/// marks of emphasis and list items are not part of the path.
 pub fn path(line: &str) -> Option<&str> {
     if line.len() > MOST_PATH {
         return None;
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_one_word_or_in_backticks() {
+    fn paths_are_one_word_or_in_backticks() {
         for (line, wanted) in [
             ("src/main.rs", Some("src/main.rs")),
             ("**src/main.rs**", Some("src/main.rs")),

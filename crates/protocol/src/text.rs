@@ -29,7 +29,7 @@ use std::sync::OnceLock;
 /// The Portuguese translations, as TOML: an English template and its translation on each line.
 const PORTUGUESE: &str = include_str!("../../../locales/pt.toml");
 
-/// The language of what a person reads and a model is told.
+/// The language of messages for people and models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Language {
@@ -43,7 +43,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a tag such as `pt`, `pt-BR` or `en_US.UTF-8`.
+    /// Parses a language tag such as `pt`, `pt-BR` or `en_US.UTF-8`.
     pub fn from_tag(tag: &str) -> Option<Language> {
         let primary = tag.split(['-', '_', '.']).next().unwrap_or_default();
         match primary.to_ascii_lowercase().as_str() {
@@ -65,8 +65,8 @@ pub struct Template {
 }
 
 impl Template {
-    /// A template whose key is its English text. It does not compile if a placeholder has no field, a field has no
-    /// placeholder, or a brace is single.
+    /// Creates a template whose key is its English text. It does not compile if a placeholder has no field, a field has
+    /// no placeholder, or a brace is single.
     #[doc(hidden)]
     pub const fn new(english: &'static str, fields: &'static [&'static str]) -> Template {
         assert!(placeholders_match(english, fields), "the placeholders and the fields differ");
@@ -84,7 +84,7 @@ impl Template {
 /// Looks up a translation. The locale file is parsed on first use.
 fn translate(english: &str) -> Option<&'static str> {
     static TRANSLATIONS: OnceLock<HashMap<String, String>> = OnceLock::new();
-    // The file is part of the build and a test parses it, so the default is only used if a build skipped its tests.
+    // The file is part of the build and a test parses it, so the default only applies if that test was skipped.
     let translations = TRANSLATIONS.get_or_init(|| toml::from_str(PORTUGUESE).unwrap_or_default());
     translations.get(english).filter(|translation| !translation.is_empty()).map(String::as_str)
 }
@@ -93,7 +93,7 @@ fn translate(english: &str) -> Option<&'static str> {
 #[doc(hidden)]
 pub const fn placeholders_match(template: &str, fields: &[&str]) -> bool {
     let bytes = template.as_bytes();
-    // One bit per field that has a placeholder. No message has 64 fields.
+    // One bit per field with a placeholder. No message has 64 fields.
     let (mut used, mut at) = (0_u64, 0);
     while at < bytes.len() {
         let doubled = at + 1 < bytes.len() && bytes[at + 1] == bytes[at];
@@ -128,7 +128,7 @@ pub const fn placeholders_match(template: &str, fields: &[&str]) -> bool {
     used.count_ones() as usize == fields.len()
 }
 
-/// The index of the field whose name is `template[start..end]`.
+/// Returns the index of the field whose name is `template[start..end]`.
 const fn find_field(fields: &[&str], template: &[u8], start: usize, end: usize) -> Option<usize> {
     let mut field = 0;
     while field < fields.len() {
@@ -149,13 +149,13 @@ const fn find_field(fields: &[&str], template: &[u8], start: usize, end: usize) 
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Field {
-    /// A name, a path or another string, the same in every language.
+    /// A name, a path or another string that is the same in every language.
     Word(Cow<'static, str>),
     /// A number, which also chooses between alternatives such as `line` and `lines`.
     Number(i128),
-    /// A number that can be large, with its digits in groups of three: `1,234,567`, in Portuguese `1.234.567`.
+    /// A number that can be large, with groups of three digits: `1,234,567`, in Portuguese `1.234.567`.
     Grouped(u64),
-    /// A part of the sentence that has words of its own.
+    /// A translatable part of the sentence.
     Text(Text),
 }
 
@@ -184,11 +184,11 @@ fn write_grouped(number: u64, language: Language, out: &mut String) {
     }
 }
 
-/// What is said to a person or a model, in any [`Language`]: a [`Template`] with the values of its fields, words that are
-/// the same in every language, or several of these.
+/// A message to a person or a model, in any [`Language`]: a [`Template`] with the values of its fields, a string that
+/// is the same in every language, or several of these.
 ///
-/// `Display` and serialization write English. Two texts are equal when they read the same in English. A string becomes a
-/// text that is the same in every language, so a host can give its own words wherever a text is wanted.
+/// `Display` and serialization write English. Two texts are equal if their English versions are. A string converts to a
+/// text that is the same in every language, so a host can use its own messages wherever a text is expected.
 #[derive(Clone)]
 pub struct Text(Wording);
 
@@ -200,18 +200,19 @@ enum Wording {
 }
 
 impl Text {
-    /// A template with the values of its fields, in the order of their declaration. Used by [`text!`](crate::text!).
+    /// Creates a text from a template and the values of its fields, in the order of their declaration. Used by
+    /// [`text!`](crate::text!).
     pub fn filled<const COUNT: usize>(template: &'static Template, fields: [Field; COUNT]) -> Text {
         debug_assert_eq!(template.fields.len(), COUNT, "{}", template.english);
         Text(Wording::Filled(template, Box::new(fields)))
     }
 
-    /// Several texts, one after another, with `separator` between them.
+    /// Joins several texts with `separator` between them.
     pub fn join(texts: impl IntoIterator<Item = Text>, separator: &'static str) -> Text {
         Text(Wording::Joined(texts.into_iter().collect(), separator))
     }
 
-    /// This text, a space, and another: one more sentence.
+    /// Appends a space and another text, usually a sentence.
     #[must_use]
     pub fn then(mut self, next: impl Into<Text>) -> Text {
         self.push(" ");
@@ -219,11 +220,11 @@ impl Text {
         self
     }
 
-    /// Adds another text, without anything between them.
+    /// Appends another text without anything between them.
     pub fn push(&mut self, next: impl Into<Text>) {
         let next = next.into();
-        // Any number of texts can be added one by one, so none may nest deeper than the one before it: writing and dropping
-        // a text take one frame of the stack a level.
+        // Any number of texts can be appended one by one, so an append must not increase the nesting: writing and
+        // dropping a text take one stack frame per level.
         match (&mut self.0, next.0) {
             (Wording::Verbatim(words), Wording::Verbatim(more)) => words.to_mut().push_str(&more),
             (Wording::Joined(texts, ""), Wording::Verbatim(more)) => match texts.last_mut() {
@@ -244,7 +245,7 @@ impl Text {
         }
     }
 
-    /// The names and values of the template's fields; empty where the text is not one template.
+    /// Returns the names and values of the template's fields; empty unless the text is a single template.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, &Field)> {
         let filled = match &self.0 {
             Wording::Filled(template, values) => Some(template.fields.iter().copied().zip(values)),
@@ -253,14 +254,14 @@ impl Text {
         filled.into_iter().flatten()
     }
 
-    /// The words in a language.
+    /// Renders the text in a language.
     pub fn render(&self, language: Language) -> String {
         let mut out = String::new();
         self.write(language, &mut out);
         out
     }
 
-    /// The words in a language, without a copy where the text is one string.
+    /// Renders the text in a language, without a copy if it is one string.
     pub fn into_string(self, language: Language) -> String {
         match self.0 {
             Wording::Verbatim(words) => words.into_owned(),
@@ -268,7 +269,7 @@ impl Text {
         }
     }
 
-    /// Whether there are no words.
+    /// Returns `true` if the text is empty.
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Wording::Verbatim(words) => words.is_empty(),
@@ -281,7 +282,7 @@ impl Text {
         }
     }
 
-    /// Whether the words end with this character.
+    /// Returns `true` if the text ends with this character.
     pub fn ends_with(&self, end: char) -> bool {
         match &self.0 {
             Wording::Verbatim(words) => words.ends_with(end),
@@ -306,7 +307,7 @@ impl Text {
     }
 }
 
-/// Writes the words of a template. [`Template::new`] has checked that every brace and every name is as it has to be.
+/// Writes the filled template. [`Template::new`] has checked all braces and names.
 fn fill(template: &Template, fields: &[Field], language: Language, out: &mut String) {
     let mut rest = template.words(language);
     while let Some(at) = rest.find(['{', '}']) {
@@ -349,7 +350,7 @@ impl fmt::Debug for Text {
     }
 }
 
-/// So that a text can be what an [`io::Error`](std::io::Error) holds: whoever gets that error can take the text out of it.
+/// Allows an [`io::Error`](std::io::Error) to hold a text that its recipient can take out again.
 impl std::error::Error for Text {}
 
 impl Default for Text {
@@ -480,7 +481,7 @@ impl From<usize> for Field {
     }
 }
 
-/// A [`Text`] from an English template and the values of its fields.
+/// Creates a [`Text`] from an English template and the values of its fields.
 ///
 /// `text!("{path} is blocked by {rule}.", path, rule = found.name())` fills the placeholder of each field with a variable of the
 /// same name or with an expression, which is converted to a [`Field`](crate::text::Field). A template whose placeholders and

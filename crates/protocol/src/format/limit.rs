@@ -1,25 +1,27 @@
-//! A message to its size: the longest outputs give way first, and say so.
+//! Clips results to the size of a message: the longest outputs are clipped first, with a note.
 
 use crate::clip::floor_boundary;
 use crate::{Language, Text, ToolFailure, ToolResult, text};
 
-/// Bytes of an id or a tool's name, which a hostile model may write as long as it likes.
+/// Most bytes of an id or a tool's name, which a hostile model may write at any length.
 const NAME: usize = 200;
-/// Bytes of an error's message or of data for the host, once the message is too long.
+/// Most bytes of an error's message or of data for the host, once the message is too long.
 const DETAIL: usize = 4 << 10;
 
-/// Clips results so that the sizes that `cost` gives sum up to `limit` or less where the headers leave room.
+/// Clips results until the sum of their sizes, as `cost` returns them, is at most `limit`, if the headers leave room
+/// for that.
 pub(super) fn fit(
     results: &[ToolResult],
     limit: usize,
     language: Language,
     cost: impl Fn(&ToolResult) -> usize,
 ) -> Vec<ToolResult> {
-    let mut results: Vec<ToolResult> = results.iter().map(|result| tightened(result, language)).collect();
+    let mut results: Vec<ToolResult> = results.iter().map(|result| limit_details(result, language)).collect();
     let whole: Vec<String> = results.iter_mut().map(|result| std::mem::take(&mut result.output)).collect();
-    let bare = lighten(&mut results, limit, language, &cost);
+    let bare = shrink_to_headers(&mut results, limit, language, &cost);
     let mut room = limit.saturating_sub(bare);
-    // An output can cost more than its bytes: escapes in JSON, a longer fence. Few rounds get close; the last one gives up.
+    // An output can cost more than its bytes: escapes in JSON, a longer fence. A few rounds get close; after the last
+    // one no output remains.
     for _ in 0..8 {
         share_out(&mut results, &whole, room, language);
         let spent: usize = results.iter().map(&cost).sum();
@@ -34,9 +36,9 @@ pub(super) fn fit(
     results
 }
 
-/// Takes data away, the longest first, and then most of each error's words, until what is not output has room; gives
+/// Removes data, the longest first, and then shortens the error messages, until everything except output fits. Returns
 /// the size of that.
-fn lighten(
+fn shrink_to_headers(
     results: &mut [ToolResult],
     limit: usize,
     language: Language,
@@ -63,8 +65,8 @@ fn lighten(
     bare
 }
 
-/// The parts of a result that are not its output, at a length no limit is afraid of.
-fn tightened(result: &ToolResult, language: Language) -> ToolResult {
+/// Limits the parts of a result other than its output.
+fn limit_details(result: &ToolResult, language: Language) -> ToolResult {
     let mut result = result.clone();
     clip(&mut result.id, NAME);
     clip(&mut result.tool, NAME);
@@ -77,7 +79,7 @@ fn tightened(result: &ToolResult, language: Language) -> ToolResult {
     result
 }
 
-/// Clips a message. Its words are those of the language in which it is written down afterwards.
+/// Clips a message, rendered in the language in which it will be written.
 fn clip_text(text: &mut Text, most: usize, language: Language) {
     let mut words = std::mem::take(text).into_string(language);
     clip(&mut words, most);
@@ -91,19 +93,19 @@ fn clip(text: &mut String, most: usize) {
     }
 }
 
-/// Gives every result its output, or as much of it as its share of `room`.
+/// Gives each result its output, clipped to an equal share of `room`.
 fn share_out(results: &mut [ToolResult], whole: &[String], room: usize, language: Language) {
-    let most = level(whole.iter().map(String::len).collect(), room);
+    let most = equal_share(whole.iter().map(String::len).collect(), room);
     for (result, output) in results.iter_mut().zip(whole) {
-        result.output = cut(output, most, language);
+        result.output = clip_output(output, most, language);
         if result.output.len() != output.len() || result.output != *output {
             result.truncated = true;
         }
     }
 }
 
-/// The most that each may have so that together they have no more than `room`: the short ones keep all of theirs.
-fn level(mut lengths: Vec<usize>, room: usize) -> usize {
+/// Returns the largest length per output for which all together fit into `room`. Outputs that are shorter stay whole.
+fn equal_share(mut lengths: Vec<usize>, room: usize) -> usize {
     lengths.sort_unstable();
     let mut left = room;
     for (index, length) in lengths.iter().enumerate() {
@@ -116,10 +118,10 @@ fn level(mut lengths: Vec<usize>, room: usize) -> usize {
     usize::MAX
 }
 
-/// Head and tail of `text` in at most `most` bytes, with a note where it was cut; nothing when even the note has no
-/// room.
-fn cut(text: &str, most: usize, language: Language) -> String {
-    const WORDS: usize = 120; // what the sentence takes, with the rounding of the tail
+/// Clips `text` to head and tail in at most `most` bytes, with a note between them; returns an empty string if the note
+/// does not fit.
+fn clip_output(text: &str, most: usize, language: Language) -> String {
+    const WORDS: usize = 120; // most bytes of the note, and of rounding at the tail
     if text.len() <= most {
         return text.to_owned();
     }
@@ -140,27 +142,27 @@ mod tests {
     use crate::ErrorCode;
 
     #[test]
-    fn the_long_ones_give_way() {
-        assert_eq!(level(vec![10, 1000, 2000], 110), 50);
-        assert_eq!(level(vec![10, 20], 100), usize::MAX);
-        assert_eq!(level(Vec::new(), 0), usize::MAX);
+    fn long_outputs_are_clipped_first() {
+        assert_eq!(equal_share(vec![10, 1000, 2000], 110), 50);
+        assert_eq!(equal_share(vec![10, 20], 100), usize::MAX);
+        assert_eq!(equal_share(Vec::new(), 0), usize::MAX);
     }
 
     #[test]
-    fn a_cut_is_told_and_keeps_to_its_room() {
+    fn clipped_output_has_a_note_and_fits() {
         let text = "é".repeat(1000);
-        for (language, told) in [(Language::English, "[TRUNCATED: "), (Language::Portuguese, "[TRUNCADO: ")] {
+        for (language, note) in [(Language::English, "[TRUNCATED: "), (Language::Portuguese, "[TRUNCADO: ")] {
             for most in [0, 119, 120, 121, 500, 1999] {
-                let short = cut(&text, most, language);
+                let short = clip_output(&text, most, language);
                 assert!(short.len() <= most, "{most}: {}", short.len());
-                assert!(most < 120 || short.contains(told));
+                assert!(most < 120 || short.contains(note));
             }
         }
-        assert_eq!(cut(&text, 2000, Language::English), text);
+        assert_eq!(clip_output(&text, 2000, Language::English), text);
     }
 
     #[test]
-    fn data_gives_way_where_the_rest_has_no_room() {
+    fn data_is_removed_if_the_rest_does_not_fit() {
         let results: Vec<ToolResult> = (0..64)
             .map(|number: usize| {
                 let data = serde_json::json!({ "diff": "`".repeat(50 * number) });
@@ -178,10 +180,10 @@ mod tests {
     }
 
     #[test]
-    fn names_and_messages_of_any_length_are_tightened() {
+    fn long_names_and_messages_are_shortened() {
         let failure = ToolFailure::new(ErrorCode::UnknownTool, "x".repeat(1 << 20));
         let result = ToolResult::refused("i".repeat(1 << 20), "t".repeat(1 << 20), failure);
-        let size = serde_json::to_string(&tightened(&result, Language::English)).map_or(0, |text| text.len());
+        let size = serde_json::to_string(&limit_details(&result, Language::English)).map_or(0, |text| text.len());
         assert!(size > 0 && size < 6 << 10, "{size}");
     }
 }

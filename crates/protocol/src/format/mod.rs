@@ -1,12 +1,11 @@
-//! Results to one chat message that cannot be read as a call.
+//! Formats results as one chat message that cannot be read as a call.
 //!
 //! Each result is a fenced block with the info word `tool_result`. Its fence is longer than any run of backticks
-//! inside, so no output can end it, and whatever an output looks like, it stays content. This module knows no parser,
-//! no tools and no conversation.
+//! inside, so no output can end it. This module knows no parser, no tools and no conversation.
 //!
-//! **Text**: the first line of the block is a header, one line of JSON; the raw output follows, byte for byte. An output
-//! that is not empty is followed by exactly one newline of ours before the closing fence, whether or not it ends in one
-//! itself: [`read_back`] takes it off again. **JSON**: the block holds one line, the [`envelope`].
+//! **Text**: the first line of the block is a header, one line of JSON; the raw output follows, byte for byte. The
+//! writer adds exactly one newline between a non-empty output and the closing fence, even if the output ends with one;
+//! [`read_back`] removes it again. **JSON**: the block holds one line, the [`envelope`].
 
 mod limit;
 pub(crate) mod tokens;
@@ -17,18 +16,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The info word of a block that holds a result.
+/// The info word of a block with a result.
 pub const INFO: &str = "tool_result";
 
-/// How a result is written down.
+/// The form of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Kind {
-    /// A header line, then the raw output: what a model reads best.
+    /// A header line, then the raw output, which models read best.
     #[default]
     Text,
-    /// One JSON object a result.
+    /// One JSON object per result.
     Json,
 }
 
@@ -36,19 +35,21 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Format {
-    /// Header and raw output, or JSON.
+    /// The form of each result.
     pub kind: Kind,
-    /// A word of the host in every result, which the model cannot guess: it distinguishes real results from copies.
+    /// A secret word of the host in every result that distinguishes real results from copies: the model cannot guess
+    /// it.
     pub nonce: Option<String>,
-    /// Whether chat-template tokens such as `<|im_end|>` are broken by a space after their first character, for
-    /// backends whose template would end the message there. In JSON they become an escape instead, and nothing is lost.
+    /// Breaks chat-template tokens such as `<|im_end|>` with a space after their first character, for backends whose
+    /// template would end the message there. In JSON the first character becomes an escape instead, which loses
+    /// nothing.
     pub break_tokens: bool,
-    /// Whether the model is told `data` too, such as the diff of a change. It is not unless a host wants it: the output says
-    /// what a model needs most, and a diff may cost ten times that. The host has it in [`ToolResult::data`].
+    /// Includes `data`, such as the diff of a change. It is off by default: the output has what a model needs most, and
+    /// a diff can cost ten times as much. The host finds it in [`ToolResult::data`].
     pub data: bool,
-    /// The language of an error's message and of what is said about text that was left out.
+    /// The language of error messages and of notes about omitted text.
     pub language: Language,
-    /// Bytes of one message. Long outputs give way first, evenly, and say so; headers always stay.
+    /// Most bytes of one message. The longest outputs are clipped first, with a note; headers always stay.
     pub message_limit: usize,
 }
 
@@ -65,7 +66,7 @@ impl Default for Format {
     }
 }
 
-/// All results of a reply as one message, in their order; empty for none.
+/// Formats all results of a reply as one message, in order; returns an empty string without results.
 pub fn results(results: &[ToolResult], format: &Format) -> String {
     let blocks: Vec<String> = results.iter().map(|result| block(result, format)).collect();
     let whole = blocks.iter().map(|block| block.len() + 2).sum::<usize>();
@@ -76,7 +77,7 @@ pub fn results(results: &[ToolResult], format: &Format) -> String {
     clipped.iter().map(|result| block(result, format)).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Clips results that are longer together than the limit of a message, so that [`results`] renders them as they are.
+/// Clips results that exceed the message limit together, so that [`results`] renders them unchanged.
 pub fn fit(results: Vec<ToolResult>, format: &Format) -> Vec<ToolResult> {
     let cost = |result: &ToolResult| block(result, format).len() + 2;
     if results.iter().map(cost).sum::<usize>() <= format.message_limit {
@@ -84,7 +85,7 @@ pub fn fit(results: Vec<ToolResult>, format: &Format) -> Vec<ToolResult> {
     }
     let mut clipped = limit::fit(&results, format.message_limit, format.language, cost);
     if !format.data {
-        // It takes no room in the message.
+        // Data takes no room in the message.
         for (result, whole) in clipped.iter_mut().zip(results) {
             result.data = whole.data;
         }
@@ -92,8 +93,8 @@ pub fn fit(results: Vec<ToolResult>, format: &Format) -> Vec<ToolResult> {
     clipped
 }
 
-/// Writes results as as many messages as the limit asks for, for web chats. A result is never divided, only clipped
-/// where it is over the limit by itself. Every message but the last says that more follows.
+/// Formats results as as many messages as the limit requires, for web chats. A result is never divided, only clipped if
+/// it exceeds the limit by itself. Every message except the last one announces the next.
 pub fn results_in_parts(results: &[ToolResult], format: &Format) -> Vec<String> {
     const NOTICE: usize = 80;
     let room = format.message_limit.saturating_sub(NOTICE);
@@ -117,52 +118,53 @@ pub fn results_in_parts(results: &[ToolResult], format: &Format) -> Vec<String> 
     parts
 }
 
-/// One result as the JSON object of the JSON format, with its message in a language, for hosts that want it on a line of
-/// its own.
+/// Converts a result to the object of the JSON format, with its message in `language`, for hosts that write results as
+/// lines of JSON.
 pub fn envelope(result: &ToolResult, language: Language) -> Value {
-    serde_json::to_value(Envelope::of(result, None, language, true)).unwrap_or_default()
+    serde_json::to_value(Envelope::new(result, None, language, true)).unwrap_or_default()
 }
 
-/// The results in a message that [`results`] made, prose between them skipped; with a nonce only those that carry it.
+/// Parses the results in a message that [`results`] wrote, without the prose between them; with a nonce, only those
+/// that carry it.
 ///
-/// What the message limit or the breaking of tokens took away stays away, as does `data` that was not told; a block
-/// that holds no result is skipped.
+/// Text that was clipped, tokens that were broken and `data` that was not included are not restored. Blocks without a
+/// result are skipped.
 pub fn read_back(message: &str, nonce: Option<&str>) -> Vec<ToolResult> {
     let results = parts(message, nonce).into_iter().filter_map(|part| part.result);
     results.collect()
 }
 
-/// A stretch of a message that [`results`] made: a block that holds a result, or what stands between two of them.
+/// A section of a message that [`results`] wrote: a block with a result, or the text between two of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part<'a> {
-    /// The stretch, to the last byte.
+    /// The bytes of the section.
     pub text: &'a str,
-    /// What the block says; `None` for what is no result.
+    /// The result of the block; `None` for other text.
     pub result: Option<ToolResult>,
 }
 
-/// A message in its parts, which together are the message; with a nonce only blocks that carry it are results.
+/// Divides a message into sections that together are the message. With a nonce, only blocks that carry it are results.
 pub fn parts<'a>(message: &'a str, nonce: Option<&str>) -> Vec<Part<'a>> {
     let mut found = Vec::new();
-    let (mut rest, mut told) = (message, 0);
+    let (mut rest, mut written_to) = (message, 0);
     while let Some((line, after)) = next_line(rest) {
         let start = message.len() - rest.len();
         rest = after;
         let Some(opening) = fence::opening(line) else { continue };
-        let (body, behind) = until_closed(after, opening.mark, opening.length);
-        rest = behind;
+        let (body, after_block) = until_closed(after, opening.mark, opening.length);
+        rest = after_block;
         let result = if opening.word() == INFO { read_block(body, nonce) } else { None };
         if result.is_some() {
-            let end = message.len() - behind.len();
-            if told < start {
-                found.push(Part { text: &message[told..start], result: None });
+            let end = message.len() - after_block.len();
+            if written_to < start {
+                found.push(Part { text: &message[written_to..start], result: None });
             }
             found.push(Part { text: &message[start..end], result });
-            told = end;
+            written_to = end;
         }
     }
-    if told < message.len() {
-        found.push(Part { text: &message[told..], result: None });
+    if written_to < message.len() {
+        found.push(Part { text: &message[written_to..], result: None });
     }
     found
 }
@@ -202,7 +204,7 @@ struct Envelope<'a> {
     data: Option<&'a Value>,
 }
 
-/// A [`ToolFailure`] in one language.
+/// A [`ToolFailure`] rendered in one language.
 #[derive(Serialize)]
 struct Failure<'a> {
     code: ErrorCode,
@@ -212,14 +214,14 @@ struct Failure<'a> {
 }
 
 impl<'a> Failure<'a> {
-    fn of(result: &'a ToolResult, language: Language) -> Option<Failure<'a>> {
+    fn new(result: &'a ToolResult, language: Language) -> Option<Failure<'a>> {
         let ToolFailure { code, message, suggestions } = result.error.as_ref()?;
         Some(Failure { code: *code, message: message.render(language), suggestions })
     }
 }
 
 impl<'a> Header<'a> {
-    fn of(result: &'a ToolResult, format: &'a Format) -> Header<'a> {
+    fn new(result: &'a ToolResult, format: &'a Format) -> Header<'a> {
         Header {
             nonce: format.nonce.as_deref(),
             id: &result.id,
@@ -230,13 +232,13 @@ impl<'a> Header<'a> {
             output_bytes: result.output_bytes,
             execution_time_ms: result.execution_time_ms,
             data: result.data.as_ref().filter(|_| format.data),
-            error: Failure::of(result, format.language),
+            error: Failure::new(result, format.language),
         }
     }
 }
 
 impl<'a> Envelope<'a> {
-    fn of(result: &'a ToolResult, nonce: Option<&'a str>, language: Language, data: bool) -> Envelope<'a> {
+    fn new(result: &'a ToolResult, nonce: Option<&'a str>, language: Language, data: bool) -> Envelope<'a> {
         Envelope {
             nonce,
             id: &result.id,
@@ -247,7 +249,7 @@ impl<'a> Envelope<'a> {
             truncated: result.truncated,
             output_bytes: result.output_bytes,
             execution_time_ms: result.execution_time_ms,
-            error: Failure::of(result, language),
+            error: Failure::new(result, language),
             data: result.data.as_ref().filter(|_| data),
         }
     }
@@ -255,14 +257,14 @@ impl<'a> Envelope<'a> {
 
 fn block(result: &ToolResult, format: &Format) -> String {
     let (line, output) = match format.kind {
-        Kind::Text => (one_line(&Header::of(result, format)), result.output.as_str()),
+        Kind::Text => (one_line(&Header::new(result, format)), result.output.as_str()),
         Kind::Json => {
-            let envelope = Envelope::of(result, format.nonce.as_deref(), format.language, format.data);
+            let envelope = Envelope::new(result, format.nonce.as_deref(), format.language, format.data);
             (one_line(&envelope), "")
         }
     };
     let (line, output) = match format.break_tokens {
-        true => (tokens::escaped(&line).into(), tokens::broken(output)),
+        true => (tokens::escape_tokens(&line).into(), tokens::break_tokens(output)),
         false => (line, Cow::Borrowed(output)),
     };
     let marks = "`".repeat(fence::safe_length(&line).max(fence::safe_length(&output)));
@@ -270,7 +272,7 @@ fn block(result: &ToolResult, format: &Format) -> String {
     format!("{marks}{INFO}\n{line}\n{output}{newline}{marks}")
 }
 
-/// JSON without a raw newline: serde_json writes none between tokens and escapes those in strings.
+/// Serialises to JSON without a raw newline: serde_json writes none between tokens and escapes those in strings.
 fn one_line(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
@@ -279,8 +281,9 @@ fn next_line(text: &str) -> Option<(&str, &str)> {
     (!text.is_empty()).then(|| text.split_once('\n').unwrap_or((text, "")))
 }
 
-/// The content of a block, and what follows its closing line. Only `\n` ends a line here: that is what the writer uses,
-/// and no run of backticks in an output is long enough to close its own fence after a lone CR.
+/// Returns the content of a block and the text after its closing line. Only `
+/// ` ends a line here, since the writer uses nothing else, and no run of backticks in an output is long enough to close
+/// its own fence after a lone CR.
 fn until_closed(text: &str, mark: u8, length: usize) -> (&str, &str) {
     let mut rest = text;
     while let Some((line, after)) = next_line(rest) {

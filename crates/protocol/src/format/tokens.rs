@@ -1,9 +1,9 @@
-//! The tokens of chat templates, found in text and broken so that no tokenizer takes them for its own.
+//! Finds the tokens of chat templates in text and breaks them, so that no tokenizer recognises them.
 
 use std::borrow::Cow;
 
-/// Tokens that have no common shape. Those between `<|` and `|>` are found by their shape.
-const LISTED: &[&str] = &[
+/// Tokens without a common shape. Those between `<|` and `|>` are recognised by their shape.
+const LISTED_TOKENS: &[&str] = &[
     "</s>",
     "<s>",
     "[INST]",
@@ -22,15 +22,15 @@ const LISTED: &[&str] = &[
 ];
 
 /// Puts a space after the first character of every token.
-pub(super) fn broken(text: &str) -> Cow<'_, str> {
+pub(super) fn break_tokens(text: &str) -> Cow<'_, str> {
     rewrite(text, |first, out| out.extend([first, ' ']))
 }
 
-/// Writes the first character of every token in JSON as an escape: the value does not change.
+/// Replaces the first character of every token in JSON with an escape, which does not change the value.
 ///
 /// Tokens begin with `<` or `[` and hold letters, so in JSON text they occur only inside strings, where both may be
 /// escaped.
-pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
+pub(crate) fn escape_tokens(json: &str) -> Cow<'_, str> {
     rewrite(json, |first, out| out.push_str(if first == '<' { "\\u003c" } else { "\\u005b" }))
 }
 
@@ -52,11 +52,11 @@ fn rewrite(text: &str, replace: impl Fn(char, &mut String)) -> Cow<'_, str> {
 }
 
 fn is_token(text: &str) -> bool {
-    LISTED.iter().any(|token| text.starts_with(token)) || is_barred(text)
+    LISTED_TOKENS.iter().any(|token| text.starts_with(token)) || has_token_shape(text)
 }
 
-/// `<|name|>`, also with full-width bars as some templates have it.
-fn is_barred(text: &str) -> bool {
+/// Returns `true` for `<|name|>`, also with the full-width bars of some templates.
+fn has_token_shape(text: &str) -> bool {
     const LONGEST: usize = 64;
     let bar = |c| c == '|' || c == '\u{ff5c}';
     let Some(inner) = text.strip_prefix('<').and_then(|rest| rest.strip_prefix(bar)) else { return false };
@@ -78,16 +78,16 @@ mod tests {
             ("<||> <|x", "<||> <|x"),
             ("v[0] < 3 <section>", "v[0] < 3 <section>"),
         ] {
-            assert_eq!(broken(text), want);
+            assert_eq!(break_tokens(text), want);
         }
     }
 
     #[test]
-    fn an_escape_keeps_the_value() {
+    fn escaping_tokens_keeps_the_value() {
         let value = serde_json::json!({"a": ["</s>", "\\<|im_end|>\"[INST]"]});
         let text = value.to_string();
-        let safe = escaped(&text);
-        assert_eq!(broken(&safe), *safe, "no token is left");
+        let safe = escape_tokens(&text);
+        assert_eq!(break_tokens(&safe), *safe, "no token is left");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).ok(), Some(value));
     }
 }

@@ -1,18 +1,18 @@
-//! Tool blocks: one object with everything its tool requires, and the verbatim bodies it announces.
+//! Tool blocks: one object with everything that its tool requires, and the verbatim bodies that it announces.
 //!
-//! Bodies follow the object in the order they were announced. So every rule says what comes after it: where an argument
-//! is announced as a body, the rest of the object comes first and the body behind that.
+//! Bodies follow the object in the order of their announcements. Every rule therefore includes what comes after it: if
+//! an argument is announced as a body, the rest of the object comes first, then the body.
 
 use super::rules::{Rules, but, json_string, literal, slug};
 use super::{FENCE, GrammarOptions, Start, TAG, TRIGGER};
 use crate::{Catalog, Param, ParamKind, ToolSpec};
 
-/// How deep any JSON may be, with bounds and without. A rule that calls itself would let a model go down for ever.
+/// The nesting depth of `any` JSON, with bounds and without. A recursive rule would let a model nest forever.
 const BOUNDED_DEPTH: usize = 2;
 const ENDLESS_DEPTH: usize = 8;
 
-/// The arguments a call may hold, required ones first; `None` where no value satisfies a required one.
-pub(super) fn ordered(params: &[Param]) -> Option<Vec<&Param>> {
+/// Returns the arguments that a call may have, required ones first; `None` if no value satisfies a required one.
+pub(super) fn order_params(params: &[Param]) -> Option<Vec<&Param>> {
     if params.iter().any(|param| param.required && !is_possible(&param.kind)) {
         return None;
     }
@@ -25,17 +25,17 @@ fn is_possible(kind: &ParamKind) -> bool {
     match kind {
         ParamKind::Integer { least, most } => least <= most,
         ParamKind::Choice(words) => !words.is_empty(),
-        ParamKind::Objects(fields) => ordered(fields).is_some(),
+        ParamKind::Objects(fields) => order_params(fields).is_some(),
         _ => true,
     }
 }
 
-/// Adds `block` and `call`, or nothing where there is no tool that can be called.
+/// Adds the rules `block` and `call`. Adds nothing and returns `false` if no tool can be called.
 pub(super) fn write(rules: &mut Rules, catalog: &Catalog, options: &GrammarOptions) -> bool {
     let bodies = options.start != Start::Bare;
-    values(rules, options);
+    add_values(rules, options);
     if bodies {
-        verbatim(rules, options);
+        add_verbatim(rules, options);
     }
     let end = if bodies { "\"}\\n\"" } else { "\"}\"" };
     rules.add("call-end", &format!("\"}}\" (\", \\\"reason\\\": \" string)? {end}"));
@@ -51,8 +51,9 @@ pub(super) fn write(rules: &mut Rules, catalog: &Catalog, options: &GrammarOptio
     true
 }
 
-/// Adds the rules for JSON that any tool may need. No string begins with `<<`, none holds NUL or half a surrogate pair.
-fn values(rules: &mut Rules, options: &GrammarOptions) {
+/// Adds the rules for JSON that any tool may need. No string begins with `<<` or contains NUL or half of a surrogate
+/// pair.
+fn add_values(rules: &mut Rules, options: &GrammarOptions) {
     let text = options.longest_text;
     rules.add("hex", "[0-9a-fA-F]");
     rules.add(
@@ -65,7 +66,7 @@ fn values(rules: &mut Rules, options: &GrammarOptions) {
     let chars = |count: &str| format!("\"<\" | \"<\"? first-char char{count}");
     rules.add("chars", &chars(&options.up_to(text - 1)));
     rules.add("string", "\"\\\"\" chars? \"\\\"\"");
-    // Paths and patterns: a control character is refused there.
+    // Paths and patterns must not contain control characters.
     rules.add("shown-escape", "\"\\\\\" [\"\\\\/]");
     rules.add("shown-char", "[^\"\\\\\\x00-\\x1F\\x7F-\\x9F] | shown-escape");
     rules.add("first-shown-char", "[^\"\\\\<\\x00-\\x1F\\x7F-\\x9F] | shown-escape");
@@ -84,20 +85,21 @@ fn values(rules: &mut Rules, options: &GrammarOptions) {
         "decimal",
         match options.endless {
             false => "\"-\"? (\"0\" | [1-9] [0-9]{0,8}) (\".\" [0-9]{1,6})?",
-            // What is read exactly: no more digits than 64 bits have.
+            // Exactly representable numbers have at most as many digits as 64 bits.
             true => "\"-\"? (\"0\" | [1-9] [0-9]{0,17}) (\".\" [0-9]{1,17})? ([eE] [-+]? [0-9]{1,2})?",
         },
     );
     let leaf = "string | decimal | \"true\" | \"false\"";
     let mut inner = rules.add("any-leaf", &format!("{leaf} | \"null\""));
     for _ in 1..if options.endless { ENDLESS_DEPTH } else { BOUNDED_DEPTH } {
-        inner = any(rules, "any-inner", &inner, "any-leaf", &more);
+        inner = add_any(rules, "any-inner", &inner, "any-leaf", &more);
     }
-    any(rules, "any", &inner, leaf, &more);
+    add_any(rules, "any", &inner, leaf, &more);
 }
 
-/// Any JSON: a leaf, or an array or object of `inner`, with so many `more` elements behind the first. Gives the rule's name.
-fn any(rules: &mut Rules, name: &str, inner: &str, leaf: &str, more: &str) -> String {
+/// Adds a rule for any JSON: a leaf, or an array or object of `inner` with `more` elements after the first. Returns the
+/// rule's name.
+fn add_any(rules: &mut Rules, name: &str, inner: &str, leaf: &str, more: &str) -> String {
     let next = rules.add(&format!("{name}-next"), &format!("\", \" {inner}"));
     let member = rules.add(&format!("{name}-member"), &format!("string \": \" {inner}"));
     let next_member = rules.add(&format!("{name}-members"), &format!("\", \" {member}"));
@@ -106,8 +108,8 @@ fn any(rules: &mut Rules, name: &str, inner: &str, leaf: &str, more: &str) -> St
     rules.add(name, &format!("{leaf} | {array} | {object}"))
 }
 
-/// Adds `tag`, the announcement, and `body`: lines of which none is the tag alone and none announces it again.
-fn verbatim(rules: &mut Rules, options: &GrammarOptions) {
+/// Adds `tag`, the announcement, and `body`: lines that are neither the tag alone nor announce it again.
+fn add_verbatim(rules: &mut Rules, options: &GrammarOptions) {
     let text = options.longest_text;
     rules.add("tag", &literal(&format!("\"<<{TAG}\"")));
     let quoted = but("-~'\\\"`\\\\ \\t<E");
@@ -126,7 +128,7 @@ fn verbatim(rules: &mut Rules, options: &GrammarOptions) {
     rules.add("body", &format!("body-row{} \"{TAG}\\n\"", options.up_to(options.most_lines)));
 }
 
-/// A beginning of the tag that goes on as another word.
+/// Returns an expression for a prefix of the tag that continues as another word.
 fn other_word() -> String {
     let beginnings = (1..TAG.len()).map(|length| (&TAG[..length], &TAG[length..=length]));
     beginnings.map(|(word, next)| format!("\"{word}\" {}", but(&format!("{next}<")))).collect::<Vec<_>>().join(" | ")
@@ -141,16 +143,16 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn tool(&mut self, spec: &ToolSpec) -> Option<String> {
-        let params = ordered(&spec.params)?;
+        let params = order_params(&spec.params)?;
         let hint = format!("call-{}", slug(&spec.name));
         let members = self.members(&hint, &params, "call-end", self.bodies);
         let name = json_string(&spec.name);
         Some(self.rules.add(&hint, &format!("\"{{\\\"name\\\": \" {name} \", \\\"args\\\": {{\" {members}")))
     }
 
-    /// Adds rules for the members of an object and what comes `next`; gives the first of them.
+    /// Adds rules for the members of an object, followed by `next`. Returns the first of them.
     fn members(&mut self, owner: &str, params: &[&Param], next: &str, bodies: bool) -> String {
-        // Two roads lead to a member: as the first of its object, or behind a comma.
+        // A member is reached as the first of its object or after a comma.
         let (mut first, mut more) = (next.to_owned(), next.to_owned());
         for (index, param) in params.iter().enumerate().rev() {
             let hint = format!("{owner}-{}", slug(&param.name));
@@ -173,7 +175,7 @@ impl Writer<'_> {
         first
     }
 
-    /// A value and what comes next.
+    /// Returns an expression for a value, followed by `next`.
     fn value(&mut self, param: &Param, hint: &str, next: &str, bodies: bool) -> String {
         match &param.kind {
             kind if bodies && is_long(kind) => format!("(string {next} | tag {next} body)"),
@@ -185,7 +187,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A value that announces no body.
+    /// Returns an expression for a value that announces no body.
     fn plain(&mut self, kind: &ParamKind, hint: &str) -> String {
         match kind {
             kind if is_long(kind) => if self.bodies { "string" } else { "content" }.into(),
@@ -203,16 +205,17 @@ impl Writer<'_> {
     }
 
     fn list(&mut self, fields: &[Param], hint: &str) -> String {
-        let fields = ordered(fields).unwrap_or_default();
+        let fields = order_params(fields).unwrap_or_default();
         let end = self.rules.add(&format!("{hint}-end"), "\"}\"");
         let members = self.members(hint, &fields, &end, false);
         let item = self.rules.add(&format!("{hint}-item"), &format!("\"{{\" {members}"));
         format!("\"[\" ({item} (\", \" {item}){{0,{}}})? \"]\"", self.options.most_items - 1)
     }
 
-    /// An array whose objects may announce bodies: a rule for each place in it, for each must know what comes after.
+    /// Adds an array whose objects may announce bodies. Each position needs its own rule, because each rule includes
+    /// what comes after it.
     fn list_with_bodies(&mut self, fields: &[Param], hint: &str, next: &str) -> String {
-        let fields = ordered(fields).unwrap_or_default();
+        let fields = order_params(fields).unwrap_or_default();
         let close = self.rules.add(&format!("{hint}-close"), &format!("\"]\" {next}"));
         let (mut after, mut item) = (close.clone(), close.clone());
         for _ in 0..self.options.most_items {
@@ -225,7 +228,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether the text may be long enough for a verbatim body.
+/// Returns `true` if the text may be long enough for a verbatim body.
 fn is_long(kind: &ParamKind) -> bool {
     matches!(kind, ParamKind::Text { content: true } | ParamKind::Patch | ParamKind::Command)
 }

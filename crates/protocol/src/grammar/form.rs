@@ -1,8 +1,8 @@
-//! The member of a request by which a server is told of a grammar.
+//! The request field that carries a grammar to a server.
 
 use serde_json::{Value, json};
 
-/// How a server takes a grammar with a request of OpenAI's shape.
+/// How a server accepts a grammar in a request of OpenAI's format.
 ///
 /// ```
 /// use toolfence_protocol::grammar::Form;
@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Form {
-    /// `grammar`, of llama.cpp and the servers that are built on it.
+    /// `grammar`, for llama.cpp and servers that are based on it.
     Grammar,
-    /// `structured_outputs`, of vLLM since 0.10.
+    /// `structured_outputs`, for vLLM since 0.10.
     Structured,
-    /// `guided_grammar`, of earlier vLLM.
+    /// `guided_grammar`, for earlier versions of vLLM.
     Guided,
 }
 
 impl Form {
-    /// Every form there is.
+    /// All forms.
     pub const ALL: &'static [Form] = &[Form::Grammar, Form::Structured, Form::Guided];
 
-    /// The name of the member, by which people and files name the form.
+    /// Returns the name of the field, which settings also use to name the form.
     pub fn name(self) -> &'static str {
         match self {
             Form::Grammar => "grammar",
@@ -35,12 +35,12 @@ impl Form {
         }
     }
 
-    /// The form of a name.
+    /// Returns the form with this name.
     pub fn from_name(name: &str) -> Option<Form> {
         Form::ALL.iter().copied().find(|form| form.name() == name)
     }
 
-    /// The member with its value for a grammar in GBNF.
+    /// Returns the field with its value for a grammar in GBNF.
     pub fn member(self, gbnf: &str) -> (&'static str, Value) {
         let value = match self {
             Form::Grammar | Form::Guided => gbnf.into(),

@@ -1,12 +1,12 @@
-//! The protocol as a grammar, for backends that let nothing else be written.
+//! The protocol as a grammar, for backends that constrain what the model can write.
 //!
-//! [`gbnf`] gives a grammar in the notation of llama.cpp for whole replies: lines of prose, code blocks, tool blocks.
-//! [`json_schema`] gives a JSON Schema of one bare object, for backends with structured output; such a reply is read with
-//! the parser's option `bare`. Both come from the specs of a [`Catalog`], so that a weak model can write no malformed
-//! call and none that its tool would refuse for its arguments.
+//! [`gbnf`] returns a grammar for whole replies in the notation of llama.cpp: lines of prose, code blocks, tool blocks.
+//! [`json_schema`] returns a JSON Schema of one bare object, for backends with structured output; such a reply is read
+//! with the parser's option `bare`. Both derive from the specs of a [`Catalog`], so that even a weak model cannot write
+//! a malformed call, or one whose arguments its tool would refuse.
 //!
-//! What a grammar cannot see: a reply cut off by a length limit, values that only the world refuses, and duplicate keys
-//! in an argument that takes any JSON. This module knows no parser, no results and no backend.
+//! A grammar cannot prevent a reply that is cut off by a length limit, values that only fail at run time, and duplicate
+//! keys in an argument that accepts any JSON. This module knows no parser, no results and no backend.
 
 mod call;
 mod form;
@@ -20,52 +20,51 @@ pub use form::Form;
 use rules::Rules;
 use serde_json::Value;
 
-/// What begins a tool block: the trigger of a lazy grammar.
+/// The beginning of a tool block, which triggers a lazy grammar.
 pub const TRIGGER: &str = "```tool";
 
 /// A fence that is long enough around a call: no line of JSON can close it, and a closing fence inside a body is
 /// content.
 const FENCE: &str = "```";
 
-/// The tag of every verbatim body. No line of a body is this word, and none announces it again.
+/// The tag of every verbatim body. No line of a body is this word or announces it again.
 pub const TAG: &str = "EOF";
 
-/// What the grammar describes.
+/// The part of a reply that the grammar describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Start {
     /// A whole reply.
     #[default]
     Reply,
-    /// What follows from the [`TRIGGER`] on, the trigger included, for backends that constrain nothing before it.
+    /// The text from the [`TRIGGER`] on, including the trigger, for backends that constrain nothing before it.
     Trigger,
-    /// One bare object and nothing else, as the schema has it, for the parser's option `bare`.
+    /// One bare object and nothing else, as in the schema, for the parser's option `bare`.
     Bare,
 }
 
-/// How much of everything a reply may hold. Bounds end what a model would go on writing for ever.
+/// Bounds on a reply. They stop a model that would otherwise write forever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GrammarOptions {
-    /// What is described.
+    /// The part of a reply that is described.
     pub start: Start,
-    /// Calls of a reply, at least; more than 0 forces a model to call.
+    /// The least number of calls in a reply; more than 0 forces a call.
     pub least_calls: usize,
-    /// Calls of a reply, at most; 64 is what the parser reads.
+    /// The largest number of calls in a reply; the parser reads up to 64.
     pub most_calls: usize,
-    /// Characters of a JSON string, of a line of prose and of a line of a verbatim body: 2 to 2,000, where llama.cpp
-    /// stops to count.
+    /// Characters of a JSON string, of a line of prose and of a line of a verbatim body: 2 to 2,000, the limit of
+    /// repetitions in llama.cpp.
     pub longest_text: usize,
-    /// Characters of file content, a patch or a command in a bare object, where no verbatim body can follow; `None` for
+    /// Characters of file content, a patch or a command in a bare object, which no verbatim body can follow; `None` for
     /// any number.
     pub longest_content: Option<usize>,
     /// Lines of a verbatim body, and lines of prose between two calls: at most 2,000.
     pub most_lines: usize,
     /// Elements of an array.
     pub most_items: usize,
-    /// Whether texts, verbatim bodies, prose and lists of texts may be as long as the model makes them, whatever the bounds say, and
-    /// any JSON as deep as it needs. A bound ends what is longer, so that a file is shortened without a word: it is for models that
-    /// would never come to an end.
+    /// Removes the bounds on texts, verbatim bodies, prose and lists of texts, and allows deeper JSON. A bound silently
+    /// shortens longer files, so bounds are only for models that would never stop.
     pub endless: bool,
 }
 
@@ -85,7 +84,7 @@ impl Default for GrammarOptions {
 }
 
 impl GrammarOptions {
-    /// Brings every number into the range that a grammar can use.
+    /// Clamps every number to the range that a grammar can use.
     fn bounded(&self) -> GrammarOptions {
         const MOST: usize = 2000;
         let most_calls = self.most_calls.clamp(1, 64);
@@ -101,15 +100,15 @@ impl GrammarOptions {
         }
     }
 
-    /// How often the thing before it may come.
+    /// Returns the repetition of an item that may occur up to `most` times.
     fn up_to(&self, most: usize) -> String {
         if self.endless { "*".to_owned() } else { format!("{{0,{most}}}") }
     }
 }
 
-/// The grammar in GBNF; the start symbol is `root`. Without any tool it allows prose alone.
+/// Returns the grammar in GBNF; the start symbol is `root`. Without tools it only allows prose.
 ///
-/// Arguments come in the order of the spec, required ones first, in one line of JSON with a space behind `:` and `,`.
+/// Arguments are in the order of the spec, required ones first, in one line of JSON with a space after `:` and `,`.
 pub fn gbnf(catalog: &Catalog, options: &GrammarOptions) -> String {
     let options = options.bounded();
     let bare = options.start == Start::Bare;
@@ -137,10 +136,10 @@ fn turns(least: usize, most: usize) -> String {
     if most == 0 { String::new() } else { format!(" turn{{{least},{most}}}") }
 }
 
-/// The JSON Schema of one bare call; it allows nothing where there is no tool.
+/// Returns the JSON Schema of one bare call; it allows nothing if there are no tools.
 ///
 /// A schema cannot forbid a string that announces a verbatim body (`<<EOF` and nothing else). No body can follow a bare
 /// object, so the parser refuses such a call instead of losing text.
 pub fn json_schema(catalog: &Catalog, options: &GrammarOptions) -> Value {
-    schema::of(catalog, &options.bounded())
+    schema::for_catalog(catalog, &options.bounded())
 }

@@ -1,10 +1,9 @@
-//! What may stand around tool blocks: lines that open nothing which could swallow the next block, and code blocks that
-//! close.
+//! The text around tool blocks: lines that open nothing that could swallow the next block, and complete code blocks.
 //!
-//! A fence at the left margin leaves every quote and list item and interrupts a paragraph, and indented code ends
-//! before it. So only three things could swallow it: another fence, an HTML block, a section of reasoning. All three
-//! are known by the first characters of a line, behind indentation and the delimiters of quotes and list items; no line
-//! begins so. A byte order mark at the very beginning would hide such characters, so no line begins with that either.
+//! A fence at the left margin leaves every quote and list item, interrupts a paragraph and ends indented code. Only
+//! three things could swallow it: another fence, an HTML block, and a section of reasoning. The first characters of a
+//! line, after indentation and the delimiters of quotes and list items, identify all three; no line may begin like
+//! that. A byte order mark at the very beginning would hide such characters, so no line may begin with one either.
 
 use super::rules::{Rules, but};
 use super::{FENCE, GrammarOptions};
@@ -14,7 +13,7 @@ pub(super) fn write(rules: &mut Rules, options: &GrammarOptions) {
     let (text, lines) = (options.longest_text, options.most_lines);
     let any = but("");
     rules.add("rest", &format!("{any}{}", options.up_to(text)));
-    // A mark of a list item only counts with a blank behind it, a fence only with three marks or more.
+    // The mark of a list item counts only with a blank after it, a fence only with at least three marks.
     rules.add("glued", &but(" \\t"));
     rules.add("few-ticks", &format!("\"`\"{{1,2}} {} rest | \"~\"{{1,2}} {} rest", but("`"), but("~")));
     rules.add("number", &format!("[0-9]{{1,9}} ({} rest | [.)] glued rest)?", but("0-9.)")));
@@ -29,7 +28,7 @@ pub(super) fn write(rules: &mut Rules, options: &GrammarOptions) {
     rules.add("prose", &format!("around{}", options.up_to(lines)));
 }
 
-/// A code block whose info word is none of the protocol's: whatever begins with `too` is left out.
+/// Adds a code block whose info word does not belong to the protocol: words that begin with `too` are excluded.
 fn code(rules: &mut Rules, options: &GrammarOptions) {
     let inside = format!("({} rest | \"`\"{{1,2}} ({} rest)?)?", but(" `\\t"), but("`"));
     rules.add("code-line", &format!("[ \\t]{{0,40}} {inside} \"\\n\""));

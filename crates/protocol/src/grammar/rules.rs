@@ -1,17 +1,18 @@
-//! Rules of a grammar as text: names that are taken once, terminals that are escaped.
+//! The rules of a grammar as text, with unique names and escaped terminals.
 //!
-//! llama.cpp counts a repeated group by the rules in it and refuses more than 2,000 in all. So what may come often is a
-//! rule of its own, and only its name is repeated.
+//! llama.cpp counts a repeated group by the rules in it and refuses more than 2,000 in total. Frequent items are
+//! therefore rules of their own, so that only their names are repeated.
 
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Every character but line endings and other controls; a tab is allowed. `but` is put in front, escaped for a class.
+/// Returns a class of all characters except those in `but`, which must be escaped, and control characters other than a
+/// tab.
 pub(super) fn but(but: &str) -> String {
     format!("[^{but}\\x00-\\x08\\x0A-\\x1F\\x7F]")
 }
 
-/// The rules so far, callees first.
+/// The rules so far; a rule follows those that it uses.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     taken: HashSet<String>,
@@ -19,12 +20,12 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Keeps a name for the end.
+    /// Reserves a name.
     pub(super) fn reserve(&mut self, name: &str) {
         self.taken.insert(name.to_owned());
     }
 
-    /// Adds a rule. Its name is `hint`, or begins with it where that is taken.
+    /// Adds a rule. Its name is `hint`, with a number appended if that name is taken. Returns the name.
     pub(super) fn add(&mut self, hint: &str, body: &str) -> String {
         let mut name = hint.to_owned();
         let mut count = 1;
@@ -36,7 +37,7 @@ impl Rules {
         name
     }
 
-    /// The whole text, callers first.
+    /// Returns the whole grammar; a rule precedes those that it uses.
     pub(super) fn finish(self, root: &str) -> String {
         let mut out = format!("root ::= {root}\n");
         for line in self.lines.iter().rev() {
@@ -47,12 +48,12 @@ impl Rules {
     }
 }
 
-/// A word that may be part of a rule's name.
+/// Converts a name to a valid part of a rule's name.
 pub(super) fn slug(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
 }
 
-/// A terminal.
+/// Returns a terminal.
 pub(super) fn literal(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -67,7 +68,7 @@ pub(super) fn literal(text: &str) -> String {
     out
 }
 
-/// A JSON string as a terminal: never one that announces a verbatim body.
+/// Returns a JSON string as a terminal. It never announces a verbatim body.
 pub(super) fn json_string(text: &str) -> String {
     let json = Value::from(text).to_string();
     let json = json.strip_prefix("\"<<").map(|rest| format!("\"\\u003c<{rest}")).unwrap_or(json);
@@ -79,14 +80,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terminals() {
+    fn terminals_are_escaped() {
         assert_eq!(literal("a\"\\\n\u{1}"), r#""a\"\\\n\u0001""#);
         assert_eq!(json_string("<<EOF"), r#""\"\\u003c<EOF\"""#);
         assert_eq!(json_string("a<<b"), r#""\"a<<b\"""#);
     }
 
     #[test]
-    fn names_are_taken_once() {
+    fn rule_names_are_unique() {
         let mut rules = Rules::default();
         rules.reserve("root");
         assert_eq!(

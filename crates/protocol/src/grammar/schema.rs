@@ -1,12 +1,13 @@
-//! A bare call as a JSON Schema, with what structured output commonly understands: `oneOf`, `const`, `enum`, bounds.
+//! A bare call as a JSON Schema, limited to keywords that structured output commonly supports: `oneOf`, `const`,
+//! `enum`, bounds.
 
 use super::GrammarOptions;
-use super::call::ordered;
+use super::call::order_params;
 use crate::{Catalog, Param, ParamKind, ToolSpec};
 use serde_json::{Map, Value, json};
 
-/// The schema; `false` where there is no tool that can be called.
-pub(super) fn of(catalog: &Catalog, options: &GrammarOptions) -> Value {
+/// Returns the schema; `false` if no tool can be called.
+pub(super) fn for_catalog(catalog: &Catalog, options: &GrammarOptions) -> Value {
     let calls: Vec<Value> = catalog.specs().iter().filter_map(|spec| call(spec, options)).collect();
     if calls.is_empty() { Value::Bool(false) } else { json!({"oneOf": calls}) }
 }
@@ -27,14 +28,14 @@ fn call(spec: &ToolSpec, options: &GrammarOptions) -> Option<Value> {
 }
 
 fn object(params: &[Param], options: &GrammarOptions) -> Option<Value> {
-    let params = ordered(params)?;
+    let params = order_params(params)?;
     let required: Vec<&str> = params.iter().filter(|param| param.required).map(|param| param.name.as_ref()).collect();
     let properties: Map<String, Value> =
-        params.iter().map(|param| (param.name.clone().into_owned(), described(param, options))).collect();
+        params.iter().map(|param| (param.name.clone().into_owned(), param_schema(param, options))).collect();
     Some(json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}))
 }
 
-fn described(param: &Param, options: &GrammarOptions) -> Value {
+fn param_schema(param: &Param, options: &GrammarOptions) -> Value {
     let mut schema = kind(&param.kind, options);
     if let Some(fields) = schema.as_object_mut().filter(|_| !param.help.is_empty()) {
         fields.insert("description".into(), param.help.clone().into());

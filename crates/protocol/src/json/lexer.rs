@@ -1,46 +1,46 @@
-//! Strict JSON, read piece by piece as it streams, with one liberty: raw control characters may stand in strings.
+//! A strict JSON lexer for streamed text. It deviates in one point: strings may contain raw control characters.
 //!
-//! The lexer checks the whole syntax but builds nothing; a [`Watch`] is called with what it meets. It does not look for
-//! duplicate keys or numbers too big for a double: that is for [`read`](super::read). Several objects or arrays may
-//! follow one another with whitespace between. No recursion; one bit per level of nesting.
+//! The lexer checks the whole syntax but builds nothing; it reports what it finds to a [`Watch`]. It does not check for
+//! duplicate keys or numbers that exceed a double; [`read`](super::read) does. Several objects or arrays may follow one
+//! another, separated by whitespace. There is no recursion; each nesting level takes one bit.
 
-/// The deepest nesting the lexer can follow.
+/// The deepest nesting that the lexer can follow.
 pub const MOST_NESTING: usize = 128;
 
-/// The callbacks of the lexer. Offsets count bytes from the beginning of all that was fed.
+/// The callbacks of the lexer. Offsets count bytes from the beginning of the input.
 pub trait Watch {
-    /// An object or array opens; `at` is its bracket.
+    /// Called for an opening bracket at offset `at`.
     fn open(&mut self, _object: bool, _at: usize) {}
-    /// It closes; `end` is one past its bracket.
+    /// Called for a closing bracket; `end` is one past it.
     fn close(&mut self, _end: usize) {}
-    /// Decoded text of a string; a piece. `key` says whether the string is a key.
+    /// Called for a piece of a string, decoded. `key` is whether the string is a key.
     fn text(&mut self, _piece: &str, _key: bool) {}
-    /// The string ends; `start` is its opening quote, `end` one past its closing quote, `escaped` whether it held a
-    /// backslash.
+    /// Called at the end of a string. `start` is its opening quote, `end` is one past its closing quote, and `escaped`
+    /// is whether it contained a backslash.
     fn text_end(&mut self, _key: bool, _start: usize, _end: usize, _escaped: bool) {}
-    /// A number or literal is over.
+    /// Called after a number or literal.
     fn scalar(&mut self) {}
 }
 
 impl Watch for () {}
 
-/// Where the lexer is.
+/// The state of the lexer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Outside of any value; so many are complete.
+    /// Outside of any value.
     Between {
-        /// Complete objects and arrays.
+        /// The number of complete objects and arrays.
         values: usize,
     },
     /// Inside a value, outside a string.
     Inside,
     /// Inside a string of a value.
     InString,
-    /// A syntax error: nothing more is read.
+    /// After a syntax error; nothing more is read.
     Broken {
-        /// The byte that does not fit.
+        /// The first byte that does not fit.
         at: usize,
-        /// Whether it stands inside a value that has begun.
+        /// Whether it is inside a value that has begun.
         inside: bool,
     },
 }
@@ -49,19 +49,19 @@ pub enum Status {
 enum State {
     Between,
     Value,
-    /// A value or `]`.
+    /// Expects a value or `]`.
     FirstElement,
-    /// A key or `}`.
+    /// Expects a key or `}`.
     FirstKey,
     Key,
     Colon,
-    /// A comma or a closing bracket.
+    /// Expects a comma or a closing bracket.
     After,
     String,
     Escape,
-    /// So many hexadecimal digits are still to come.
+    /// Expects this many hexadecimal digits.
     Hex(u8),
-    /// A high surrogate wants a backslash, then a `u`.
+    /// Expects a backslash, then a `u`, after a high surrogate.
     LowBackslash,
     LowU,
     Number(Number),
@@ -81,11 +81,11 @@ enum Number {
     Exponent,
 }
 
-/// Reads JSON piece by piece.
+/// Lexes JSON piece by piece.
 #[derive(Debug, Clone)]
 pub struct Lexer {
     state: State,
-    /// One bit a level: whether it is an object. The lowest bit is the innermost.
+    /// One bit per level: whether it is an object. The lowest bit is the innermost level.
     objects: u128,
     depth: usize,
     most_depth: usize,
@@ -97,12 +97,12 @@ pub struct Lexer {
     control: bool,
     unit: u16,
     high: u16,
-    /// Room for text with escapes in it.
+    /// A buffer for text that contains escapes.
     decoded: String,
 }
 
 impl Lexer {
-    /// A lexer before the first byte, that takes nesting as deep as `nesting`, at most [`MOST_NESTING`].
+    /// Creates a lexer before the first byte that accepts nesting up to `nesting` levels, at most [`MOST_NESTING`].
     pub fn new(nesting: usize) -> Lexer {
         Lexer {
             state: State::Between,
@@ -121,7 +121,7 @@ impl Lexer {
         }
     }
 
-    /// Where the lexer is.
+    /// Returns the state of the lexer.
     pub fn status(&self) -> Status {
         match self.state {
             State::Between => Status::Between { values: self.values },
@@ -131,12 +131,12 @@ impl Lexer {
         }
     }
 
-    /// Whether a string held a raw control character, which JSON forbids.
+    /// Returns `true` if a string contained a raw control character, which JSON forbids.
     pub fn saw_control(&self) -> bool {
         self.control
     }
 
-    /// Whether the error is nesting that is too deep.
+    /// Returns `true` if the error is too deep nesting.
     pub fn is_too_deep(&self) -> bool {
         self.state == State::Broken && self.depth > self.most_depth
     }
@@ -157,8 +157,8 @@ impl Lexer {
         }
     }
 
-    /// Reads text of a string up to its end, the end of the piece or an escape that is not short; returns where it
-    /// stopped.
+    /// Reads text of a string up to its end, the end of the piece or an escape that is not short. Returns the position
+    /// after it.
     fn run_of_text(&mut self, piece: &str, from: usize, watch: &mut impl Watch) -> usize {
         let bytes = piece.as_bytes();
         let mut at = self.plain_run(bytes, from);
@@ -184,16 +184,16 @@ impl Lexer {
         at + 1
     }
 
-    /// The end of the text that stands for itself, raw control characters with it.
+    /// Returns the end of the unescaped text, which may include raw control characters.
     fn plain_run(&mut self, bytes: &[u8], from: usize) -> usize {
         let end = memchr::memchr2(b'"', b'\\', &bytes[from..]).map_or(bytes.len(), |at| from + at);
-        // Without an early end, so that the compiler looks at many bytes at once.
+        // The loop has no early exit, so that the compiler can vectorise it.
         self.control |= bytes[from..end].iter().fold(false, |control, byte| control | (*byte < b' '));
         end
     }
 
-    /// Decodes text with short escapes in it, the first one at `at`, and gives it to the watch in one piece. Returns
-    /// where it ends.
+    /// Decodes text with short escapes, the first one at `at`, and passes it to the watch in one piece. Returns the end
+    /// of the text.
     fn decoded_run(&mut self, piece: &str, from: usize, mut at: usize, watch: &mut impl Watch) -> usize {
         let bytes = piece.as_bytes();
         self.decoded.clear();
@@ -209,7 +209,7 @@ impl Lexer {
         at
     }
 
-    /// One byte outside the text of a string; whether it is used up.
+    /// Reads one byte outside the text of a string. Returns `true` if it was consumed.
     fn step(&mut self, byte: u8, watch: &mut impl Watch) -> bool {
         match self.state {
             State::Number(number) => return self.number(number, byte, watch),
@@ -327,7 +327,7 @@ impl Lexer {
         }
     }
 
-    /// Four digits are there: a character, or half of one.
+    /// Handles four complete digits: a character, or half of a surrogate pair.
     fn code_unit(&mut self, watch: &mut impl Watch) {
         let unit = std::mem::take(&mut self.unit);
         let high = std::mem::take(&mut self.high);
@@ -347,7 +347,7 @@ impl Lexer {
         }
     }
 
-    /// One byte of a number, or the first byte behind it, which is not used up.
+    /// Reads one byte of a number, or the first byte after it, which is not consumed.
     fn number(&mut self, number: Number, byte: u8, watch: &mut impl Watch) -> bool {
         use Number::{Digits, Dot, E, Exponent, Fraction, Minus, Sign, Zero};
         let next = match (number, byte) {
@@ -370,7 +370,7 @@ impl Lexer {
     }
 }
 
-/// What a backslash and this byte stand for: a character of one byte.
+/// Returns the character that a backslash and this byte represent; it takes one byte.
 pub(super) fn unescaped(byte: u8) -> Option<u8> {
     Some(match byte {
         b'"' | b'\\' | b'/' => byte,
@@ -383,7 +383,7 @@ pub(super) fn unescaped(byte: u8) -> Option<u8> {
     })
 }
 
-/// What the whole escape of two bytes at `at` stands for, if one is there.
+/// Returns the character of the complete two-byte escape at `at`, if there is one.
 fn short_escape(bytes: &[u8], at: usize) -> Option<char> {
     match bytes.get(at..at + 2)? {
         [b'\\', byte] => unescaped(*byte).map(char::from),
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn says_where_it_is() {
+    fn status_describes_the_position() {
         assert_eq!(status(""), Status::Between { values: 0 });
         assert_eq!(status("{} \n[]"), Status::Between { values: 2 });
         assert_eq!(status(r#"{"a": "b"#), Status::InString);

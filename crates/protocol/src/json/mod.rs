@@ -1,9 +1,9 @@
-//! JSON as models write it: read strictly by `serde_json`, repaired only when that fails, every repair named.
+//! Reads JSON as models write it: strictly with `serde_json`, and with named repairs only if that fails.
 //!
-//! Valid JSON is never changed. A key that stands twice, a lone surrogate and a number that no double can hold are
-//! errors that no repair mends: a model that writes them is not to be trusted with the rest.
+//! Valid JSON is never changed. A duplicate key, a lone surrogate and a number that exceeds a double are errors that no
+//! repair fixes: the rest of such a text cannot be trusted either.
 //!
-//! The module reads any text, not only tool calls, and knows nothing of tools:
+//! The module reads any text, not only tool calls, and knows nothing about tools:
 //!
 //! ```
 //! use toolfence_protocol::{Repair, json};
@@ -16,7 +16,7 @@
 //! );
 //! assert!(reading.is_lossless());
 //!
-//! // A guess is distinguished from a repair that leaves no doubt; what would be a poor guess is refused.
+//! // A guess is distinguished from a lossless repair; a poor guess is refused.
 //! assert!(!json::read(r#"{"command": "echo "hi""}"#, true)?.is_lossless());
 //! assert!(json::read(r#"{"size": "5" disk", "name": "x"}"#, true).is_err());
 //! # Ok::<(), json::Problem>(())
@@ -34,18 +34,18 @@ use crate::{Repair, Text};
 use serde_json::Value;
 use std::fmt;
 
-/// What was read, and what had to be repaired for it.
+/// The values of a text, and the repairs that were needed to read them.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Reading {
-    /// Objects and arrays, one after another; at least one.
+    /// At least one object or array, in order.
     pub values: Vec<Value>,
-    /// Each kind once, in the order they were met; empty when the text was valid.
+    /// Each kind of repair once, in order of occurrence; empty if the text was valid.
     pub repairs: Vec<Repair>,
 }
 
 impl Reading {
-    /// Whether every repair had only one sane reading, or none was needed.
+    /// Returns `true` if every repair had only one plausible reading, or none was needed.
     pub fn is_lossless(&self) -> bool {
         self.repairs.iter().all(|repair| repair.lossless())
     }
@@ -55,11 +55,11 @@ impl Reading {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The cause, and what to do.
+    /// The cause, and how to fix it.
     pub message: Text,
-    /// The byte where it shows.
+    /// The byte at which the problem shows.
     pub at: usize,
-    /// Whether it shows inside an object or array that has begun: the rest of the text may belong to it.
+    /// Whether it shows inside an object or array that has begun: the rest of the text may belong to that value.
     pub inside: bool,
 }
 
@@ -86,15 +86,15 @@ impl std::error::Error for Problem {}
 /// ```
 ///
 /// # Errors
-/// Anything JSON forbids, a duplicate key, a number beyond every type, nesting over 127.
+/// JSON's own errors, a duplicate key, a number that exceeds every type, nesting over 127.
 pub fn strict(text: &str) -> Result<Value, Problem> {
     strict::read(text)
 }
 
-/// Reads one or more objects or arrays, repairing only what is not valid. Linear in the bytes of `text`.
+/// Reads one or more objects or arrays, repairing only what is invalid. Takes time linear in the bytes of `text`.
 ///
-/// `closed` says that the text is known to be whole, so that brackets missing at its end may be added; a text that may
-/// have been cut off must not be completed. An open string is never closed.
+/// `closed` means that the text is known to be complete, so that missing brackets may be added at its end; a text that
+/// may have been cut off must not be completed. An open string is never closed.
 ///
 /// ```
 /// use toolfence_protocol::json;
@@ -106,7 +106,7 @@ pub fn strict(text: &str) -> Result<Value, Problem> {
 /// ```
 ///
 /// # Errors
-/// What cannot be read even with repairs, with the place and the cause.
+/// The cause and the position, if the text cannot be read even with repairs.
 pub fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
     match strict::value(text) {
         Some(value @ (Value::Object(_) | Value::Array(_))) => Ok(Reading { values: vec![value], repairs: Vec::new() }),

@@ -1,7 +1,7 @@
 //! Strict JSON by `serde_json`, with duplicate keys as errors.
 //!
-//! `serde_json` bounds the nesting and refuses lone surrogates and numbers that no double can hold; `Value` keeps the
-//! order of the members. The visitor here refuses what `serde_json` lets pass: a key that stands twice.
+//! `serde_json` bounds the nesting and refuses lone surrogates and numbers that exceed a double; `Value` keeps the
+//! order of the members. The visitor in this file additionally refuses duplicate keys, which `serde_json` accepts.
 
 use super::Problem;
 use crate::clip::floor_boundary;
@@ -11,12 +11,12 @@ use serde_json::map::Entry;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Reads a text that is one valid value; `None` where it is anything else.
+/// Reads a text that is one valid value; `None` otherwise.
 pub(super) fn value(text: &str) -> Option<Value> {
     serde_json::from_str::<Unique>(text).ok().map(|Unique(value)| value)
 }
 
-/// Reads a text that is one valid value. The cause is given in the words of `serde_json`.
+/// Reads a text that is one valid value. The error has the message of `serde_json`.
 pub(super) fn read(text: &str) -> Result<Value, Problem> {
     match serde_json::from_str::<Unique>(text) {
         Ok(Unique(value)) => Ok(value),
@@ -28,13 +28,13 @@ pub(super) fn read(text: &str) -> Result<Value, Problem> {
     }
 }
 
-/// The byte of a 1-based line and 1-based byte column, as `serde_json` counts them.
+/// Returns the byte offset of a line and a byte column, both from 1 as in `serde_json`.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     floor_boundary(text, before + column.saturating_sub(1))
 }
 
-/// The message for a key that stands twice.
+/// Returns the message for a duplicate key.
 pub(super) fn duplicate(key: &str) -> Text {
     let shown: String = key.chars().take(40).collect();
     text!("the key {key} occurs twice; write it once", key = format!("{shown:?}"))
@@ -71,7 +71,7 @@ impl<'de> Visitor<'de> for UniqueVisitor {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Unique, E> {
-        // `Value` would make null of a number that is not finite.
+        // `Value` would turn a number that is not finite into null.
         if value.is_finite() { Ok(Unique(value.into())) } else { Err(E::custom("number out of range")) }
     }
 
@@ -114,8 +114,8 @@ impl<'de> Visitor<'de> for UniqueVisitor {
 mod tests {
     use super::*;
 
-    /// What `serde_json` takes means the same here, unless a key stands twice.
-    fn agrees(text: &str) -> bool {
+    /// Checks that both readers agree about a text, except for duplicate keys.
+    fn agrees_with_serde_json(text: &str) -> bool {
         let theirs = serde_json::from_str::<Value>(text).ok();
         let ours = read(text);
         match (&ours, &theirs) {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_escapes_are_as_serde_json_has_them() {
+    fn numbers_and_escapes_match_serde_json() {
         let numbers = "0 -0 1 -1 00 01 -01 - + +1 1. .1 1.5 -1.50 1e2 1E+2 1e-2 1e 1e+ 1e400 -1e400 1e-400 0.1e1 1-2 1x 0x1 \
             999999999999999999 1000000000000000000 9223372036854775807 -9223372036854775808 -9223372036854775809 \
             18446744073709551615 18446744073709551616 0.1 2.2250738585072011e-308 123456789012345678901234567890 \
@@ -145,23 +145,23 @@ mod tests {
             for text in
                 [token.to_owned(), format!(" [ {token},\"x\"]"), format!("{{{token}: 0}}"), format!("[\"{inside}\"]")]
             {
-                *if agrees(&text) { &mut valid } else { &mut not } += 1;
+                *if agrees_with_serde_json(&text) { &mut valid } else { &mut not } += 1;
             }
         }
         assert!(valid > 50 && not > 50, "{valid} {not}");
     }
 
     #[test]
-    fn shapes_are_as_serde_json_has_them() {
+    fn structures_match_serde_json() {
         let pieces = ["{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "1", " "];
         let texts = (0..100_000).map(|number: usize| {
             let digits = (0..5).map(|place| number / 10_usize.pow(place) % 10);
             digits.map(|digit| pieces[digit]).collect::<String>()
         });
-        let valid = texts.filter(|text| agrees(text)).count();
+        let valid = texts.filter(|text| agrees_with_serde_json(text)).count();
         assert!(valid > 100, "{valid}");
         for text in ["{\"a\":{\"b\":[1,{\"c\":[]}]},\"d\":[[],{}]}", "\u{feff}{}", "", "\u{a0}1"] {
-            agrees(text);
+            agrees_with_serde_json(text);
         }
     }
 
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong_and_where() {
+    fn errors_have_the_cause_and_the_position() {
         let problem = read("{\"a\": 1,\n \"a\": 2}").unwrap_err();
         assert!(problem.message.to_string().contains("occurs twice"), "{problem:?}");
         assert!(problem.at > 9);

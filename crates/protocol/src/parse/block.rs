@@ -1,7 +1,7 @@
-//! The open tool block: its body, how far its JSON is, and whether a closing fence ends it.
+//! The open tool block: its body, the state of its JSON, and whether a closing fence ends it.
 //!
-//! A block gets lines of content and knows neither containers nor the rest of the reply. A closing fence that it cannot
-//! decide about is kept as a [`Candidate`].
+//! A block receives lines of content and knows neither containers nor the rest of the reply. It keeps a closing fence
+//! that it cannot decide about as a [`Candidate`].
 
 use super::ParserLimits;
 use super::call;
@@ -17,14 +17,14 @@ use crate::clip::floor_boundary;
 use crate::json::{self, Lexer, Problem, Status};
 use crate::{Catalog, Dialect, FinishReason, Repair, Text, text};
 
-/// A closing fence that may be content: the first one met inside an open string or body.
+/// A closing fence that may be content: the first one inside an open string or body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
-    /// Bytes of the body before it.
+    /// The length of the body before it.
     pub(super) body: usize,
-    /// Where the block would end, in the reply.
+    /// The offset in the reply at which the block would end.
     pub(super) end: usize,
-    /// Where the next line begins, in the reply, and its number.
+    /// The offset of the next line in the reply, and its number.
     pub(super) next: usize,
     pub(super) next_line: usize,
 }
@@ -32,60 +32,60 @@ pub(super) struct Candidate {
 /// What ended a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// Its closing fence.
+    /// The closing fence.
     Fence,
-    /// A closing fence that CommonMark does not see.
+    /// A closing fence that CommonMark does not recognise.
     LooseFence {
-        /// It is on the last line of the object, or on the line of the last body's TAG.
+        /// Whether it is on the last line of the object or on the line of the last body's TAG.
         glued: bool,
-        /// Text follows it.
+        /// Whether text follows it.
         text: bool,
     },
     /// The opening fence of the next tool block. CommonMark sees no end there.
     NextFence,
-    /// A closing tag of reasoning in the text after its object. CommonMark sees no end there.
+    /// A closing tag of reasoning in the text after the object. CommonMark sees no end there.
     ClosingTag,
-    /// Its list item ended.
+    /// The end of the list item.
     Container,
-    /// The reply ended.
+    /// The end of the reply.
     Reply(FinishReason),
 }
 
-/// What the block is by its opening fence.
+/// The form of a block by its opening fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockForm {
     /// The info word is `tool`.
     Tool,
-    /// The info word is another one that is read as `tool`.
+    /// The info word is another one that is read like `tool`.
     OtherWord,
-    /// The info word is `tool_code`: if the block holds no object, it holds calls as Python writes them.
+    /// The info word is `tool_code`: unless the block contains an object, its calls are in Python syntax.
     Python,
-    /// The info word is `tool_result`: not a call but a forgery.
+    /// The info word is `tool_result`: a forged result, not a call.
     Result,
-    /// The whole reply is the inside of the block: nothing in it is a closing fence.
+    /// The whole reply is the content of the block, and no line of it is a closing fence.
     Bare,
-    /// Calls in a dialect, which is known once they are read.
+    /// A call in a dialect, which is known once the call is read.
     Dialect(Option<Dialect>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The object is being written; or it is broken, and only the fence can end the block.
+    /// The object is incomplete; or it is broken, and only the fence can end the block.
     Object,
-    /// Verbatim bodies are being written.
+    /// Verbatim bodies are incomplete.
     Body(BodyPhase),
-    /// All bodies are there.
+    /// All bodies are complete.
     After,
-    /// The block is malformed whatever follows. With `full` it is larger than the limit, and no more of it is kept.
+    /// The block is malformed, whatever follows. With `full` it exceeds the limit, and no more of it is kept.
     Spoiled { problem: Problem, full: bool },
 }
 
-/// How far the verbatim bodies are.
+/// The progress of the verbatim bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BodyPhase {
-    /// The tag whose body is being written.
+    /// The index of the tag whose body is open.
     pub(super) index: usize,
-    /// The bodies have a line that is not blank.
+    /// Whether the bodies have a line that is not blank.
     pub(super) begun: bool,
     indentation: Indentation,
 }
@@ -99,9 +99,9 @@ enum Indentation {
 }
 
 impl Indentation {
-    /// Takes a line with `has` of the `wants` columns that the fence is indented by. Returns `false` if some lines lost whitespace to the
-    /// fence's own indentation and others did not have it: their indentation relative to each other is not what the model wrote.
-    fn takes(&mut self, indent: Option<(usize, usize)>) -> bool {
+    /// Adds a line with `has` of the `wants` columns of the fence's indentation. Returns `false` if some lines lost
+    /// whitespace to that indentation and others did not: their relative indentation is then not what the model wrote.
+    fn accepts(&mut self, indent: Option<(usize, usize)>) -> bool {
         let Some((has, wants)) = indent else { return true };
         let indentation = if has == 0 { Indentation::Nothing } else { Indentation::Whole };
         if (1..wants).contains(&has) || ![Indentation::Unknown, indentation].contains(self) {
@@ -112,78 +112,78 @@ impl Indentation {
     }
 }
 
-/// How far a block is: its phase and, while the object is being written, where the lexer is.
+/// The progress of a block: its phase and, while the object is incomplete, the state of the lexer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// There was only whitespace.
+    /// Only whitespace so far.
     Empty,
     /// Inside an object, outside its strings.
     Inside,
     /// Inside a string of an object.
     InString,
-    /// The JSON has a fault. `inside`: within an object that had begun.
+    /// The JSON is invalid. `inside`: within an object that has begun.
     Broken { inside: bool },
-    /// Nothing is missing but the closing fence.
+    /// Complete except for the closing fence.
     Complete,
     /// The object is complete and announces bodies, which begin on the next line.
     Announced,
     /// In a verbatim body.
     Body(BodyPhase),
-    /// All bodies are there: only the closing fence may follow.
+    /// All bodies are complete: only the closing fence may follow.
     After,
-    /// Nothing can make a call of it any more, whatever its JSON.
+    /// The block can no longer become a call, whatever its JSON.
     Spoiled,
 }
 
 /// What precedes the content of a line.
 #[derive(Debug)]
 struct Prefix {
-    /// The beginning of the line in the body.
+    /// The position of the line in the body.
     at: usize,
-    /// Characters of the reply.
+    /// Characters of the reply before the content.
     taken: usize,
-    /// Spaces that replace the columns of a tab in the body.
+    /// Spaces in the body that replace the columns of a tab.
     pad: usize,
 }
 
-/// The open block, or what is left of the last one: its content, until another one opens.
+/// The open block, or the content of the last one until another opens.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// From the opening fence run; the end is that of the last line so far, without its line ending.
+    /// From the opening fence to the end of the last line so far, without its line ending.
     pub(super) span: Span,
-    /// The reply's line of the first line of the body.
+    /// The line number in the reply of the first line of the body.
     pub(super) first_line: usize,
     pub(super) body: String,
     pub(super) candidate: Option<Candidate>,
     pub(super) outline: Outline,
     pub(super) form: BlockForm,
-    /// The opening fence is the first thing on its line.
+    /// Whether the opening fence is the first thing on its line.
     pub(super) at_line_start: bool,
-    /// The text of the block is the argument of a call, in a dialect that was chosen.
+    /// Set if the text of the block is the argument of a call, in a dialect that was enabled by name.
     pub(super) text_call: Option<CallBlock>,
-    /// How its lines are indented.
+    /// The indentation of its lines.
     text_indentation: Indentation,
-    /// Closing fences inside strings and bodies are content when all turns out well, and the block also ends where
-    /// CommonMark sees no end.
+    /// Whether closing fences inside strings and bodies count as content if everything else fits, and the block may
+    /// also end where CommonMark sees no end.
     pub(super) speculates: bool,
     pub(super) lexer: Lexer,
     pub(super) phase: Phase,
     pub(super) bodies: Vec<String>,
-    /// The object is on the line of the opening fence, where nothing is read.
+    /// Whether the object is on the line of the opening fence, where nothing is read.
     pub(super) object_on_fence_line: bool,
     limits: ParserLimits,
-    /// The lines of the reply that begin with more than their content.
+    /// The lines of the reply with something before their content.
     prefixes: Vec<Prefix>,
-    /// How many closing tags of reasoning were met for which the text before them was read.
+    /// The number of closing tags of reasoning for which the text before them was read.
     tags_tried: usize,
 }
 
-/// Closing tags of reasoning in a block for which the text before them is read. Each reading takes time that is linear in the
-/// block.
+/// Most closing tags of reasoning in a block for which the text before them is read. Each reading takes time linear in
+/// the block.
 const MOST_TAGS_TRIED: usize = 16;
 
 impl Block {
-    /// An empty block. One precedes the first block of a reply.
+    /// Creates an empty block. One precedes the first block of a reply.
     pub(super) fn new(limits: &ParserLimits) -> Block {
         Block {
             span: Span::default(),
@@ -206,19 +206,20 @@ impl Block {
         }
     }
 
-    /// Another block opens.
+    /// Opens another block.
     pub(super) fn open(&mut self, span: Span, first_line: usize, form: BlockForm, speculates: bool) {
         *self = Block { span, first_line, form, speculates, ..Block::new(&self.limits) };
     }
 
-    /// Takes a whole call in some dialect, which begins after `taken` characters of its line.
+    /// Stores a whole call in some dialect, which begins after `taken` characters of its line.
     pub(super) fn take_section(&mut self, text: &str, taken: usize, dialect: Option<Dialect>) {
         self.body.push_str(text);
         self.prefixes.push(Prefix { at: 0, taken, pad: 0 });
         self.form = BlockForm::Dialect(dialect);
     }
 
-    /// Follows the JSON of a call in some dialect up to the end of its first value. Returns whether more of it may come.
+    /// Follows the JSON of a call in some dialect up to the end of its first value. Returns `true` if more of it may
+    /// come.
     pub(super) fn follow(&mut self, json: &str, queue: &mut Queue) -> bool {
         let mut rest = json;
         while !rest.is_empty() {
@@ -232,7 +233,7 @@ impl Block {
         true
     }
 
-    /// How far the block is.
+    /// Returns the progress of the block.
     pub(super) fn stage(&self) -> Stage {
         let announced = !self.outline.tags.is_empty();
         match (&self.phase, self.lexer.status()) {
@@ -255,15 +256,15 @@ impl Block {
         }
     }
 
-    /// Whether content may be given in parts of a line. Behind the object and in a body only a whole line can be
-    /// judged.
+    /// Returns `true` if content may arrive in parts of a line. After the object and in a body, only a whole line can
+    /// be judged.
     pub(super) fn takes_parts(&self) -> bool {
         self.text_call.is_none()
             && !matches!(self.stage(), Stage::Complete | Stage::Announced | Stage::Body(_) | Stage::After)
     }
 
-    /// Whether a closing fence met now may be content. Where no body has begun it closes the block: models also write a body
-    /// into a second fence behind the block.
+    /// Returns `true` if a closing fence at this point may be content. Before a body has begun it closes the block,
+    /// because models also write a body into a second fence after the block.
     pub(super) fn doubts_fence(&self) -> bool {
         let open = match self.stage() {
             Stage::InString => true,
@@ -273,27 +274,27 @@ impl Block {
         self.speculates && self.form != BlockForm::Result && open
     }
 
-    /// Whether only bodies are awaited whose announcements are not exact, and none has begun: a fence here shows that they are
-    /// literal text.
+    /// Returns `true` if the only awaited bodies have inexact announcements and none has begun. A fence at this point
+    /// shows that the announcements are literal text.
     pub(super) fn awaits_loose_body(&self) -> bool {
         matches!(self.phase, Phase::Body(BodyPhase { index: 0, begun: false, .. }))
             && self.outline.tags.iter().all(|tag| tag.loose)
     }
 
-    /// There are no bodies: the announcements that are not exact are strings like others. The block must end here, for the
-    /// lexer did not see the blank lines since.
+    /// Drops the awaited bodies: their inexact announcements are ordinary strings. The block must end here, because the
+    /// lexer has not seen the blank lines since.
     pub(super) fn drop_loose_bodies(&mut self) {
         self.phase = Phase::Object;
         self.bodies.clear();
         self.outline.drop_loose_tags();
     }
 
-    /// Whether the object or a body had not come to its end.
+    /// Returns `true` if the object or a body is incomplete.
     pub(super) fn is_unfinished(&self) -> bool {
         !matches!(self.stage(), Stage::Complete | Stage::After | Stage::Broken { inside: false })
     }
 
-    /// Whether everything so far is in the canonical form and was read strictly.
+    /// Returns `true` if everything so far is in the canonical form and was read strictly.
     pub(super) fn is_exact(&self) -> bool {
         let strict = matches!(self.stage(), Stage::Empty | Stage::Inside | Stage::InString | Stage::Complete);
         let canonical = matches!(self.form, BlockForm::Tool | BlockForm::Bare);
@@ -301,7 +302,7 @@ impl Block {
         strict && canonical && !has_body && !self.lexer.saw_control() && self.candidate.is_none()
     }
 
-    /// Where a run of fence characters may begin that is glued to the last line of a complete object.
+    /// Returns the position of a possible run of fence characters that is glued to the last line of a complete object.
     pub(super) fn glued_fence(&self) -> Option<usize> {
         let Status::Broken { inside: false, at } = self.lexer.status() else { return None };
         if self.phase != Phase::Object
@@ -316,8 +317,8 @@ impl Block {
         (same_line && self.body[at..].starts_with(['`', '~'])).then_some(at)
     }
 
-    /// The block ends at the fence that is glued to its object, or to the TAG of its last body. What was read of that fence is
-    /// taken back.
+    /// Ends the block at the fence that is glued to its object or to the TAG of its last body. Discards what was read
+    /// of that fence.
     pub(super) fn end_at_glued_fence(&mut self) {
         if let Some(at) = self.glued_fence() {
             self.end_after_call(at);
@@ -326,30 +327,30 @@ impl Block {
         }
     }
 
-    /// The TAG of the verbatim body that is being written.
+    /// Returns the TAG of the open verbatim body.
     pub(super) fn open_tag(&self) -> Option<&str> {
         let Phase::Body(body) = self.phase else { return None };
         Some(&self.outline.tags[body.index].tag)
     }
 
-    /// The TAG of the verbatim body that is being written, where it is the last one.
+    /// Returns the TAG of the open verbatim body if it is the last one.
     pub(super) fn last_tag(&self) -> Option<&str> {
         let Phase::Body(body) = self.phase else { return None };
         self.open_tag().filter(|_| body.index + 1 == self.outline.tags.len())
     }
 
-    /// Remembers a doubtful closing fence, if it is the first one.
-    pub(super) fn doubt(&mut self, end: usize, next: usize, next_line: usize) {
+    /// Records a doubtful closing fence if it is the first one.
+    pub(super) fn note_candidate(&mut self, end: usize, next: usize, next_line: usize) {
         self.candidate.get_or_insert(Candidate { body: self.body.len(), end, next, next_line });
     }
 
-    /// After a doubtful closing fence nothing is emitted before the block is decided.
+    /// Returns what may be emitted: nothing after a doubtful closing fence until the block is decided.
     fn emitted(&self) -> Emitted {
         if self.candidate.is_some() { Emitted::Nothing } else { Emitted::Texts }
     }
 
-    /// Takes content of a line, or a part of it. `pad` spaces precede it in the body.
-    pub(super) fn content(&mut self, pad: usize, text: &str, queue: &mut Queue) {
+    /// Appends content of a line or a part of it. `pad` spaces precede it in the body.
+    pub(super) fn push_content(&mut self, pad: usize, text: &str, queue: &mut Queue) {
         if self.is_full() {
             return;
         }
@@ -374,7 +375,7 @@ impl Block {
         }
     }
 
-    /// Spoils a block that is larger than the limit. No more of its body is kept.
+    /// Spoils a block that exceeds the limit. No more of its body is kept.
     pub(super) fn overflow(&mut self) {
         self.spoil(
             self.body.len(),
@@ -385,13 +386,14 @@ impl Block {
         }
     }
 
-    /// Returns `true` if more came than the limit allows: no more of the body is kept.
+    /// Returns `true` if the block exceeds the limit: no more of the body is kept.
     pub(super) fn is_full(&self) -> bool {
         matches!(self.phase, Phase::Spoiled { full: true, .. })
     }
 
-    /// Ends a line whose content was given. `taken` characters of the reply precede the content, and `pad` spaces of the body replace
-    /// them. `indent`: how many columns of the fence's own indentation the line has, and how many the fence has.
+    /// Ends a line whose content was appended. `taken` characters of the reply precede the content; `pad` spaces of the
+    /// body replace them. `indent`: how many columns of the fence's own indentation the line has, and how many the
+    /// fence has.
     pub(super) fn end_line(&mut self, taken: usize, pad: usize, indent: Option<(usize, usize)>, queue: &mut Queue) {
         if self.is_full() {
             return;
@@ -404,7 +406,7 @@ impl Block {
             Phase::After if !self.body[self.line_start()..].trim().is_empty() => {
                 self.spoil(self.line_start(), text!("after the last verbatim body only the closing fence may follow"));
             }
-            _ => self.line_of_text(indent),
+            _ => self.text_line(indent),
         }
         self.body.push('\n');
         if self.phase != Phase::Object || self.form == BlockForm::Result || self.text_call.is_some() {
@@ -420,10 +422,10 @@ impl Block {
                 self.bodies.push(String::new());
                 self.phase = Phase::Body(BodyPhase { index: 0, begun: false, indentation: Indentation::Unknown });
             } else {
-                // Where closing fences are content no more, a body that holds one would end in its middle.
+                // Once closing fences are no longer content, a body that contains one would end too early.
                 self.spoil(
                     self.outline.tags[0].token.start,
-                    text!("no verbatim body is read after three broken blocks; write the text as a JSON string"),
+                    text!("verbatim bodies are not read after three broken blocks; write the text as a JSON string"),
                 );
             }
         }
@@ -454,7 +456,7 @@ impl Block {
                 text!("the verbatim body holds <<{tag} itself, so its end is not certain; choose another TAG", tag);
             return self.spoil(start, message);
         }
-        if !body.indentation.takes(indent) {
+        if !body.indentation.accepts(indent) {
             return self.spoil(start, body_unevenly_indented());
         }
         self.phase = Phase::Body(body);
@@ -468,9 +470,9 @@ impl Block {
     }
 
     /// Reads a whole line of a text that is the argument of a call.
-    fn line_of_text(&mut self, indent: Option<(usize, usize)>) {
+    fn text_line(&mut self, indent: Option<(usize, usize)>) {
         let start = self.line_start();
-        if !self.text_indentation.takes(indent) {
+        if !self.text_indentation.accepts(indent) {
             self.spoil(start, body_unevenly_indented());
         }
         let Some(call) = &mut self.text_call else { return };
@@ -486,10 +488,10 @@ impl Block {
         }
     }
 
-    /// The lines behind the object, where there is no body; behind the last bracket, where the object was mended. They
-    /// may be content that lost its quotes or its tag. `repairs` were needed to read the block.
-    pub(super) fn lines_behind(&self, repairs: &[Repair]) -> &str {
-        // Brackets too many, separators and further objects are no content, where nothing else stands there.
+    /// Returns the lines after the object if there are no bodies, or after the last bracket if the object was repaired.
+    /// They may be content that lost its quotes or its tag. `repairs` were needed to read the block.
+    pub(super) fn lines_after_object(&self, repairs: &[Repair]) -> &str {
+        // Surplus brackets, separators and further objects are no content if nothing else is there.
         let marks = [Repair::SurplusClosers, Repair::Separator];
         let other = [Repair::SurroundingText, Repair::Comment];
         let holds = |some: &[Repair]| some.iter().any(|repair| repairs.contains(repair));
@@ -500,8 +502,8 @@ impl Block {
         end.and_then(|end| self.body[end..].split_once('\n')).map_or("", |(_, lines)| lines)
     }
 
-    /// Finds the first closing tag of reasoning in the last line that follows a whole call in the block, outside of code spans.
-    /// Returns the end of the text that is read as the call, and the place of the tag.
+    /// Finds the first closing tag of reasoning in the last line that follows a whole call in the block, outside of
+    /// code spans. Returns the end of the text that is read as the call, and the tag with its position.
     pub(super) fn tag_after_call(&mut self, catalog: Option<&Catalog>) -> Option<(usize, usize, &'static TagPair)> {
         let line = self.body.rfind('\n').map_or(0, |at| at + 1);
         if self.text_call.is_some() && self.stage() == Stage::Complete {
@@ -527,7 +529,7 @@ impl Block {
         None
     }
 
-    /// Takes back what was read from `end` on, which follows the object or the bodies.
+    /// Discards what was read from `end` on, after the object or the bodies.
     pub(super) fn end_after_call(&mut self, end: usize) {
         self.body.truncate(end);
         if self.phase == Phase::Object {
@@ -536,8 +538,8 @@ impl Block {
         }
     }
 
-    /// The reply's line and column of a byte of the body.
-    pub(super) fn place(&self, at: usize) -> (usize, usize) {
+    /// Returns the line and column in the reply of a byte of the body.
+    pub(super) fn position(&self, at: usize) -> (usize, usize) {
         let before = &self.body[..floor_boundary(&self.body, at)];
         let line = memchr::memchr_iter(b'\n', before.as_bytes()).count();
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -547,7 +549,7 @@ impl Block {
     }
 }
 
-/// Returns `true` if the text is calls to its end. With `python`, also calls as Python writes them.
+/// Returns `true` if the text consists only of calls. With `python`, calls in Python syntax are also accepted.
 fn holds_calls(text: &str, python: bool, catalog: Option<&Catalog>) -> bool {
     let in_python = python.then(|| dialect::python_calls(text, catalog)).flatten();
     let drafts = match in_python {

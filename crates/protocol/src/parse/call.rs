@@ -1,17 +1,17 @@
-//! Turns JSON values into calls: the canonical shape, and the shapes that models drift to.
+//! Converts JSON values into calls: the canonical shape, and the shapes that models drift to.
 //!
-//! `{"name": .., "args": {..}, "reason": .., "id": ..}` is canonical. These shapes are accepted, the first that fits is
-//! the reading, and every one but the first is noted as a repair:
+//! `{"name": .., "args": {..}, "reason": .., "id": ..}` is canonical. The following shapes are accepted in this order;
+//! the first one that fits is used, and every one but the first is recorded as a repair:
 //!
 //! 1. `name` and `args`;
 //! 2. one key that names the tool and one key that holds the arguments, whatever models call them;
 //! 3. a wrapper: `{"tool_call": {..}}`, `{"tool_calls": [..]}`;
 //! 4. the name of a known tool as the only key: `{"read_file": {"path": "a"}}`;
-//! 5. the arguments beside the name. Only here a key that is an argument of the tool wins over the same key of the
-//!    envelope.
+//! 5. the arguments next to the name. Only here a key that is an argument of the tool takes precedence over the same
+//! key of the envelope.
 //!
-//! Two keys that name different tools, or two keys that hold arguments, are no call: which of them counts is a guess.
-//! The outline of a block must agree with this file about what a call is named and where its arguments are.
+//! Two keys that name different tools, or two keys with arguments, are no call: either choice would be a guess. The
+//! outline of a block must agree with this file about the name and the arguments of a call.
 
 use crate::{Args, Catalog, ParamKind, Repair, Text, ToolSpec, json, text};
 use serde_json::{Map, Value};
@@ -32,38 +32,39 @@ pub(super) struct Draft {
     pub(super) repairs: Vec<Repair>,
 }
 
-/// Whether `key` holds the call, or an array of calls, in an object around it.
+/// Returns `true` if `key` holds the call, or an array of calls, in an object around it.
 pub(super) fn is_wrapper(key: &str) -> bool {
     WRAPPERS.contains(&key)
 }
 
-/// Whether `key` names the tool.
+/// Returns `true` if `key` names the tool.
 pub(super) fn is_name(key: &str) -> bool {
     NAME_KEYS.contains(&key)
 }
 
-/// Whether `key` holds the arguments.
+/// Returns `true` if `key` holds the arguments.
 pub(super) fn is_args(key: &str) -> bool {
     ARGS_KEYS.contains(&key)
 }
 
-/// Bytes of a name that is looked for among the tools on offer; no tool has a longer one.
+/// Most bytes of a name that is looked up in the catalog; no tool has a longer one.
 const MOST_NAME: usize = 512;
 
-/// The spec of a tool among those on offer; none is known where nothing is said of an offer.
+/// Returns the spec of an offered tool; `None` for every name if there is no catalog.
 pub(super) fn spec<'a>(catalog: Option<&'a Catalog>, name: &str) -> Option<&'a ToolSpec> {
-    // Asked for every string of a block: a longer name would be looked through as often.
-    catalog.filter(|_| name.len() <= MOST_NAME)?.find(&undecorated(name))
+    // This runs for every string of a block, so a longer name would be searched just as often.
+    catalog.filter(|_| name.len() <= MOST_NAME)?.find(&strip_decoration(name))
 }
 
-/// The spec of the tool that bears exactly this name. An alias such as `write` may as well be an argument of another tool.
+/// Returns the spec of the tool with exactly this name. An alias such as `write` may also be an argument of another
+/// tool.
 pub(super) fn named_spec<'a>(catalog: Option<&'a Catalog>, name: &str) -> Option<&'a ToolSpec> {
-    spec(catalog, name).filter(|spec| *spec.name == *undecorated(name))
+    spec(catalog, name).filter(|spec| *spec.name == *strip_decoration(name))
 }
 
-/// A name without what models write around it: `functions.` before it, `:0` or `<|...|>` behind it, and the backslashes
-/// with which web chats escape what Markdown would take for emphasis.
-pub(super) fn undecorated(name: &str) -> Cow<'_, str> {
+/// Returns a name without the decoration that models add: `functions.` before it, `:0` or `<|...|>` after it, and the
+/// backslashes with which web chats escape Markdown emphasis.
+pub(super) fn strip_decoration(name: &str) -> Cow<'_, str> {
     if !name.bytes().any(|byte| matches!(byte, b'.' | b':' | b'<' | b'\\')) {
         return Cow::Borrowed(name);
     }
@@ -76,7 +77,7 @@ pub(super) fn undecorated(name: &str) -> Cow<'_, str> {
     without_markdown_escapes(name)
 }
 
-/// The text without the backslashes before punctuation, which are Markdown's escapes.
+/// Removes the backslashes before punctuation, which are Markdown escapes.
 fn without_markdown_escapes(text: &str) -> Cow<'_, str> {
     if !holds_markdown_escape(text) {
         return Cow::Borrowed(text);
@@ -92,8 +93,8 @@ fn without_markdown_escapes(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a backslash stands before punctuation that Markdown gives a meaning. Paths of Windows have some before
-/// others.
+/// Returns `true` if a backslash precedes punctuation that has a meaning in Markdown. Windows paths have backslashes
+/// before other characters.
 fn holds_markdown_escape(text: &str) -> bool {
     text.as_bytes()
         .windows(2)
@@ -106,7 +107,7 @@ pub(super) fn drafts(values: Vec<Value>, repairs: &[Repair], catalog: Option<&Ca
     let mut shapes = Shapes { catalog, drafts: Vec::new() };
     let around = Draft { repairs: repairs.to_vec(), ..Draft::default() };
     for value in values {
-        shapes.calls(value, &around)?;
+        shapes.read_calls(value, &around)?;
     }
     if several {
         shapes.drafts.iter_mut().for_each(|draft| draft.note(Repair::SeveralCalls));
@@ -121,25 +122,25 @@ struct Shapes<'a> {
 }
 
 impl Shapes<'_> {
-    /// A call, or an array of calls. `around` is what was said of them so far.
-    fn calls(&mut self, value: Value, around: &Draft) -> Result<(), Text> {
+    /// Reads a call, or an array of calls. `around` holds what the enclosing values said about them.
+    fn read_calls(&mut self, value: Value, around: &Draft) -> Result<(), Text> {
         match value {
             Value::Array(items) if items.is_empty() => {
                 Err(text!("an array holds no call; write one object with name and args"))
             }
-            Value::Array(items) => items.into_iter().try_for_each(|item| self.call(item, around.clone())),
-            other => self.call(other, around.clone()),
+            Value::Array(items) => items.into_iter().try_for_each(|item| self.read_call(item, around.clone())),
+            other => self.read_call(other, around.clone()),
         }
     }
 
-    fn call(&mut self, value: Value, mut draft: Draft) -> Result<(), Text> {
+    fn read_call(&mut self, value: Value, mut draft: Draft) -> Result<(), Text> {
         let Value::Object(mut object) = value else {
             return Err(text!("a call is an object with name and args"));
         };
-        if let Some(named) = self.named(&object)? {
+        if let Some(named) = self.find_name(&object)? {
             draft.take_named(object, &named)?;
         } else if let Some(inner) = unwrap(&mut object) {
-            return self.wrapped(inner, object, draft);
+            return self.read_wrapper(inner, object, draft);
         } else if !self.is_named_by_key(&object) {
             let written = object.contains_key("name");
             return Err(if written {
@@ -155,20 +156,20 @@ impl Shapes<'_> {
         Ok(())
     }
 
-    /// The calls in a wrapper, beside which the rest of `object` stands.
-    fn wrapped(&mut self, inner: Value, mut object: Args, mut draft: Draft) -> Result<(), Text> {
+    /// Reads the calls in a wrapper; `object` is the rest of the wrapping object.
+    fn read_wrapper(&mut self, inner: Value, mut object: Args, mut draft: Draft) -> Result<(), Text> {
         draft.note(Repair::Wrapper);
         draft.take_envelope(&mut object, &|_| false);
         if inner.as_array().is_some_and(|items| items.len() > 1) {
-            // One id and one reason cannot be those of several calls.
+            // One id and one reason cannot belong to several calls.
             (draft.id, draft.reason) = (None, None);
             draft.note(Repair::SeveralCalls);
         }
-        self.calls(inner, &draft)
+        self.read_calls(inner, &draft)
     }
 
-    /// Where the name of the call stands; `None` where no key names it.
-    fn named(&self, object: &Args) -> Result<Option<Named<'_>>, Text> {
+    /// Finds the key that names the tool; `None` if no key does.
+    fn find_name(&self, object: &Args) -> Result<Option<NameKey<'_>>, Text> {
         let given = |key: &'static str| Some((key, object.get(key)?.as_str()?));
         let names: Vec<(&str, &str)> = NAME_KEYS.into_iter().filter_map(given).collect();
         let Some(&(first, name)) = names.first() else { return Ok(None) };
@@ -180,9 +181,10 @@ impl Shapes<'_> {
             ));
         }
         let Some(&(other, _)) = names.iter().find(|(_, value)| *value != name) else {
-            return Ok(Some(Named { key: first, spec: spec(self.catalog, name), only_beside: false }));
+            return Ok(Some(NameKey { key: first, spec: spec(self.catalog, name), only_next_to_name: false }));
         };
-        // One of them may be an argument of the tool that the other one names, where the arguments stand beside the name.
+        // One of the names may be an argument of the tool that the other one names, if the arguments are next to the
+        // name.
         let twice = || text!("{one} and {other} name two tools; write one name, in name", one = first, other);
         let mut known = names.iter().filter_map(|(key, name)| Some((*key, *name, named_spec(self.catalog, name)?)));
         let (Some((key, name, spec)), None) = (known.next(), known.next()) else { return Err(twice()) };
@@ -192,10 +194,10 @@ impl Shapes<'_> {
         if !beside || ARGS_KEYS.iter().any(apart) {
             return Err(twice());
         }
-        Ok(Some(Named { key, spec: Some(spec), only_beside: true }))
+        Ok(Some(NameKey { key, spec: Some(spec), only_next_to_name: true }))
     }
 
-    /// Whether the only key is the name of a known tool, and its value the arguments.
+    /// Returns `true` if the only key is the name of a known tool, and its value the arguments.
     fn is_named_by_key(&self, object: &Args) -> bool {
         let mut members = object.iter();
         match (members.next(), members.next()) {
@@ -207,28 +209,28 @@ impl Shapes<'_> {
     }
 }
 
-/// Where the name of a call stands.
-struct Named<'a> {
+/// The key that names the tool of a call.
+struct NameKey<'a> {
     key: &'static str,
     spec: Option<&'a ToolSpec>,
-    /// The arguments can stand nowhere but beside the name.
-    only_beside: bool,
+    /// Whether the arguments can only be next to the name.
+    only_next_to_name: bool,
 }
 
-impl Named<'_> {
-    /// Whether the key is an argument of the tool.
-    fn wins(&self, key: &str) -> bool {
+impl NameKey<'_> {
+    /// Returns `true` if the key is an argument of the tool.
+    fn is_argument(&self, key: &str) -> bool {
         self.spec.is_some_and(|spec| spec.find(key).is_some())
     }
 
-    /// The key that holds the arguments, if there is one.
+    /// Returns the key that holds the arguments, if there is one.
     fn args_key(&self, object: &Args) -> Result<Option<&'static str>, Text> {
         let mut keys = ARGS_KEYS.into_iter().filter(|key| object.contains_key(*key));
         let holds = |key: &&str| self.holds_args(key, &object[*key]);
-        let Some(key) = keys.clone().find(holds).filter(|_| !self.only_beside) else { return Ok(None) };
+        let Some(key) = keys.clone().find(holds).filter(|_| !self.only_next_to_name) else { return Ok(None) };
         match keys.find(|other| *other != key) {
             None => Ok(Some(key)),
-            // The taught key is the one to keep.
+            // The message tells the model to keep the taught key.
             Some(other) => Err(text!(
                 "the arguments are given twice, under {key} too; write them once, in args",
                 key = if other == "args" { key } else { other }
@@ -236,25 +238,26 @@ impl Named<'_> {
         }
     }
 
-    /// Whether the value holds the arguments. Text under a key of the tool's own holds them only where it is an object of
-    /// the tool's arguments for certain: otherwise it is the text that the tool is to get.
+    /// Returns `true` if the value holds the arguments. Text under a key that is an argument of the tool holds them
+    /// only if it is certainly an object of the tool's arguments; otherwise it is that argument's text.
     fn holds_args(&self, key: &str, value: &Value) -> bool {
         match value {
             Value::Object(_) => true,
-            Value::String(text) if self.wins(key) => {
+            Value::String(text) if self.is_argument(key) => {
                 let inside = text.trim_start().starts_with('{').then(|| json::strict(text).ok()).flatten();
                 let args = inside.as_ref().and_then(Value::as_object).filter(|args| !args.is_empty());
-                args.is_some_and(|args| args.keys().all(|key| self.wins(key)))
+                args.is_some_and(|args| args.keys().all(|key| self.is_argument(key)))
             }
             // Without a spec any word may be an argument, but not one that is taught.
             other => {
-                !self.wins(key) && (looks_like_args(other) || is_empty(other) || key == "args" || self.spec.is_some())
+                !self.is_argument(key)
+                    && (looks_like_args(other) || is_empty(other) || key == "args" || self.spec.is_some())
             }
         }
     }
 }
 
-/// What a wrapper holds, when the keys beside it say nothing that could be of a call.
+/// Takes the content of a wrapper, if the keys next to it contain nothing that could belong to a call.
 fn unwrap(object: &mut Args) -> Option<Value> {
     let holds = |key: &&str| object.get(*key).is_some_and(|value| value.is_object() || value.is_array());
     let key = WRAPPERS.into_iter().find(holds)?;
@@ -267,7 +270,7 @@ fn unwrap(object: &mut Args) -> Option<Value> {
     if object.iter().all(idle) { object.remove(key) } else { None }
 }
 
-/// Whether a value is a call by its keys, or holds one as a wrapper does.
+/// Returns `true` if a value is a call by its keys, or contains one as a wrapper does.
 fn holds_call(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(holds_call),
@@ -279,7 +282,8 @@ fn holds_call(value: &Value) -> bool {
 }
 
 impl Draft {
-    /// Whether its end was added or guessed at: what followed the block may have been meant as the rest of it.
+    /// Returns `true` if the end of the call was added or guessed: text after the block may have been meant as its
+    /// rest.
     pub(super) fn is_completed(&self) -> bool {
         self.repairs.iter().any(|repair| *repair == Repair::FinalClosers || !repair.lossless())
     }
@@ -290,15 +294,15 @@ impl Draft {
         }
     }
 
-    /// The shapes in which a key holds the name.
-    fn take_named(&mut self, mut object: Args, named: &Named<'_>) -> Result<(), Text> {
+    /// Reads the shapes in which a key holds the name.
+    fn take_named(&mut self, mut object: Args, named: &NameKey<'_>) -> Result<(), Text> {
         let written = object.remove(named.key);
         if named.key != "name" {
             self.note(Repair::NameAlias);
         }
         self.take_name(written.as_ref().and_then(Value::as_str).unwrap_or_default())?;
         for key in NAME_KEYS {
-            // Another key with the same name says nothing new.
+            // Another key with the same name adds nothing.
             if object.get(key) == written.as_ref() {
                 object.remove(key);
                 self.note(Repair::ExtraKey);
@@ -309,12 +313,12 @@ impl Draft {
                 if key != "args" {
                     self.note(Repair::ArgsAlias);
                 }
-                self.args = self.args_of(key, object.remove(key).unwrap_or_default())?;
+                self.args = self.read_args(key, object.remove(key).unwrap_or_default())?;
                 self.take_envelope(&mut object, &|_| false);
-                self.beside(object, named.spec)
+                self.add_keys_next_to_args(object, named.spec)
             }
             None => {
-                self.take_envelope(&mut object, &|key| named.wins(key));
+                self.take_envelope(&mut object, &|key| named.is_argument(key));
                 if !object.is_empty() {
                     self.note(Repair::ArgsBesideName);
                 }
@@ -324,18 +328,18 @@ impl Draft {
         }
     }
 
-    /// The shape in which the only key is the name.
+    /// Reads the shape in which the only key is the name.
     fn take_keyed(&mut self, object: Args) -> Result<(), Text> {
         self.note(Repair::NameAsKey);
         for (key, value) in object {
             self.take_name(&key)?;
-            self.args = self.args_of(&key, value)?;
+            self.args = self.read_args(&key, value)?;
         }
         Ok(())
     }
 
     fn take_name(&mut self, written: &str) -> Result<(), Text> {
-        let name = undecorated(written);
+        let name = strip_decoration(written);
         if name.is_empty() {
             return Err(text!("name is empty; give the name of a tool"));
         }
@@ -346,8 +350,8 @@ impl Draft {
         Ok(())
     }
 
-    /// The arguments that stand under `key`.
-    fn args_of(&mut self, key: &str, value: Value) -> Result<Args, Text> {
+    /// Reads the arguments under `key`.
+    fn read_args(&mut self, key: &str, value: Value) -> Result<Args, Text> {
         match value {
             Value::Object(args) => Ok(args),
             empty if is_empty(&empty) => {
@@ -360,7 +364,7 @@ impl Draft {
     }
 
     fn decode(&mut self, encoded: &str) -> Result<Args, Text> {
-        // Between other quotes than JSON's the text may be JSON already, with its escapes as they should be.
+        // Between other quotes than JSON's, the text may already be JSON with correct escapes.
         if self.repairs.contains(&Repair::Quotes) && encoded.contains('\\') {
             return Err(text!("the backslashes of this string can be read in two ways; write each as \\\\"));
         }
@@ -379,16 +383,16 @@ impl Draft {
         }
     }
 
-    fn take_envelope(&mut self, object: &mut Map<String, Value>, wins: &dyn Fn(&str) -> bool) {
-        if !wins("reason") {
+    fn take_envelope(&mut self, object: &mut Map<String, Value>, is_argument: &dyn Fn(&str) -> bool) {
+        if !is_argument("reason") {
             self.reason = object.remove("reason").and_then(|reason| self.text(reason)).or_else(|| self.reason.take());
         }
-        if !wins("id") {
+        if !is_argument("id") {
             self.id = object.remove("id").and_then(|id| self.text(id)).or_else(|| self.id.take());
         }
     }
 
-    /// A string, or what was written where a string is wanted.
+    /// Returns a string, or the JSON text of a value in the place of a string.
     fn text(&mut self, value: Value) -> Option<String> {
         if !value.is_string() {
             self.note(Repair::WrongType);
@@ -400,8 +404,9 @@ impl Draft {
         }
     }
 
-    /// What stands beside `args`: arguments of the tool join it, other keys mean nothing. Nothing is given in two ways.
-    fn beside(&mut self, object: Map<String, Value>, spec: Option<&ToolSpec>) -> Result<(), Text> {
+    /// Handles the keys next to `args`: arguments of the tool are added to it, other keys are dropped. An argument must
+    /// not be given twice.
+    fn add_keys_next_to_args(&mut self, object: Map<String, Value>, spec: Option<&ToolSpec>) -> Result<(), Text> {
         for (key, value) in object {
             let param = spec.and_then(|spec| spec.find(&key));
             let Some(param) = param else {
@@ -423,12 +428,12 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds the repairs that show only when name and arguments are known.
+    /// Adds the repairs that can only be recognised once name and arguments are known.
     fn finish(&mut self, spec: Option<&ToolSpec>) -> Result<(), Text> {
-        let wins = |key: &str| spec.is_some_and(|spec| spec.find(key).is_some());
-        let of_envelope = |key: &String| matches!(key.as_str(), "name" | "reason" | "id") && !wins(key);
+        let is_argument = |key: &str| spec.is_some_and(|spec| spec.find(key).is_some());
+        let of_envelope = |key: &String| matches!(key.as_str(), "name" | "reason" | "id") && !is_argument(key);
         if self.repairs.contains(&Repair::FinalClosers) && self.args.keys().any(of_envelope) {
-            // The arguments most likely ended before it.
+            // The arguments most likely ended before this key.
             self.note(Repair::MiddleClosers);
         }
         let beside = [Repair::ArgsBesideName, Repair::ExtraKey, Repair::WrongType]
@@ -444,8 +449,9 @@ impl Draft {
         Ok(())
     }
 
-    /// Where JSON does not have the escapes, a web chat may have written them for Markdown. A name and a key have no other
-    /// use for them. In a path the backslash may be a separator, and elsewhere only `\_` has no other meaning: these are refused.
+    /// Handles escapes that JSON does not have, which a web chat may have added for Markdown. In a name or a key they
+    /// have no other use. In a path the backslash may be a separator, and elsewhere only `\_` has no other meaning:
+    /// these are refused.
     fn weigh_markdown_escapes(&mut self, spec: Option<&ToolSpec>) -> Result<(), Text> {
         let finds = |key: &str| spec.and_then(|spec| spec.find(key));
         let escaped = |key: &&String| finds(key).is_none() && finds(&without_markdown_escapes(key)).is_some();
@@ -490,7 +496,7 @@ fn looks_like_args(value: &Value) -> bool {
     value.is_object() || value.as_str().is_some_and(looks_like_object)
 }
 
-/// What models write for no arguments.
+/// Returns `true` for the values that models write for no arguments.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -500,7 +506,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether these values are a call for certain: a tool's name and its arguments under a key of their own.
+/// Returns `true` if these values are certainly a call: a tool's name, and its arguments under a key of their own.
 pub(super) fn is_call(values: &[Value]) -> bool {
     let certain = |value: &Value| match value {
         Value::Object(object) => {
@@ -541,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes() {
+    fn drifted_shapes_are_read_with_their_repairs() {
         let args = json!({"path": "a"});
         let cases = [
             (json!({"name": "read_file", "args": args}), vec![]),
@@ -586,13 +592,13 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_the_tool_wins_over_the_envelope() {
+    fn tool_arguments_take_precedence_over_the_envelope() {
         let draft = one(json!({"name": "job", "id": "j1", "action": "write", "input": "x"}));
         assert_eq!(Value::Object(draft.args), json!({"id": "j1", "action": "write", "input": "x"}));
         assert_eq!(draft.id, None);
         let draft = one(json!({"action": "write", "input": "{}", "id": "j1", "tool": "job"}));
         assert_eq!(Value::Object(draft.args), json!({"id": "j1", "action": "write", "input": "{}"}));
-        // Text under a key of the tool's own is the arguments only where it can be nothing else.
+        // Text under one of the tool's own keys is the arguments only if it can be nothing else.
         let draft = one(json!({"name": "job", "input": "{\"action\": \"poll\", \"id\": \"j1\"}"}));
         assert_eq!(Value::Object(draft.args), json!({"id": "j1", "action": "poll"}));
         let draft = one(json!({"name": "job", "input": "{\"a\": 1}"}));
@@ -602,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn several_and_none() {
+    fn several_calls_are_read_and_bad_shapes_refused() {
         let call = json!({"name": "bash", "args": {}});
         let two = drafts(vec![call.clone(), call.clone()], &[], None).unwrap();
         assert!(two.len() == 2 && two.iter().all(|draft| draft.repairs == [SeveralCalls]));

@@ -1,21 +1,21 @@
-//! The block structure of CommonMark 0.31.2, line by line: which containers a line continues, what it opens.
+//! The block structure of CommonMark 0.31.2, line by line: which containers a line continues, and what it opens.
 //!
-//! Only as much as decides whether a line opens, continues or closes a fenced code block. This module knows no calls
-//! and keeps no text, but for a paragraph that may be nothing but link reference definitions. The time for a line is
-//! linear in its bytes, whatever is open.
+//! It covers only what decides whether a line opens, continues or closes a fenced code block. This module knows no
+//! calls and keeps no text, except for a paragraph that may consist of link reference definitions. The time for a line
+//! is linear in its bytes, however many containers are open.
 
 use super::cursor::{Content, Cursor};
 use super::{dialect, html, link_definition};
 use crate::fence::{self, Opening};
 
-/// Bytes of a paragraph that are kept to see whether it is only link reference definitions; one that is longer counts
-/// as having text.
+/// Most bytes of a paragraph that are kept to see whether it consists of link reference definitions; a longer one
+/// counts as having text.
 const MOST_DEFINITIONS: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Container {
     Quote,
-    /// A list item: the columns its content is indented by, and whether there is nothing in it yet.
+    /// A list item: the indentation of its content in columns, and whether it is still empty.
     Item {
         indent: usize,
         empty: bool,
@@ -25,24 +25,24 @@ enum Container {
 #[derive(Debug)]
 enum Leaf {
     None,
-    /// The text so far, where it begins with `[`.
+    /// The text so far, if it begins with `[`.
     Paragraph(Option<String>),
     Fence {
         mark: u8,
         length: usize,
         indent: usize,
     },
-    Html(html::End),
+    Html(html::BlockEnd),
     Indented,
-    /// Nothing is open, but for CommonMark a fence is: the parser ended its block early. The first line that is not blank
-    /// may be its closing fence.
+    /// Nothing is open, but a fence is for CommonMark: the parser ended its block early. The first line that is not
+    /// blank may be its closing fence.
     LateFence {
         mark: u8,
         length: usize,
     },
 }
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum LineKind<'a> {
     /// A paragraph, a heading, a thematic break, a blank line.
@@ -51,19 +51,19 @@ pub(super) enum LineKind<'a> {
     Opens(Opening<'a>, usize),
     /// Content of a fenced code block.
     Inside(Content<'a>),
-    /// The closing fence. As content it would have been this.
+    /// The closing fence, with the content that it would be otherwise.
     Closes(Content<'a>),
-    /// Part of an HTML block. `raw`: of one that has an end of its own, such as a comment or `<pre>`.
+    /// Part of an HTML block. `raw`: the block has an end of its own, such as a comment or `<pre>`.
     Html { text: &'a str, raw: bool },
     /// Indented by four columns or more: code, or the continuation of a paragraph.
     Indented(&'a str),
 }
 
-/// What is open between two lines.
+/// The blocks that are open between two lines.
 #[derive(Debug)]
 pub(super) struct Containers {
     containers: Vec<Container>,
-    /// Indices of the quotes among the containers: what a blank line continues up to.
+    /// Indices of the quotes among the containers, up to which a blank line continues them.
     quotes: Vec<usize>,
     leaf: Leaf,
 }
@@ -73,7 +73,7 @@ impl Containers {
         Containers { containers: Vec::new(), quotes: Vec::new(), leaf: Leaf::None }
     }
 
-    /// Whether the open leaf is in a block quote.
+    /// Returns `true` if the open leaf is in a block quote.
     pub(super) fn in_quote(&self) -> bool {
         !self.quotes.is_empty()
     }
@@ -82,27 +82,28 @@ impl Containers {
         matches!(self.containers.last(), Some(Container::Item { empty: true, .. }))
     }
 
-    /// What stands behind a run of fence characters that is long enough to close the open fenced code block. CommonMark sees
-    /// a closing fence only where that is blank.
-    pub(super) fn behind_closing_run<'a>(&self, rest: &'a str) -> Option<&'a str> {
+    /// Returns the text after a run of fence characters that is long enough to close the open fenced code block.
+    /// CommonMark sees a closing fence only if that text is blank.
+    pub(super) fn after_closing_run<'a>(&self, rest: &'a str) -> Option<&'a str> {
         let Leaf::Fence { mark, length, .. } = self.leaf else { return None };
-        let behind = rest.trim_start_matches(mark as char);
-        (rest.len() - behind.len() >= length).then_some(behind)
+        let after = rest.trim_start_matches(mark as char);
+        (rest.len() - after.len() >= length).then_some(after)
     }
 
-    /// A line of the open fenced code block from its first visible character on, where its indentation allows a fence.
+    /// Returns a line of the open fenced code block from its first visible character on, if its indentation allows a
+    /// fence.
     pub(super) fn at_fence<'a>(&self, line: &'a str) -> Option<&'a str> {
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         (matched == self.containers.len() && cursor.indent() < 4).then(|| cursor.rest())
     }
 
-    /// Ends the open leaf: a closing fence that the caller decided to believe, or a call in the place of a paragraph.
+    /// Ends the open leaf, at a closing fence that the caller accepted or at a call in the place of a paragraph.
     pub(super) fn close_leaf(&mut self) {
         self.leaf = Leaf::None;
     }
 
-    /// Begins a new document. The closing fence of a block that was ended early may still come.
+    /// Begins a new document. The closing fence of a block that was ended early may still follow.
     pub(super) fn begin_document(&mut self) {
         let leaf = std::mem::replace(&mut self.leaf, Leaf::None);
         self.truncate(0);
@@ -111,15 +112,15 @@ impl Containers {
         }
     }
 
-    /// Ends the open fenced code block at a place that CommonMark does not see: the closing fence may still come.
+    /// Ends the open fenced code block where CommonMark sees no end. The closing fence may still follow.
     pub(super) fn end_fence_early(&mut self) {
         if let Leaf::Fence { mark, length, .. } = self.leaf {
             self.leaf = Leaf::LateFence { mark, length };
         }
     }
 
-    /// Reads a line while a fenced code block is open; `None` when the line does not continue its containers.
-    /// Changes nothing: closing is the caller's decision.
+    /// Reads a line while a fenced code block is open; `None` if the line does not continue the containers. It changes
+    /// nothing, because the caller decides about closing.
     pub(super) fn in_fence<'a>(&self, line: &'a str) -> Option<LineKind<'a>> {
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
@@ -129,7 +130,7 @@ impl Containers {
         self.fence_line(&mut cursor)
     }
 
-    /// A line that continues the containers of the open fenced code block.
+    /// Reads a line that continues the containers of the open fenced code block.
     fn fence_line<'a>(&self, cursor: &mut Cursor<'a>) -> Option<LineKind<'a>> {
         let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
         let closes = cursor.indent() < 4 && fence::closes(cursor.rest(), mark, length);
@@ -138,7 +139,8 @@ impl Containers {
         Some(if closes { LineKind::Closes(content) } else { LineKind::Inside(content) })
     }
 
-    /// How many columns of the open fence's own indentation a line has, and how many the fence has, where it has any.
+    /// Returns how many columns of the open fence's own indentation a line has, and how many the fence has. `None` if
+    /// the fence is not indented or the line is blank.
     pub(super) fn fence_indent(&self, line: &str) -> Option<(usize, usize)> {
         let Leaf::Fence { indent: indent @ 1.., .. } = self.leaf else { return None };
         let mut cursor = Cursor::new(line);
@@ -146,8 +148,8 @@ impl Containers {
         (!cursor.is_blank()).then(|| (cursor.indent().min(indent), indent))
     }
 
-    /// The content of a line of which only the beginning is known, once it is certain that the line is content of the
-    /// open fenced code block and ends neither the block nor its container.
+    /// Returns the content of an incomplete line, once the line is certainly content of the open fenced code block and
+    /// ends neither the block nor its container.
     pub(super) fn certain_content<'a>(&self, beginning: &'a str) -> Option<Content<'a>> {
         let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
         let mut cursor = Cursor::new(beginning);
@@ -160,9 +162,9 @@ impl Containers {
         Some(cursor.content())
     }
 
-    /// Whether a tag at the beginning of this line, behind at most three spaces, would begin a paragraph of the document,
-    /// or continue one where it stands `alone` on its line. `lazily`: also one in a container that the line itself does not
-    /// continue.
+    /// Returns `true` if a tag at the beginning of this line, after at most three spaces, would begin a paragraph of
+    /// the document, or continue one if it is `alone` on its line. `lazily` also allows a paragraph in a container that
+    /// the line itself does not continue.
     pub(super) fn takes_tag(&self, line: &str, alone: bool, lazily: bool) -> bool {
         if self.match_containers(&mut Cursor::new(line)) > 0 {
             return false;
@@ -174,8 +176,8 @@ impl Containers {
         }
     }
 
-    /// Where on this line a token of a dialect could stand that begins it: at document level or in a list item, behind at most
-    /// three columns of whitespace. The second value says whether that is in a list item.
+    /// Returns the position on this line at which a token of a dialect may begin it: at document level or in a list
+    /// item, after at most three columns of whitespace. The second value is whether that is in a list item.
     pub(super) fn token_place(&self, line: &str) -> Option<(usize, bool)> {
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
@@ -183,7 +185,7 @@ impl Containers {
         if open_leaf && matched == self.containers.len() {
             return None;
         }
-        // A line that goes on lazily belongs to the paragraph, wherever that is.
+        // A lazy continuation belongs to the paragraph, wherever that is.
         let lazy = matched < self.containers.len() && self.in_paragraph();
         let (held, ..) = self.quotes.split_at(self.quotes.partition_point(|quote| lazy || *quote < matched));
         if !held.is_empty() {
@@ -207,24 +209,24 @@ impl Containers {
         }
     }
 
-    /// Returns `true` if the line continues a paragraph in a block quote without the mark of any quote (CommonMark 0.31.2,
-    /// section 5.1: laziness).
+    /// Returns `true` if the line continues a paragraph in a block quote without the mark of any quote (CommonMark
+    /// 0.31.2, section 5.1: laziness).
     pub(super) fn continues_lazily(&self, line: &str) -> bool {
         let Some(outermost) = self.quotes.first().filter(|_| self.in_paragraph()) else { return false };
         self.match_containers(&mut Cursor::new(line)) <= *outermost && continues_paragraph(line)
     }
 
-    /// Whether a paragraph is open.
+    /// Returns `true` if a paragraph is open.
     pub(super) fn in_paragraph(&self) -> bool {
         matches!(self.leaf, Leaf::Paragraph(_))
     }
 
-    /// Whether an HTML block is open.
+    /// Returns `true` if an HTML block is open.
     pub(super) fn in_html(&self) -> bool {
         matches!(self.leaf, Leaf::Html(_))
     }
 
-    /// Takes a line and says what it is.
+    /// Reads a line and returns its kind.
     pub(super) fn line<'a>(&mut self, line: &'a str) -> LineKind<'a> {
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
@@ -236,7 +238,7 @@ impl Containers {
         Opener { blocks: self, cursor: &mut cursor, depth: matched, thematic_fails: None }.open()
     }
 
-    /// How many containers the line continues. Moves over their delimiters.
+    /// Returns how many containers the line continues, and moves over their delimiters.
     fn match_containers(&self, cursor: &mut Cursor<'_>) -> usize {
         for (index, container) in self.containers.iter().enumerate() {
             match container {
@@ -251,8 +253,9 @@ impl Containers {
         self.containers.len()
     }
 
-    /// How many containers a blank line continues when it has come to the item `index`: all up to the next quote, but
-    /// for an item that is still empty (found without walking, for a blank line is one byte and the depth is not).
+    /// Returns how many containers a blank line continues that has reached the item `index`: all up to the next quote,
+    /// except for an item that is still empty. It does not walk over them, because a blank line is one byte and the
+    /// depth is not bounded by that.
     fn blank_reaches(&self, index: usize, cursor: &mut Cursor<'_>) -> usize {
         cursor.skip(usize::MAX / 2);
         let next_quote = self.quotes.partition_point(|quote| *quote < index);
@@ -260,7 +263,7 @@ impl Containers {
         reached - usize::from(self.in_empty_item() && reached == self.containers.len())
     }
 
-    /// The line as a continuation of the open code or HTML block, if it is one.
+    /// Reads the line as a continuation of the open code or HTML block; `None` if it is not one.
     fn continue_leaf<'a>(&mut self, cursor: &mut Cursor<'a>) -> Option<LineKind<'a>> {
         match self.leaf {
             Leaf::Fence { .. } => {
@@ -270,11 +273,11 @@ impl Containers {
                 }
                 Some(kind)
             }
-            Leaf::Html(end) if end != html::End::Blank || !cursor.is_blank() => {
-                if end.in_line(cursor.rest()) {
+            Leaf::Html(end) if end != html::BlockEnd::Blank || !cursor.is_blank() => {
+                if end.is_in_line(cursor.rest()) {
                     self.leaf = Leaf::None;
                 }
-                Some(LineKind::Html { text: cursor.rest(), raw: end != html::End::Blank })
+                Some(LineKind::Html { text: cursor.rest(), raw: end != html::BlockEnd::Blank })
             }
             Leaf::LateFence { .. } if cursor.is_blank() => Some(LineKind::Prose),
             Leaf::LateFence { mark, length } => {
@@ -287,7 +290,7 @@ impl Containers {
         }
     }
 
-    /// Closes the containers from `depth` on and what is in them.
+    /// Closes the containers from `depth` on, with their contents.
     fn truncate(&mut self, depth: usize) {
         self.containers.truncate(depth);
         while self.quotes.last().is_some_and(|quote| *quote >= depth) {
@@ -312,7 +315,7 @@ impl Containers {
         self.containers.push(container);
     }
 
-    /// One more line of the open paragraph.
+    /// Adds a line to the open paragraph.
     fn continue_paragraph(&mut self, text: &str) {
         if let Leaf::Paragraph(kept @ Some(_)) = &mut self.leaf {
             let lines = kept.get_or_insert_default();
@@ -324,15 +327,15 @@ impl Containers {
         }
     }
 
-    /// Whether the open paragraph has text beside definitions; the definitions are taken off.
+    /// Returns `true` if the open paragraph has text in addition to definitions, which are removed.
     fn paragraph_has_text(&mut self) -> bool {
         let Leaf::Paragraph(Some(lines)) = &self.leaf else { return true };
         !link_definition::strip(lines).is_empty()
     }
 }
 
-/// Returns `true` if a line after a paragraph continues it, wherever that paragraph is. Of a line with the mark of a quote, which
-/// may continue a quote, it says no.
+/// Returns `true` if a line after a paragraph continues it, in any container. Returns `false` for a line with the mark
+/// of a quote, which may continue a quote.
 pub(super) fn continues_paragraph(line: &str) -> bool {
     let mut blocks = Containers { leaf: Leaf::Paragraph(None), ..Containers::new() };
     blocks.line(line);
@@ -345,13 +348,13 @@ fn consume_quote(cursor: &mut Cursor<'_>) {
     cursor.skip(1);
 }
 
-/// What one line opens, from the outside in.
+/// Opens the blocks of one line, from the outside in.
 struct Opener<'b, 'a> {
     blocks: &'b mut Containers,
     cursor: &'b mut Cursor<'a>,
-    /// Containers that the line is in so far.
+    /// The number of containers that the line is in so far.
     depth: usize,
-    /// A thematic break of this character cannot begin before this byte: known from an earlier try on this line.
+    /// No thematic break of this character can begin before this byte, as an earlier try on this line has shown.
     thematic_fails: Option<(u8, usize)>,
 }
 
@@ -359,7 +362,7 @@ impl<'a> Opener<'_, 'a> {
     fn open(mut self) -> LineKind<'a> {
         let continued = self.depth == self.blocks.containers.len();
         let paragraph = matches!(self.blocks.leaf, Leaf::Paragraph(_));
-        // Only the first thing on a line can meet the paragraph that was open before it.
+        // Only the first block on a line can meet a paragraph that was open before it.
         let mut meets = paragraph && !self.cursor.is_blank();
         let first_depth = self.depth;
         while let Some(byte) = self.cursor.peek() {
@@ -367,49 +370,49 @@ impl<'a> Opener<'_, 'a> {
                 if meets {
                     break;
                 }
-                self.leaf(Leaf::Indented);
+                self.open_leaf(Leaf::Indented);
                 return LineKind::Indented(self.cursor.rest());
             }
             if let Some(kind) = self.leaf_block(byte, meets, meets && continued) {
                 return kind;
             }
-            if !self.container(byte, meets && continued) {
+            if !self.open_container(byte, meets && continued) {
                 break;
             }
             meets = false;
         }
         let joins = paragraph && self.depth == first_depth;
-        self.text(joins)
+        self.read_text(joins)
     }
 
-    /// The line opens a leaf block, or is one. `meets`: a paragraph is open before it; `interrupts`: and the line is in
-    /// it.
+    /// Opens a leaf block, if the line has one. `meets`: a paragraph is open before it; `interrupts`: the line is also
+    /// in that paragraph.
     fn leaf_block(&mut self, byte: u8, meets: bool, interrupts: bool) -> Option<LineKind<'a>> {
         let rest = self.cursor.rest();
         match byte {
-            b'#' if is_heading(rest) => self.leaf(Leaf::None),
+            b'#' if is_heading(rest) => self.open_leaf(Leaf::None),
             b'`' | b'~' => {
                 let opening = fence::opening(rest)?;
                 let indent = self.cursor.indent();
-                self.leaf(Leaf::Fence { mark: opening.mark, length: opening.length, indent });
+                self.open_leaf(Leaf::Fence { mark: opening.mark, length: opening.length, indent });
                 return Some(LineKind::Opens(opening, self.cursor.offset()));
             }
             b'<' => {
                 let end = html::start(rest, !meets)?;
-                self.leaf(if end.in_line(rest) { Leaf::None } else { Leaf::Html(end) });
-                return Some(LineKind::Html { text: rest, raw: end != html::End::Blank });
+                self.open_leaf(if end.is_in_line(rest) { Leaf::None } else { Leaf::Html(end) });
+                return Some(LineKind::Html { text: rest, raw: end != html::BlockEnd::Blank });
             }
             b'=' | b'-' if interrupts && is_underline(rest) && self.blocks.paragraph_has_text() => {
-                self.leaf(Leaf::None);
+                self.open_leaf(Leaf::None);
             }
-            b'*' | b'-' | b'_' if self.is_thematic_break(byte) => self.leaf(Leaf::None),
+            b'*' | b'-' | b'_' if self.is_thematic_break(byte) => self.open_leaf(Leaf::None),
             _ => return None,
         }
         Some(LineKind::Prose)
     }
 
-    /// The line opens a block quote or a list item.
-    fn container(&mut self, byte: u8, interrupts: bool) -> bool {
+    /// Opens a block quote or a list item; returns `false` if the line has none.
+    fn open_container(&mut self, byte: u8, interrupts: bool) -> bool {
         if byte == b'>' {
             consume_quote(self.cursor);
             self.nest(Container::Quote);
@@ -434,20 +437,20 @@ impl<'a> Opener<'_, 'a> {
     }
 
     /// Closes what the line does not continue and opens a leaf.
-    fn leaf(&mut self, leaf: Leaf) {
+    fn open_leaf(&mut self, leaf: Leaf) {
         self.blocks.truncate(self.depth);
         self.blocks.set_leaf(leaf);
     }
 
-    /// What is left is text or nothing. `joins`: it continues the paragraph that was open, lazily or not.
-    fn text(mut self, joins: bool) -> LineKind<'a> {
+    /// Reads the rest of the line, which is text or blank. `joins`: it continues the open paragraph, lazily or not.
+    fn read_text(mut self, joins: bool) -> LineKind<'a> {
         let rest = self.cursor.rest();
         if self.cursor.is_blank() {
             self.blocks.truncate(self.depth);
         } else if joins {
             self.blocks.continue_paragraph(rest);
         } else {
-            self.leaf(Leaf::Paragraph(rest.starts_with('[').then(String::new)));
+            self.open_leaf(Leaf::Paragraph(rest.starts_with('[').then(String::new)));
             self.blocks.continue_paragraph(rest);
         }
         if self.cursor.indent() > 3 && !rest.is_empty() { LineKind::Indented(rest) } else { LineKind::Prose }
@@ -475,7 +478,8 @@ fn is_underline(rest: &str) -> bool {
     fence::is_blank(rest.trim_start_matches(mark as char))
 }
 
-/// The width of a list marker. One that interrupts a paragraph must be `1` when it is a number, and must have content.
+/// Returns the width of a list marker. One that interrupts a paragraph must have content and, if it is a number, be
+/// `1`.
 fn list_marker(rest: &str, interrupts: bool) -> Option<usize> {
     let bytes = rest.as_bytes();
     let width = match bytes[0] {

@@ -1,27 +1,27 @@
-//! A place in a line, in bytes and in columns: a tab reaches to the next multiple of four (CommonMark 0.31.2, section
-//! 2.2).
+//! A position in a line, in bytes and in columns: a tab advances to the next multiple of four (CommonMark 0.31.2,
+//! section 2.2).
 
-/// A place in one line without its ending.
+/// A position in one line without its ending.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'a> {
     line: &'a str,
     at: usize,
     column: usize,
-    /// The tab at `at` is used up in part: its first columns belong to a container.
+    /// Whether the tab at `at` is partly consumed: its first columns belong to a container.
     split_tab: bool,
-    /// Byte and column of the next character that is not whitespace. Kept, so that nested containers do not search for
-    /// it again and again: the cost of a line must not be its depth times its whitespace.
+    /// Byte and column of the next character that is not whitespace. It is cached so that nested containers do not
+    /// search for it repeatedly: the cost of a line must not be its depth times its whitespace.
     next: (usize, usize),
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(line: &'a str) -> Cursor<'a> {
         let mut cursor = Cursor { line, at: 0, column: 0, split_tab: false, next: (0, 0) };
-        cursor.look();
+        cursor.find_next();
         cursor
     }
 
-    fn look(&mut self) {
+    fn find_next(&mut self) {
         let (mut at, mut column) = (self.at, self.column);
         for byte in &self.line.as_bytes()[at..] {
             match byte {
@@ -34,32 +34,32 @@ impl<'a> Cursor<'a> {
         self.next = (at, column);
     }
 
-    /// Columns of whitespace from here to the next other character.
+    /// Returns the columns of whitespace before the next other character.
     pub(super) fn indent(&self) -> usize {
         self.next.1 - self.column
     }
 
-    /// Whether only whitespace is left.
+    /// Returns `true` if only whitespace is left.
     pub(super) fn is_blank(&self) -> bool {
         self.next.0 == self.line.len()
     }
 
-    /// The next character that is not whitespace.
+    /// Returns the next character that is not whitespace.
     pub(super) fn peek(&self) -> Option<u8> {
         self.line.as_bytes().get(self.next.0).copied()
     }
 
-    /// Byte offset of the next character that is not whitespace.
+    /// Returns the byte offset of the next character that is not whitespace.
     pub(super) fn offset(&self) -> usize {
         self.next.0
     }
 
-    /// The rest of the line from the next character that is not whitespace.
+    /// Returns the rest of the line from the next character that is not whitespace.
     pub(super) fn rest(&self) -> &'a str {
         &self.line[self.next.0..]
     }
 
-    /// The rest of the line from here, and how many columns of a split tab stand before it as spaces.
+    /// Returns the rest of the line, and the number of spaces that replace the rest of a split tab before it.
     pub(super) fn content(&self) -> Content<'a> {
         if !self.split_tab {
             return Content { pad: 0, text: &self.line[self.at..] };
@@ -67,12 +67,12 @@ impl<'a> Cursor<'a> {
         Content { pad: 4 - self.column % 4, text: &self.line[self.at + 1..] }
     }
 
-    /// Moves over the whitespace and `bytes` characters of one byte and one column each.
+    /// Moves over the whitespace and `bytes` further characters of one byte and one column each.
     pub(super) fn consume(&mut self, bytes: usize) {
         self.at = self.next.0 + bytes;
         self.column = self.next.1 + bytes;
         self.split_tab = false;
-        self.look();
+        self.find_next();
     }
 
     /// Moves over at most `columns` columns of whitespace.
@@ -92,10 +92,10 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What a code block has of a line.
+/// The part of a line that belongs to a code block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Content<'a> {
-    /// Spaces before the text: what is left of a tab that a container has used in part.
+    /// Spaces before the text: the rest of a tab that a container has partly consumed.
     pub(super) pad: usize,
     pub(super) text: &'a str,
 }

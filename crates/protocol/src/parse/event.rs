@@ -4,7 +4,7 @@ use crate::{Text, ToolCall, text};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A byte range of the reply; serialised as `[start, end]`.
+/// A byte range of the reply, serialised as `[start, end]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
     /// The first byte.
@@ -19,112 +19,114 @@ impl Serialize for Span {
     }
 }
 
-/// One thing that was found in a reply. Texts come in pieces; joined, the pieces do not depend on the chunks.
+/// Something that the parser found in a reply. Texts come in pieces; the joined pieces do not depend on the chunks.
 ///
-/// An event borrows its texts from the parser until the next one is asked for; [`into_owned`](Event::into_owned) keeps
-/// it.
+/// An event borrows its texts from the parser until the next call of `poll`; [`into_owned`](Event::into_owned) makes it
+/// independent of the parser.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// Prose for the person, quoted examples included; a piece.
+    /// A piece of prose for the user, including quoted examples.
     Text {
         /// The bytes of the span.
         text: Cow<'a, str>,
-        /// Where the text stands.
+        /// The position of the text.
         span: Span,
     },
-    /// What the model thinks aloud; a piece. Never a call.
+    /// A piece of the model's reasoning. It contains no calls.
     Reasoning {
-        /// What stands between the tags.
+        /// The text between the tags.
         text: Cow<'a, str>,
-        /// Where, the tags included.
+        /// The position, including the tags.
         span: Span,
-        /// Set on the last piece: whether the closing tag was there.
+        /// On the last piece, whether there was a closing tag; `None` on every other piece.
         closed: Option<bool>,
-        /// There was no opening tag: the template of the backend had opened the reasoning before the reply began. All that
-        /// was delivered of the reply before this event was thought: its texts are no answer, its calls follow as
-        /// [`Event::Ignored`], and whatever else was found in it does not count. The text is empty and the span is that of
-        /// the closing tag. Only under [`Reasoning::Unknown`](super::Reasoning::Unknown).
+        /// The opening tag is missing because the template of the backend opened the reasoning before the reply began.
+        /// Everything delivered before this event was reasoning: its texts are not part of the answer, its calls follow
+        /// as [`Event::Ignored`], and its other findings do not count. The text is empty and the span is that of the
+        /// closing tag. Occurs only under [`Reasoning::Unknown`](super::Reasoning::Unknown).
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         unopened: bool,
     },
-    /// A call has begun: provisional. Of several calls in one block only the first is started; the others come whole.
+    /// A call has begun (provisional). If a block has several calls, only the first is announced; the others are
+    /// delivered whole.
     Started {
-        /// The id that the call will have. An id that the model writes after the arguments does not count.
+        /// The id that the call will have. An id that the model writes after the arguments is ignored.
         id: Cow<'a, str>,
-        /// As written.
+        /// The tool's name as the model wrote it.
         name: Cow<'a, str>,
     },
-    /// More of an argument's text: provisional, a piece.
+    /// The next piece of an argument's text (provisional).
     Progress {
-        /// Of [`Event::Started`].
+        /// The id from [`Event::Started`].
         id: Cow<'a, str>,
-        /// Which argument. Texts inside a list or an object come with the call.
+        /// The name of the argument. Texts inside a list or an object are delivered only with the call.
         arg: Cow<'a, str>,
-        /// Decoded text.
+        /// The decoded text.
         text: Cow<'a, str>,
     },
-    /// A whole call.
+    /// A complete call.
     Call {
-        /// What was read.
+        /// The call.
         #[serde(flatten)]
         call: Box<ToolCall>,
-        /// Which call of its block, from 0.
+        /// The position of the call within its block, from 0.
         index: usize,
         /// The content of the block, as CommonMark gives it.
         body: Cow<'a, str>,
-        /// From the opening fence to the end of the closing line, without the line ending.
+        /// The range from the opening fence to the end of the closing line, without the line ending.
         span: Span,
     },
-    /// A block that cannot be read as a call. Withdraws the provisional events of its id.
+    /// A block that cannot be read as a call. It withdraws the provisional events of its id.
     Malformed {
-        /// Of [`Event::Started`], or given by the parser.
+        /// The id from [`Event::Started`], or one that the parser assigned.
         id: Cow<'a, str>,
         /// The content of the block.
         body: Cow<'a, str>,
-        /// The cause and where it is.
+        /// The cause and its position.
         error: Box<ReadError>,
-        /// Where.
+        /// The position of the block.
         span: Span,
     },
-    /// A block that broke off with the reply. Withdraws the provisional events of its id.
+    /// A block that broke off with the reply. It withdraws the provisional events of its id.
     Incomplete {
-        /// Of [`Event::Started`], or given by the parser.
+        /// The id from [`Event::Started`], or one that the parser assigned.
         id: Cow<'a, str>,
-        /// The content of the block as far as it came.
+        /// The content of the block up to the end of the reply.
         body: Cow<'a, str>,
-        /// From the opening fence to the end.
+        /// The range from the opening fence to the end of the reply.
         span: Span,
     },
-    /// A readable call that does not count where it stands. Its bytes are in the text too, for it is meant to be read, unless
-    /// it was only thought: then this withdraws the provisional events of its id.
+    /// A readable call in a place where calls do not count. Its bytes are also delivered as text for the reader, unless
+    /// it was part of the reasoning: then this event withdraws the provisional events of its id.
     Ignored {
-        /// Why it does not count.
+        /// The reason why it does not count.
         why: Ignored,
-        /// Of [`Event::Started`], for a call that was only thought.
+        /// The id from [`Event::Started`], for a call in reasoning.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<Cow<'a, str>>,
-        /// The tool, for a call that was only thought.
+        /// The name of the tool, for a call in reasoning.
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<Cow<'a, str>>,
         /// The content of the block.
         body: Cow<'a, str>,
-        /// Where.
+        /// The position of the block.
         span: Span,
     },
-    /// A `tool_result` block in the model's own reply: models invent results. It and what follows are not to be
-    /// trusted.
+    /// A `tool_result` block in the model's own reply: models invent results. Neither the block nor anything after it
+    /// can be trusted.
     ForgedResult {
         /// The content of the block.
         body: Cow<'a, str>,
-        /// Where.
+        /// The position of the block.
         span: Span,
     },
 }
 
 impl<'a> Event<'a> {
-    /// Fills in the body of a tool block, in an event about one. An ignored call has its own, unless it was only thought.
+    /// Fills in the body of a tool block in an event about it. Ignored calls bring their own body, except those in
+    /// reasoning.
     pub(super) fn with_body(mut self, block: &'a str) -> Event<'a> {
         if let Event::Call { body, .. }
         | Event::Malformed { body, .. }
@@ -137,23 +139,25 @@ impl<'a> Event<'a> {
         self
     }
 
-    /// Appends `next` where it is the next piece of this text, reasoning or argument; gives it back where it is not.
+    /// Appends `next` if it continues this text, reasoning or argument; returns it otherwise.
     ///
-    /// The list that results when every event is absorbed into the one before does not depend on the chunks of the
+    /// The list that results from absorbing every event into its predecessor does not depend on the chunks of the
     /// reply.
     pub fn absorb<'b>(&mut self, next: Event<'b>) -> Option<Event<'b>> {
         match (self, next) {
-            (Event::Text { text, span }, Event::Text { text: more, span: behind }) if span.end == behind.start => {
+            (Event::Text { text, span }, Event::Text { text: more, span: next_span })
+                if span.end == next_span.start =>
+            {
                 text.to_mut().push_str(&more);
-                span.end = behind.end;
+                span.end = next_span.end;
                 None
             }
             (
                 Event::Reasoning { text, span, closed: closed @ None, .. },
-                Event::Reasoning { text: more, span: behind, closed: ending, unopened: false },
-            ) if span.end == behind.start => {
+                Event::Reasoning { text: more, span: next_span, closed: ending, unopened: false },
+            ) if span.end == next_span.start => {
                 text.to_mut().push_str(&more);
-                span.end = behind.end;
+                span.end = next_span.end;
                 *closed = ending;
                 None
             }
@@ -167,7 +171,7 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Turns borrowed texts into owned ones, so that the event outlives the next poll.
+    /// Converts borrowed texts into owned ones, so that the event outlives the next poll.
     pub fn into_owned(self) -> Event<'static> {
         match self {
             Event::Text { text, span } => Event::Text { text: owned(text), span },
@@ -200,30 +204,30 @@ fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
 pub enum Ignored {
     /// In a block quote.
     Quote,
-    /// In a longer or other fence.
+    /// In a fence that is longer or has another info word.
     OuterFence,
     /// In an HTML block or comment.
     Html,
     /// Indented by four columns or more.
     Indentation,
-    /// The info string begins with another word, such as `json`, or with none.
+    /// In a fenced block whose info string is empty or begins with another word, such as `json`.
     InfoWord,
-    /// In no fence at all: a bare object with other text around it.
+    /// In no fence: a bare object with other text around it.
     Unfenced,
-    /// The fence, or the token of a dialect, stands behind other text on its line.
+    /// Other text precedes the fence or the token of a dialect on its line.
     NotAtLineStart,
-    /// Behind the token of a dialect, or in no fence, in a form that is not read: the name of a tool on offer, and something
-    /// like arguments behind it.
+    /// After the token of a dialect or in no fence, in a form that is not read: the name of a tool on offer, followed
+    /// by something like arguments.
     WrongForm,
-    /// In reasoning that the template of the backend had opened, as a closing tag behind it shows.
+    /// In reasoning that the template of the backend opened, as a later closing tag shows.
     Reasoning,
-    /// In the reply that follows the last round of a session, which runs nothing. Only a session has this reason, also for a
+    /// In the reply after the last round of a session, where nothing runs. Only a session uses this reason, also for a
     /// block that cannot be read.
     LastRound,
 }
 
 impl Ignored {
-    /// Every reason, in the order of the schemas.
+    /// All reasons, in the order of the schemas.
     pub const ALL: [Ignored; 10] = [
         Ignored::Quote,
         Ignored::OuterFence,
@@ -237,8 +241,8 @@ impl Ignored {
         Ignored::LastRound,
     ];
 
-    /// Whether the model most likely meant the call to run and put it in the wrong place. A call in a quote or in an
-    /// outer fence is an example, and one in reasoning is a thought: the model needs no reminder.
+    /// Returns `true` if the model most likely meant the call to run and put it in the wrong place. A call in a quote
+    /// or in an outer fence is an example, and one in reasoning is a thought: the model needs no reminder.
     pub fn is_misplaced(self) -> bool {
         match self {
             Ignored::Html
@@ -252,20 +256,20 @@ impl Ignored {
     }
 }
 
-/// Why a block cannot be read, where, and what to do.
+/// Why a block cannot be read, the position of the problem, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ReadError {
-    /// Cause and advice, for the model.
+    /// The cause and advice for the model.
     pub message: Text,
-    /// 1-based, in the reply.
+    /// The line of the reply, from 1.
     pub line: usize,
-    /// 1-based, in characters.
+    /// The column in characters, from 1.
     pub column: usize,
 }
 
 impl ReadError {
-    /// The answer for the model: that the block could not be read, where in its reply, and the message.
+    /// Returns the answer for the model: that the block could not be read, the position in its reply, and the message.
     pub fn answer(&self) -> Text {
         text!(
             "This block could not be read, at line {line}, column {column} of your reply: {problem}",
@@ -285,11 +289,11 @@ mod tests {
     }
 
     #[test]
-    fn pieces_join_where_they_touch() {
+    fn adjacent_pieces_join() {
         let mut first = text("ab", 0);
         assert_eq!(first.absorb(text("cd", 2)), None);
         assert_eq!(first, text("abcd", 0));
-        assert_eq!(first.absorb(text("x", 9)), Some(text("x", 9)), "a call stood between them");
+        assert_eq!(first.absorb(text("x", 9)), Some(text("x", 9)), "a call separates them");
 
         let thought = |closed, start| {
             let span = Span { start, end: start + 1 };

@@ -1,7 +1,7 @@
-//! Readable calls that do not count where they stand: quoted, fenced in, commented out, indented, under another info
-//! word.
+//! Readable calls in places where they do not count: in a quote, a longer fence, a comment or indented code, or under
+//! another info word.
 //!
-//! What is found here is never a call. It is reported so that the session can remind the model of the right form.
+//! Nothing found here is a call. It is reported so that the session can remind the model of the correct form.
 
 use super::call::{self, Draft};
 use super::dialect::blocks;
@@ -13,39 +13,39 @@ use crate::{Catalog, Dialects, Repair, ToolCall};
 use serde_json::{Deserializer, Value};
 use std::sync::Arc;
 
-/// A block that may hold a call.
+/// A block that may contain a call.
 #[derive(Debug)]
 struct Suspect {
     why: Ignored,
-    /// The first word of the info string, or nothing.
+    /// The first word of the info string, or an empty string.
     word: String,
     mark: u8,
     length: usize,
-    /// Empty while there were only blank lines.
+    /// The content; empty while there were only blank lines.
     body: String,
     span: Span,
-    /// It did not begin with a bracket, or is too long: it is no call, and nothing of it is kept.
-    hopeless: bool,
+    /// Whether it cannot be a call, because it does not begin with a bracket or is too long. Nothing of it is kept.
+    is_ruled_out: bool,
 }
 
-/// Watches what is no tool block.
+/// Watches text that is not a tool block.
 #[derive(Debug)]
 pub(super) struct IgnoredCalls {
-    /// The open fenced code block, when it is no tool block.
+    /// The open fenced code block, if it is not a tool block.
     fence: Option<Suspect>,
-    /// A tool block drawn inside of something else.
-    drawn: Option<Suspect>,
-    /// A call in the right form but under the wrong word: a call after all where nothing else in the reply is one.
+    /// A tool block inside of something else.
+    nested: Option<Suspect>,
+    /// A call in the correct form under the wrong word. It counts if nothing else in the reply is a call.
     candidate: Option<IgnoredCall>,
     /// The first call in a form that no dialect has.
     wrong_form: WrongForm,
     dialects: Dialects,
-    /// Bytes of a body that are kept; a longer one is not looked at.
+    /// Most bytes of a body; longer ones are not examined.
     limit: usize,
     catalog: Option<Arc<Catalog>>,
 }
 
-/// A block under the wrong word that could be a call, of a tool on offer and with arguments that fit.
+/// A block under the wrong word that could be a call: the tool is on offer and the arguments fit.
 #[derive(Debug)]
 pub(super) struct IgnoredCall {
     pub(super) draft: Draft,
@@ -54,18 +54,19 @@ pub(super) struct IgnoredCall {
     why: Ignored,
 }
 
-/// Bytes of an info word that are kept: a longer one is no tool's name.
+/// Most bytes of an info word; a longer one is not the name of a tool.
 const MOST_WORD: usize = 128;
 
-/// What the button of a web page that copies a block is called: it is copied with the page.
+/// Labels of the button that copies a block from a web page; the label is copied with the block.
 const BUTTONS: [&str; 6] = ["Copy code", "Copy", "Copiar código", "Copiar", "Edit", "Editar"];
 
 impl IgnoredCalls {
-    /// `dialects`: those that are read. Where none is, neither candidates nor calls outside of any fence are looked for.
+    /// Creates a watcher. `dialects` are those that are read; without any, it looks neither for candidates nor for
+    /// calls outside of fences.
     pub(super) fn new(limit: usize, dialects: Dialects, catalog: Option<Arc<Catalog>>) -> IgnoredCalls {
         IgnoredCalls {
             fence: None,
-            drawn: None,
+            nested: None,
             candidate: None,
             wrong_form: WrongForm::default(),
             dialects,
@@ -78,14 +79,14 @@ impl IgnoredCalls {
         !self.dialects.is_empty()
     }
 
-    /// A fenced code block opens that is no tool block.
-    pub(super) fn fence(&mut self, why: Ignored, opening: Opening<'_>, span: Span) {
+    /// Opens a fenced code block that is not a tool block.
+    pub(super) fn open_fence(&mut self, why: Ignored, opening: Opening<'_>, span: Span) {
         self.fence = Some(Suspect::new(why, opening, span));
     }
 
-    /// A line of the open fenced code block; `span` is the line's without its ending.
-    pub(super) fn inside(&mut self, line: &str, span: Span) -> Option<Event<'static>> {
-        // A longer fence, and one of Markdown or without a word, is an example.
+    /// Adds a line of the open fenced code block; `span` is that of the line without its ending.
+    pub(super) fn fenced_line(&mut self, line: &str, span: Span) -> Option<Event<'static>> {
+        // Longer fences, and fences with a Markdown word or no word, are examples.
         let may_call = |fence: &Suspect| {
             fence.why == Ignored::InfoWord && fence.length == 3 && matches!(&*fence.word, "xml" | "json" | "python")
         };
@@ -95,22 +96,22 @@ impl IgnoredCalls {
         if let Some(suspect) = &mut self.fence {
             suspect.push(line, span, self.limit);
         }
-        self.drawn(Ignored::OuterFence, line, span)
+        self.nested_line(Ignored::OuterFence, line, span)
     }
 
-    /// The open fenced code block ends with the line of this span.
-    pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Event<'static>> {
+    /// Ends the open fenced code block, with the closing fence at `span` if there is one.
+    pub(super) fn end_fence(&mut self, span: Option<Span>) -> Option<Event<'static>> {
         let mut suspect = self.fence.take()?;
-        let drawn = self.drawn.take();
-        let drawn = drawn.and_then(|drawn| self.judge(drawn, false));
+        let nested = self.nested.take();
+        let nested = nested.and_then(|nested| self.judge(nested, false));
         suspect.span.end = span.map_or(suspect.span.end, |span| span.end);
-        self.judge(suspect, span.is_some()).or(drawn)
+        self.judge(suspect, span.is_some()).or(nested)
     }
 
-    /// A line in a place where no fence counts.
-    pub(super) fn drawn(&mut self, why: Ignored, line: &str, span: Span) -> Option<Event<'static>> {
+    /// Adds a line in a place where fences do not count.
+    pub(super) fn nested_line(&mut self, why: Ignored, line: &str, span: Span) -> Option<Event<'static>> {
         let line = line.trim_start_matches([' ', '\t']);
-        let Some(suspect) = &mut self.drawn else {
+        let Some(suspect) = &mut self.nested else {
             let opening = fence::opening(line)?;
             let is_command =
                 why == Ignored::Html && blocks::is_shell(opening.word(), self.dialects, self.catalog.as_deref());
@@ -118,11 +119,11 @@ impl IgnoredCalls {
                 return None;
             }
             let start = span.end - line.len();
-            self.drawn = Some(Suspect::new(why, opening, Span { start, end: span.end }));
+            self.nested = Some(Suspect::new(why, opening, Span { start, end: span.end }));
             return None;
         };
         if fence::closes(line, suspect.mark, suspect.length) {
-            let mut suspect = self.drawn.take()?;
+            let mut suspect = self.nested.take()?;
             suspect.span.end = span.end;
             return self.judge(suspect, false);
         }
@@ -130,64 +131,65 @@ impl IgnoredCalls {
         None
     }
 
-    /// What was watched is over, wherever it stood.
+    /// Ends everything that is being watched.
     pub(super) fn end_all(&mut self) -> Option<Event<'static>> {
-        self.fence_ends(None).or_else(|| self.end_drawn())
+        self.end_fence(None).or_else(|| self.end_nested())
     }
 
-    /// Looks for a call in a form that no dialect has, in a line of prose or HTML, or of a fenced code block if `fenced`.
+    /// Looks for a call in a form that no dialect has, in a line of prose or HTML, or of a fenced code block if
+    /// `fenced`.
     pub(super) fn watch_form(&mut self, line: &str, span: Span, fenced: bool) {
         self.wrong_form.line(line, span, fenced, self.dialects, self.catalog.as_deref());
     }
 
-    /// The event for a call in a form that no dialect has, at the end of a reply without a call.
+    /// Returns the event for a call in a form that no dialect has, at the end of a reply without a call.
     pub(super) fn take_wrong_form(&mut self) -> Option<Event<'static>> {
         self.wrong_form.take(self.dialects, self.catalog.as_deref())
     }
 
-    /// A line of prose that is not blank: what was drawn ends, unless it stands in prose itself.
-    /// `quoted`: it belongs to a quote, or may be part of a code span.
-    pub(super) fn prose(&mut self, line: &str, span: Span, quoted: bool) -> Option<Event<'static>> {
-        if let Some(suspect) = &mut self.drawn
+    /// Adds a line of prose that is not blank. It ends a nested block, unless that block is in prose itself. `quoted`:
+    /// the line belongs to a quote or may be part of a code span.
+    pub(super) fn prose_line(&mut self, line: &str, span: Span, quoted: bool) -> Option<Event<'static>> {
+        if let Some(suspect) = &mut self.nested
             && suspect.is_in_prose()
         {
             suspect.push(line, span, self.limit);
             return None;
         }
-        let ended = self.end_drawn();
+        let ended = self.end_nested();
         if self.is_lenient() && !quoted {
-            self.drawn = Suspect::in_prose(line, span, self.limit);
+            self.nested = Suspect::in_prose(line, span, self.limit);
         }
         ended
     }
 
-    /// A paragraph ends, if one was open.
-    pub(super) fn blank(&mut self) -> Option<Event<'static>> {
-        if self.drawn.as_ref().is_some_and(Suspect::is_in_prose) { self.end_drawn() } else { None }
+    /// Ends the open paragraph, if there is one.
+    pub(super) fn end_paragraph(&mut self) -> Option<Event<'static>> {
+        if self.nested.as_ref().is_some_and(Suspect::is_in_prose) { self.end_nested() } else { None }
     }
 
-    fn end_drawn(&mut self) -> Option<Event<'static>> {
-        let suspect = self.drawn.take()?;
+    fn end_nested(&mut self) -> Option<Event<'static>> {
+        let suspect = self.nested.take()?;
         self.judge(suspect, true)
     }
 
-    /// Whether a block could be a call.
+    /// Returns `true` if some block could be a call.
     pub(super) fn has_candidate(&self) -> bool {
         self.candidate.is_some()
     }
 
-    /// The block that could be a call, where the reply ended by itself and holds no other.
+    /// Takes the block that could be a call, after a reply that ended by itself and contains no other call.
     pub(super) fn take_candidate(&mut self) -> Option<IgnoredCall> {
         self.candidate.take()
     }
 
-    /// Something else in the reply is a call, or comes later: what could have been one is not.
+    /// Gives up the block that could be a call, because something else in the reply is one or follows later.
     pub(super) fn drop_candidate(&mut self) -> Option<Event<'static>> {
         let IgnoredCall { body, span, why, .. } = self.candidate.take()?;
         Some(Event::Ignored { why, id: None, name: None, body: body.into(), span })
     }
 
-    /// Says what a suspect is. `closed`: it came to its end.
+    /// Decides what a suspect is. `closed`: it ended properly.
     fn judge(&mut self, suspect: Suspect, closed: bool) -> Option<Event<'static>> {
         if self.is_lenient()
             && closed
@@ -210,10 +212,19 @@ impl IgnoredCalls {
 impl Suspect {
     fn new(why: Ignored, opening: Opening<'_>, span: Span) -> Suspect {
         let word = Some(opening.word()).filter(|word| word.len() <= MOST_WORD).unwrap_or("?").to_owned();
-        Suspect { why, word, mark: opening.mark, length: opening.length, body: String::new(), span, hopeless: false }
+        Suspect {
+            why,
+            word,
+            mark: opening.mark,
+            length: opening.length,
+            body: String::new(),
+            span,
+            is_ruled_out: false,
+        }
     }
 
-    /// A call that begins in a line of prose: an object, a fence behind other text, or what is left of a block on a web page.
+    /// Begins a suspect in a line of prose: an object, a fence after other text, or the remains of a block from a web
+    /// page.
     fn in_prose(line: &str, span: Span, limit: usize) -> Option<Suspect> {
         let text = line.trim_end_matches([' ', '\t']);
         let (why, own) = if text.starts_with('{') {
@@ -228,7 +239,7 @@ impl Suspect {
         let word = if text == "tool" { "tool" } else { "?" }.to_owned();
         let start = span.end - line.len();
         let span = Span { start, end: span.end };
-        let mut suspect = Suspect { why, word, mark: 0, length: 0, body: String::new(), span, hopeless: false };
+        let mut suspect = Suspect { why, word, mark: 0, length: 0, body: String::new(), span, is_ruled_out: false };
         if own {
             suspect.push(line, span, limit);
         }
@@ -239,7 +250,8 @@ impl Suspect {
         matches!(self.why, Ignored::Unfenced | Ignored::NotAtLineStart)
     }
 
-    /// The call that this would be under the right word: of a tool on offer, in the exact form, with arguments that fit.
+    /// Returns the call that this would be under the correct word: of a tool on offer, in the exact form, with
+    /// arguments that fit.
     fn candidate(&self, catalog: Option<&Catalog>) -> Option<Draft> {
         let tool_line = self.why == Ignored::Unfenced && self.word == "tool";
         if self.why != Ignored::InfoWord && !tool_line {
@@ -266,7 +278,7 @@ impl Suspect {
 
     fn push(&mut self, line: &str, span: Span, limit: usize) {
         self.span.end = span.end;
-        if self.hopeless {
+        if self.is_ruled_out {
             return; // nearly every line
         }
         if self.body.is_empty() {
@@ -274,24 +286,24 @@ impl Suspect {
             if content.is_empty() || self.word == "tool" && BUTTONS.contains(&content.trim_end()) {
                 return;
             }
-            // A model that writes the word on a line of its own means the block that it was taught.
+            // A model that writes the word on a line of its own means a tool block.
             if self.why == Ignored::InfoWord && self.word.is_empty() && content.trim_end() == "tool" {
                 self.word = "tool".to_owned();
                 return;
             }
-            self.hopeless = !content.starts_with(['{', '[']);
+            self.is_ruled_out = !content.starts_with(['{', '[']);
         } else if self.body.len() + line.len() >= limit {
-            self.hopeless = true;
+            self.is_ruled_out = true;
             self.body = String::new();
         }
-        if !self.hopeless {
+        if !self.is_ruled_out {
             self.body.push_str(line);
             self.body.push('\n');
         }
     }
 
-    /// The event for a readable call. `known`: whether a tool of this name is on offer; where other text than a fence may
-    /// stand around an object, a name that is not makes it an object like any other.
+    /// Returns the event for a readable call. `known` returns whether a tool of this name is on offer. Other text may
+    /// surround an unfenced object, so it needs a known name.
     fn judge(self, known: impl Fn(&str) -> bool) -> Option<Event<'static>> {
         if self.body.is_empty() {
             return None;
@@ -309,10 +321,10 @@ impl Suspect {
     }
 }
 
-/// The object that stands before other lines: they may be its verbatim bodies.
+/// Returns the object that precedes other lines, which may be its verbatim bodies.
 fn before_bodies(body: &str) -> Option<Value> {
     let mut values = Deserializer::from_str(body).into_iter::<Unique>();
     let Unique(value) = values.next()?.ok()?;
-    let behind = body[values.byte_offset()..].lines().next().unwrap_or_default();
-    fence::is_blank(behind).then_some(value)
+    let after = body[values.byte_offset()..].lines().next().unwrap_or_default();
+    fence::is_blank(after).then_some(value)
 }

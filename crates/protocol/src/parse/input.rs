@@ -1,23 +1,23 @@
-//! The part of the reply that is still needed, cut into lines as CommonMark has them.
+//! The part of the reply that is still needed, split into lines as CommonMark defines them.
 
 use super::event::Span;
 use crate::FinishReason;
 
-/// Text that was pushed and is not used up. Indices are into what is kept; offsets are into the whole reply.
+/// Text that was pushed and is not consumed. Indices refer to the kept text; offsets refer to the whole reply.
 #[derive(Debug)]
 pub(super) struct Input {
     text: String,
-    /// The offset of the first byte that is kept.
+    /// The offset of the first kept byte.
     base: usize,
-    /// Where the current line begins.
+    /// The index of the current line.
     pub(super) at: usize,
-    /// Up to here there is no line ending in the current line.
+    /// The index up to which the current line has no line ending.
     searched: usize,
-    /// Everything before is used up: shown, or part of a block that is over.
+    /// The index up to which text is consumed: delivered, or part of a completed block.
     shown: usize,
     /// The number of the current line.
     pub(super) line: usize,
-    /// Characters of the current line before `at`: only behind a closing tag of reasoning.
+    /// Characters of the current line before `at`; not zero only after a closing tag of reasoning or a token.
     pub(super) column: usize,
     pub(super) finished: Option<FinishReason>,
 }
@@ -27,9 +27,9 @@ pub(super) struct Input {
 pub(super) struct InputLine {
     /// One past its last byte, without its ending.
     pub(super) end: usize,
-    /// Where the line after it begins.
+    /// The index of the line after it.
     pub(super) next: usize,
-    /// Whether its ending is there.
+    /// Whether its ending has arrived.
     pub(super) ended: bool,
     /// Whether it was cut because of its length.
     pub(super) cut: bool,
@@ -66,8 +66,8 @@ impl Input {
         &self.text[from..to]
     }
 
-    /// What there is of the current line, when its ending is not there. A carriage return at the end waits: it may be
-    /// half of a line ending.
+    /// Returns the available part of the current line if its ending has not arrived. A final carriage return is
+    /// withheld, because it may be half of a line ending.
     pub(super) fn rest(&self) -> &str {
         let rest = &self.text[self.at..];
         rest.strip_suffix('\r').unwrap_or(rest)
@@ -81,13 +81,13 @@ impl Input {
         Span { start: self.base + from, end: self.base + to }
     }
 
-    /// The index of a byte that is still kept.
+    /// Returns the index of a byte that is still kept.
     pub(super) fn index(&self, offset: usize) -> usize {
         offset.saturating_sub(self.base).min(self.text.len())
     }
 
-    /// The next line, when it is whole or when the reply is over. One that is longer than `most` bytes is cut there,
-    /// however it came, but not before its first character.
+    /// Returns the next line if it is complete or the reply is over. A line of more than `most` bytes is cut there,
+    /// regardless of the chunks, but never before its first character.
     pub(super) fn next_line(&mut self, most: usize) -> Option<InputLine> {
         let mut searched = self.searched;
         let line = self.line_at(self.at, &mut searched, most);
@@ -95,7 +95,8 @@ impl Input {
         line
     }
 
-    /// Reads the line that begins at `start`, as [`next_line`](Input::next_line) does. Up to `searched` it has no line ending.
+    /// Returns the line that begins at `start`, as [`next_line`](Input::next_line) does. It has no line ending before
+    /// `searched`.
     pub(super) fn line_at(&self, start: usize, searched: &mut usize, most: usize) -> Option<InputLine> {
         let bytes = self.text.as_bytes();
         let found = memchr::memchr2(b'\n', b'\r', &bytes[*searched..]);
@@ -117,7 +118,7 @@ impl Input {
         Some(InputLine { end, next, ended: next > end, cut: false })
     }
 
-    /// Goes on behind the line.
+    /// Continues after the line.
     pub(super) fn pass(&mut self, line: InputLine) {
         self.at = line.next;
         self.searched = line.next;
@@ -127,7 +128,7 @@ impl Input {
         }
     }
 
-    /// Goes on at `at`, inside a line: behind `chars` more characters of it.
+    /// Continues at `at` within the line, after `chars` more characters of it.
     pub(super) fn pass_within(&mut self, at: usize, chars: usize) {
         self.at = at;
         self.searched = self.searched.max(at);
@@ -142,12 +143,12 @@ impl Input {
         self.column = 0;
     }
 
-    /// How many bytes of the current line, from the parser's place on, are shown.
+    /// Returns how many bytes of the current line, from the parser's place on, were delivered.
     pub(super) fn shown_of_line(&self) -> usize {
         self.shown.saturating_sub(self.at)
     }
 
-    /// Where the text up to `end` stands that was not taken yet.
+    /// Returns the span of the text up to `end` that was not taken yet, and marks it as taken.
     pub(super) fn take_text(&mut self, end: usize) -> Option<Span> {
         if end <= self.shown {
             return None;
@@ -157,12 +158,12 @@ impl Input {
         Some(span)
     }
 
-    /// Text that is still kept.
+    /// Returns text that is still kept.
     pub(super) fn text(&self, span: Span) -> &str {
         &self.text[span.start - self.base..span.end - self.base]
     }
 
-    /// Everything up to the offset is used up, shown or not.
+    /// Marks everything up to the offset as consumed, whether it was delivered or not.
     pub(super) fn use_up(&mut self, offset: usize) {
         self.shown = self.index(offset).max(self.shown);
     }

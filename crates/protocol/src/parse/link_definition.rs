@@ -1,8 +1,8 @@
-//! Link reference definitions, as far as they decide whether a paragraph has any text (CommonMark 0.31.2, section 4.7).
+//! Link reference definitions, as far as they decide whether a paragraph has text (CommonMark 0.31.2, section 4.7).
 //!
-//! It matters in one place: a paragraph that is nothing but definitions does not become a heading under `===`.
+//! They matter only because a paragraph that consists of definitions does not become a heading under `===`.
 
-/// The text of a paragraph without the definitions it begins with. Lines end with a newline and have no indentation.
+/// Returns the text of a paragraph without its leading definitions. Lines end with a newline and have no indentation.
 pub(super) fn strip(mut text: &str) -> &str {
     while let Some(rest) = definition(text) {
         text = rest;
@@ -10,13 +10,13 @@ pub(super) fn strip(mut text: &str) -> &str {
     text
 }
 
-/// What follows one definition.
+/// Returns the text after one definition.
 fn definition(text: &str) -> Option<&str> {
     let rest = label(text)?.strip_prefix(':')?;
     let after_destination = destination(whitespace_and_one_newline(rest))?;
-    let title_on = whitespace_and_one_newline(after_destination);
-    if title_on.len() < after_destination.len()
-        && let Some(after_title) = title(title_on)
+    let rest_with_title = whitespace_and_one_newline(after_destination);
+    if rest_with_title.len() < after_destination.len()
+        && let Some(after_title) = title(rest_with_title)
         && let Some(end) = line_end(after_title)
     {
         return Some(end);
@@ -24,16 +24,16 @@ fn definition(text: &str) -> Option<&str> {
     line_end(after_destination)
 }
 
-/// Behind `[label]`: at most 999 characters, no bracket that is not escaped, not only whitespace.
+/// Returns the text after `[label]`: at most 999 characters, no unescaped bracket, not only whitespace.
 fn label(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('[')?;
-    let rest = behind(inner, b']', b"[")?;
+    let rest = after_unescaped(inner, b']', b"[")?;
     let label = &inner[..inner.len() - rest.len() - 1];
     (label.chars().count() <= 999 && !label.trim().is_empty()).then_some(rest)
 }
 
-/// Behind the first `close` that is not escaped, where no byte of `never` comes before it.
-fn behind<'a>(text: &'a str, close: u8, never: &[u8]) -> Option<&'a str> {
+/// Returns the text after the first unescaped `close`, unless a byte of `never` precedes it.
+fn after_unescaped<'a>(text: &'a str, close: u8, never: &[u8]) -> Option<&'a str> {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
@@ -54,8 +54,8 @@ fn whitespace_and_one_newline(text: &str) -> &str {
 
 fn destination(text: &str) -> Option<&str> {
     if let Some(inner) = text.strip_prefix('<') {
-        let rest = behind(inner, b'>', b"<\n")?;
-        // A backslash makes no other thing of a line ending.
+        let rest = after_unescaped(inner, b'>', b"<\n")?;
+        // A backslash does not escape a line ending.
         return (!inner[..inner.len() - rest.len()].contains('\n')).then_some(rest);
     }
     let mut depth = 0_u32;
@@ -63,7 +63,7 @@ fn destination(text: &str) -> Option<&str> {
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b' ' | b'\t' | b'\n' => return (at > 0 && depth == 0).then(|| &text[at..]),
-            1..=31 | 127 => return None, // NUL stands for a character that is none of these
+            1..=31 | 127 => return None, // a NUL is replaced by U+FFFD, so it is allowed
             _ if escaped && byte.is_ascii_punctuation() => escaped = false,
             b'\\' => escaped = true,
             b'(' => depth += 1,
@@ -77,14 +77,14 @@ fn destination(text: &str) -> Option<&str> {
 
 fn title(text: &str) -> Option<&str> {
     match text.chars().next()? {
-        '"' => behind(&text[1..], b'"', b""),
-        '\'' => behind(&text[1..], b'\'', b""),
-        '(' => behind(&text[1..], b')', b"("),
+        '"' => after_unescaped(&text[1..], b'"', b""),
+        '\'' => after_unescaped(&text[1..], b'\'', b""),
+        '(' => after_unescaped(&text[1..], b')', b"("),
         _ => None,
     }
 }
 
-/// What follows this line, when only whitespace is left of it.
+/// Returns the text after this line, if only whitespace is left on it.
 fn line_end(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches([' ', '\t']);
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('\n') }
@@ -95,7 +95,7 @@ mod tests {
     use super::strip;
 
     #[test]
-    fn only_definitions_leave_nothing() {
+    fn only_complete_definitions_are_stripped() {
         assert_eq!(strip("[foo]: /url\n"), "");
         assert_eq!(strip("[foo]:\n/url\n'a\ntitle'\n[b]: <> (x)\n"), "");
         assert_eq!(strip("[foo]: /url 'title' junk\n"), "[foo]: /url 'title' junk\n");

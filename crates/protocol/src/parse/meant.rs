@@ -1,27 +1,27 @@
-//! Reads the call that a model meant in a form that does not count, so that the reminder can show it in the right form.
+//! Reads the call that a model meant in a form that does not count, so that a reminder can show it in the correct form.
 //!
-//! Nothing that is read here ever runs. Arguments that cannot be read are left out.
+//! Nothing that is read here ever runs. Unreadable arguments are left out.
 
 use super::call::{self, is_args};
 use super::dialect;
 use crate::{Args, Catalog, ToolCall, ToolSpec, json};
 use serde_json::Value;
 
-/// Objects and names that are tried in a text, and bytes that may separate a name from its arguments.
+/// Most objects and names that are tried in a text, and most bytes between a name and its arguments.
 const MOST_TRIED: usize = 8;
 const MOST_GAP: usize = 64;
 
 /// Reads the first call of an offered tool in a text, as far as its name and arguments can be recognised.
 pub(crate) fn meant_call(text: &str, catalog: &Catalog) -> Option<ToolCall> {
-    let (name, args) = as_object(text, catalog).or_else(|| after_name(text, catalog))?;
+    let (name, args) = read_object(text, catalog).or_else(|| read_after_name(text, catalog))?;
     let mut call = ToolCall::new("", name, args);
-    // Gives tool and arguments their proper names and types. The call may still lack arguments.
+    // Replaces tool and argument names with the canonical ones and coerces types. The call may still lack arguments.
     let _ = catalog.resolve(&mut call);
     Some(call)
 }
 
 /// Reads an object that has both the name and the arguments.
-fn as_object(text: &str, catalog: &Catalog) -> Option<(String, Args)> {
+fn read_object(text: &str, catalog: &Catalog) -> Option<(String, Args)> {
     for (at, _) in text.match_indices('{').take(MOST_TRIED) {
         let Some(value) = dialect::first_object(&text[at..]) else { continue };
         let Ok(drafts) = call::drafts(vec![value], &[], Some(catalog)) else { continue };
@@ -35,13 +35,13 @@ fn as_object(text: &str, catalog: &Catalog) -> Option<(String, Args)> {
 }
 
 /// Reads the arguments that follow a tool's name: in parentheses, as an object, in tags or attributes.
-fn after_name(text: &str, catalog: &Catalog) -> Option<(String, Args)> {
+fn read_after_name(text: &str, catalog: &Catalog) -> Option<(String, Args)> {
     let mut first = None;
     let mut tried = 0;
     for (at, word) in words(text) {
         let name = word.trim_end_matches(['.', '/', '-', ':']);
         let Some(spec) = call::spec(Some(catalog), name) else { continue };
-        let args = arguments(&text[at + name.len()..], spec, name, catalog);
+        let args = read_arguments(&text[at + name.len()..], spec, name, catalog);
         if !args.is_empty() {
             return Some((spec.name.clone().into_owned(), args));
         }
@@ -54,7 +54,7 @@ fn after_name(text: &str, catalog: &Catalog) -> Option<(String, Args)> {
     first
 }
 
-fn arguments(rest: &str, spec: &ToolSpec, name: &str, catalog: &Catalog) -> Args {
+fn read_arguments(rest: &str, spec: &ToolSpec, name: &str, catalog: &Catalog) -> Args {
     // An object in parentheses is all arguments, not the first of them.
     if !rest.starts_with("({")
         && let Some(args) = dialect::python_arguments(rest, name, catalog)
@@ -72,7 +72,7 @@ fn arguments(rest: &str, spec: &ToolSpec, name: &str, catalog: &Catalog) -> Args
     }
     let mut args = Args::new();
     for param in &spec.params {
-        if let Some(text) = value_of(rest, &param.name) {
+        if let Some(text) = read_value(rest, &param.name) {
             args.insert(param.name.clone().into_owned(), text);
         }
     }
@@ -90,7 +90,7 @@ fn arguments(rest: &str, spec: &ToolSpec, name: &str, catalog: &Catalog) -> Args
 
 /// Reads the value of the argument `key`: `key="v"`, `"key": "v"`, `<key>v</key>`, `<parameter name="key">v</parameter>`, or
 /// `<arg_key>key</arg_key><arg_value>v</arg_value>`.
-fn value_of(text: &str, key: &str) -> Option<Value> {
+fn read_value(text: &str, key: &str) -> Option<Value> {
     let (at, _) = words(text).find(|(_, word)| *word == key)?;
     let mut rest = text[at + key.len()..].trim_start_matches(['"', '\'', ' ']);
     if rest.starts_with("</") {
@@ -115,7 +115,7 @@ fn value_of(text: &str, key: &str) -> Option<Value> {
     (!word.is_empty()).then(|| json::strict(word).unwrap_or_else(|_| word.into()))
 }
 
-/// The words that names of tools and arguments consist of, each with its position.
+/// Returns the words that may be names of tools and arguments, each with its position.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':');
     let mut at = 0;

@@ -1,9 +1,9 @@
-//! Chunks in, events out: finds the tool calls of a reply while it streams.
+//! Finds the tool calls of a reply while it streams: chunks in, events out.
 //!
-//! The parser never fails: trouble is an event. It does not run or judge a call, and it knows no tool but those of the
-//! catalog it is given. It has no input or output of its own: [`push`](Parser::push) takes text, [`poll`](Parser::poll)
-//! does the work and gives events, [`finish`](Parser::finish) says how the reply ended. Events borrow from the parser
-//! and copy nothing.
+//! The parser never fails: it reports every problem as an event. It does not run or judge calls, and it knows no tools
+//! except those in the catalog of its options. It does no I/O: [`push`](Parser::push) appends text,
+//! [`poll`](Parser::poll) does the work and returns events, and [`finish`](Parser::finish) sets how the reply ended.
+//! Events borrow from the parser and copy nothing.
 //!
 //! ```
 //! use toolfence_protocol::{FinishReason, parse::{Event, Options, Parser}};
@@ -28,10 +28,10 @@
 //! assert_eq!((shown.as_str(), calls), ("I look.\n\n", vec!["list_files".to_owned()]));
 //! ```
 //!
-//! A fenced code block whose info string begins with `tool` counts exactly where CommonMark 0.31.2 says that a fenced
-//! code block is, at document level or inside list items. Time is linear in the bytes of the reply; memory is bounded
-//! by the open block, or by the line that is not decided yet, by what was pushed and not polled, and by the calls that are
-//! held back under [`Reasoning::Unknown`].
+//! A fenced code block whose info string begins with `tool` is a call wherever CommonMark 0.31.2 recognises a fenced
+//! code block at document level or inside list items. Time is linear in the bytes of the reply. Memory is bounded by
+//! the open block or the undecided line, by the input that was pushed and not yet polled, and by the calls held back
+//! under [`Reasoning::Unknown`].
 
 mod block;
 mod call;
@@ -66,17 +66,16 @@ use crate::reply::Summary;
 use crate::{Catalog, Dialect, Dialects, FinishReason, Limits, ToolCall};
 use std::sync::Arc;
 
-/// How much of a reply is read before an event says that it is too much. A session takes these from its own
-/// [`Limits`].
+/// Bounds on what the parser reads of a reply. It reports exceeding them as events. A session derives these from its
+/// own [`Limits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParserLimits {
-    /// Bytes of one block, and of one line that is not decided yet. A character longer than that still counts as one
-    /// line.
+    /// Bytes of one block, and of one undecided line. A line always holds at least one character, even a longer one.
     pub block: usize,
-    /// Nesting of JSON, at most 128.
+    /// Nesting depth of JSON, at most 128.
     pub nesting: usize,
-    /// Calls of one reply.
+    /// Number of calls in one reply.
     pub calls: usize,
 }
 
@@ -92,72 +91,73 @@ impl From<&Limits> for ParserLimits {
     }
 }
 
-/// How a reply is read.
+/// Options for reading a reply.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// How much is read.
+    /// Bounds on what is read.
     pub limits: ParserLimits,
-    /// Accept no repair: a call that is not in the canonical form is malformed.
+    /// Accepts no repairs: a call that is not in the canonical form is malformed.
     pub strict: bool,
     /// Whether the template of the backend opens reasoning, so that the reply begins inside it.
     pub reasoning: Reasoning,
-    /// The reply is one bare JSON call, for backends constrained by a schema. Not together with [`Reasoning::Opened`], which
-    /// wins.
+    /// Reads the reply as one bare JSON call, for backends constrained by a schema. [`Reasoning::Opened`] overrides it.
     pub bare: bool,
-    /// Deliver only final events: no `started` and no `progress`, for hosts that show no preview.
+    /// Delivers only final events, without `started` and `progress`, for hosts that show no preview.
     pub settled_only: bool,
-    /// The tools on offer: where arguments stand beside `name`, a tool's own argument wins over the envelope's key.
-    /// Without it no tool is known; `tool::catalog()` of the crate `toolfence` gives the built-in ones.
+    /// The tools on offer. If arguments are next to `name`, a tool's own argument takes precedence over the envelope's
+    /// key. Without a catalog no tool is known; `tool::catalog()` of the crate `toolfence` returns the built-in ones.
     pub catalog: Option<Arc<Catalog>>,
-    /// The dialects in which calls are read beside the blocks of the protocol. Not in strict mode and not where `bare` is set.
+    /// The dialects in which calls are read in addition to the blocks of the protocol. Ignored in strict mode and if
+    /// `bare` is set.
     pub dialects: Dialects,
-    /// The dialect that the model behind this backend is known to write. Calls in other dialects are lossy then.
+    /// The dialect that the backend's model is known to write. Calls in other dialects are then lossy.
     pub dialect: Option<Dialect>,
 }
 
-/// What is known of a backend whose model thinks aloud: whether its template writes the opening tag into the prompt, so that
-/// the reply has only the closing one.
+/// What is known about how a backend's model reasons: whether the template writes the opening tag into the prompt, so
+/// that the reply contains only the closing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Reasoning {
-    /// The template opens no reasoning: a section has both its tags, and a closing tag by itself is text. Calls are delivered
-    /// at once. Those in a dialect whose arguments are raw texts wait with what follows them for the end of the reply: a closing
-    /// tag may show that such a text was longer.
+    /// The template does not open reasoning: every section has both tags, and a closing tag by itself is text. Calls
+    /// are delivered at once, except for those in a dialect whose arguments are raw text: these, and everything after
+    /// them, wait for the end of the reply, since a closing tag may show that such a text was longer.
     Known,
-    /// It is not known. A closing tag without an opening one means that everything before it was reasoning. It counts alone on its
-    /// line, first in a paragraph of the document, after the call in a tool block, on the line of a closing fence and, elsewhere
-    /// in prose outside of code, if a readable call precedes it, or if a call or the end of the line follows it; in HTML only if a
-    /// readable call precedes it. Calls before it become [`Event::Ignored`], and an [`Event::Reasoning`] that is
-    /// `unopened` says so. Until such a tag or an opening one was met, or the reply is over, calls are held back, for
-    /// [`Event::Call`] is final. The texts behind a call are delivered before it; its span tells where it stood.
+    /// It is not known whether the template opens reasoning. A closing tag without an opening one means that everything
+    /// before it was reasoning. It counts alone on its line, first in a paragraph of the document, after the call in a
+    /// tool block and on the line of a closing fence. Elsewhere in prose outside of code it counts if a readable call
+    /// precedes it, or if a call or the end of the line follows it; in HTML only if a readable call precedes it. Calls
+    /// before it become [`Event::Ignored`], and an [`Event::Reasoning`] with `unopened` reports the tag. Calls are held
+    /// back until such a tag, an opening tag or the end of the reply, because [`Event::Call`] is final. Text after a
+    /// held call is delivered before the call; the call's span gives its position.
     #[default]
     Unknown,
-    /// The template opens the reasoning: the reply begins inside it, and any closing tag ends it. A reply that has none is
-    /// reasoning to its end.
+    /// The template opens the reasoning: the reply begins inside it, and any closing tag ends it. A reply without one
+    /// is reasoning to its end.
     Opened,
 }
 
-/// Bytes that a whole reply is read by: they stay in the processor's caches.
+/// Bytes of a whole reply that are pushed at a time, small enough for the processor's caches.
 const PIECE: usize = 64 << 10;
 
-/// A whole reply, read at once. Nothing counts from the first result on that the model wrote itself.
+/// A whole reply that was read at once. Everything after the first result that the model wrote itself is excluded.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Parsed {
     /// The calls in order.
     pub calls: Vec<ToolCall>,
-    /// The blocks that were to be calls and cannot be read. [`ReadError::answer`] is the answer for the model.
+    /// The blocks that were meant as calls and cannot be read. [`ReadError::answer`] is the answer for the model.
     pub malformed: Vec<ReadError>,
-    /// Whether the model wrote a result itself. What followed it is in the events alone, without its calls.
+    /// Whether the model wrote a result itself. What follows that result is only in `events`, without its calls.
     pub forged: bool,
     /// The reply without its calls and reasoning.
     pub text: String,
-    /// Everything but calls that do not count, pieces joined.
+    /// All events except calls that do not count, with adjacent pieces joined.
     pub events: Vec<Event<'static>>,
 }
 
-/// Reads a whole reply that ended by itself.
+/// Reads a whole reply that ended with [`FinishReason::Stop`].
 ///
 /// ```
 /// let call = |name| format!("```tool\n{{\"name\": \"{name}\"}}\n```\n");
@@ -188,19 +188,18 @@ pub fn parse(reply: &str) -> Parsed {
             }
             _ => {}
         }
-        let apart = match parsed.events.last_mut() {
+        let separate = match parsed.events.last_mut() {
             Some(last) => last.absorb(event),
             None => Some(event),
         };
-        parsed.events.extend(apart.map(Event::into_owned));
+        parsed.events.extend(separate.map(Event::into_owned));
     });
     parsed.forged = summary.forged.is_some();
     parsed
 }
 
-/// Reads a whole reply and hands its events to `tell`. The reply is read in pieces of 64 KB, so the memory is that of
-/// the longest block, or of a line that is not decided yet, and of the calls that are held back, however long the rest of the
-/// reply is.
+/// Reads a whole reply and passes its events to `on_event`. The reply is read in pieces of 64 KB, so memory is bounded
+/// by the longest block or undecided line and by the calls that are held back, whatever the length of the reply.
 ///
 /// ```
 /// use toolfence_protocol::{FinishReason, parse::{self, Event, Options}};
@@ -213,19 +212,19 @@ pub fn parse(reply: &str) -> Parsed {
 /// });
 /// assert_eq!(names, ["list_files"]);
 /// ```
-pub fn for_each(reply: &str, options: Options, reason: FinishReason, mut tell: impl FnMut(Event<'_>)) {
+pub fn for_each(reply: &str, options: Options, reason: FinishReason, mut on_event: impl FnMut(Event<'_>)) {
     let mut parser = Parser::new(options);
     let mut rest = reply;
     while !rest.is_empty() {
         let end = (PIECE..rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
         parser.push(&rest[..end]);
         while let Some(event) = parser.poll() {
-            tell(event);
+            on_event(event);
         }
         rest = &rest[end..];
     }
     parser.finish(reason);
     while let Some(event) = parser.poll() {
-        tell(event);
+        on_event(event);
     }
 }

@@ -1,20 +1,21 @@
-//! What the strict lexer finds in the JSON of a block while it is written: its values, the announcements of verbatim bodies, and
-//! the first call, whose name and texts are emitted as they come.
+//! What the strict lexer finds in the JSON of a block while it streams: its values, the announcements of verbatim
+//! bodies, and the first call, whose name and texts are emitted as they arrive.
 //!
-//! The events are provisional: the block is read as calls when it has ended. They are emitted where an object of arguments follows
-//! the name of the call. [`call`](super::call) reads such an object as that call or not at all, whatever follows.
+//! The events are provisional; the block is read as calls when it has ended. They are emitted if an object of arguments
+//! follows the name of the call. [`call`](super::call) reads such an object either as that call or not at all, whatever
+//! follows.
 
-use super::call::{is_args, is_name, is_wrapper, undecorated};
+use super::call::{is_args, is_name, is_wrapper, strip_decoration};
 use super::queue::Queue;
 use super::tag::{MOST_LOOSE, is_tag_name, loose_word, may_be_tag, tag_of};
 use crate::clip::floor_boundary;
 use crate::json::Watch;
 
-/// A verbatim body that was announced: `"<<TAG"` as a string value inside the arguments.
+/// The announcement of a verbatim body: `"<<TAG"` as a string value inside the arguments.
 #[derive(Debug, Clone)]
 pub(super) struct Tag {
     pub(super) tag: String,
-    /// The announcement is not exact: `<<eof`, `<<'EOF'`. It may be the literal text.
+    /// Whether the announcement is inexact: `<<eof`, `<<'EOF'`. It may be literal text.
     pub(super) loose: bool,
     pub(super) token: StringValue,
 }
@@ -22,62 +23,63 @@ pub(super) struct Tag {
 /// A string value inside the arguments.
 #[derive(Debug, Clone)]
 pub(super) struct StringValue {
-    /// The raw token in the block's body.
+    /// The range of the raw token in the block's body.
     pub(super) start: usize,
     pub(super) end: usize,
     /// The keys that lead to it: `content`, or `edits/replacement`.
     pub(super) arg: String,
-    /// Which call of the block.
+    /// The index of the call in the block.
     call: usize,
-    /// Its text is emitted as it comes.
+    /// Whether its text is emitted as it arrives.
     emitted: bool,
 }
 
-/// Bytes of a key, and of the keys that lead to a value, that are kept. A longer one is cut: every argument has its own, and one
-/// long key before many values would make them as many times as long.
+/// Most bytes of a key, and of the keys that lead to a value. Longer ones are cut: every argument stores its own, and
+/// one long key before many values would multiply its length.
 const MOST_KEY: usize = 256;
 
 /// An open object or array.
 #[derive(Debug)]
 enum OpenValue {
     Array,
-    /// Its current key.
+    /// An object with its current key.
     Object(String),
 }
 
-/// What is known of a block.
+/// The known structure of a block.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     /// Byte ranges of the complete values.
     pub(super) values: Vec<(usize, usize)>,
     pub(super) tags: Vec<Tag>,
-    /// Strings that begin like an announcement and are not one.
+    /// Strings that begin like an announcement but are not one.
     pub(super) marked: Vec<StringValue>,
-    /// The id of the call that was announced, the first one of its block.
+    /// The id of the announced call, which is the first one of its block.
     started: Option<String>,
     /// The names of the complete calls.
     calls: Vec<Option<String>>,
-    /// The name of the open call, without what models write around it.
+    /// The name of the open call, without decoration.
     name: Option<String>,
     /// The model's id of the open call.
     model_id: Option<String>,
     frames: Vec<OpenValue>,
-    /// So many of the open frames are around the members of a call: arrays of calls, wrappers, and the object of the call.
+    /// How many of the open frames surround the members of a call: arrays of calls, wrappers, and the object of the
+    /// call.
     envelope: usize,
     value_start: usize,
     string: StringRole,
 }
 
-/// What the string that is being read is.
+/// The role of the string that is being read.
 #[derive(Debug, Default)]
 enum StringRole {
-    /// Its first piece decides.
+    /// Not known before the first piece.
     #[default]
     Undecided,
     Other,
     Name(String),
     Id(String),
-    /// Text of an argument; it may still turn out to be a tag.
+    /// Text of an argument that may still turn out to be a tag.
     MaybeTag(String),
     /// Text of an argument.
     Argument,
@@ -86,9 +88,9 @@ enum StringRole {
 }
 
 impl Outline {
-    /// The id under which the block is withdrawn: that of its first call.
+    /// Returns the id under which the block is withdrawn: that of its first call.
     pub(super) fn first_id(&self, queue: &mut Queue) -> String {
-        self.started.clone().unwrap_or_else(|| queue.ids.give())
+        self.started.clone().unwrap_or_else(|| queue.ids.assign())
     }
 
     /// Returns `true` if the first call was announced.
@@ -96,7 +98,7 @@ impl Outline {
         self.started.is_some()
     }
 
-    /// The name of the first call, if that was announced or is complete.
+    /// Returns the name of the first call if it was announced or is complete.
     pub(super) fn first_name(&self) -> Option<&str> {
         match self.calls.first() {
             Some(complete) => complete.as_deref(),
@@ -105,36 +107,36 @@ impl Outline {
         }
     }
 
-    /// Returns the id under which the first call was announced, once.
+    /// Takes the id under which the first call was announced.
     pub(super) fn take_started(&mut self) -> Option<String> {
         self.started.take()
     }
 
-    /// The tool that a string is an argument for, if it is named.
+    /// Returns the tool to whose arguments a string belongs, if it is named.
     pub(super) fn tool(&self, token: &StringValue) -> Option<&str> {
         self.calls.get(token.call).unwrap_or(&self.name).as_deref()
     }
 
-    /// Returns `true` if a string that begins like an announcement was met, and is not one.
+    /// Returns `true` if there was a string that begins like an announcement but is not one.
     pub(super) fn has_mark(&self) -> bool {
         !self.marked.is_empty() || matches!(self.string, StringRole::Marked)
     }
 
-    /// Emits more of a verbatim body.
+    /// Emits the next text of a verbatim body.
     pub(super) fn emit_body(&self, index: usize, text: &str, queue: &mut Queue) {
         let token = &self.tags[index].token;
         if let Some(started) = self.started.as_ref().filter(|_| token.emitted) {
-            queue.progress(started, &token.arg, text);
+            queue.push_progress(started, &token.arg, text);
         }
     }
 
-    /// No body came for the announcements that are not exact: they are strings like others.
+    /// Treats inexact announcements as ordinary strings, because no body followed.
     pub(super) fn drop_loose_tags(&mut self) {
         self.marked.extend(std::mem::take(&mut self.tags).into_iter().map(|tag| tag.token));
         self.marked.sort_by_key(|token| token.start);
     }
 
-    /// The current key of the object that is open in `depth` others.
+    /// Returns the current key of the object at this depth.
     fn key(&self, depth: usize) -> Option<&str> {
         match self.frames.get(depth)? {
             OpenValue::Object(key) => Some(key),
@@ -142,13 +144,13 @@ impl Outline {
         }
     }
 
-    /// The key of the member of a call that begins.
-    fn member(&self) -> Option<&str> {
+    /// Returns the key of the current member of a call.
+    fn member_key(&self) -> Option<&str> {
         if self.frames.len() == self.envelope { self.key(self.envelope.checked_sub(1)?) } else { None }
     }
 
-    /// The keys that lead from the arguments to the current value.
-    fn argument(&self) -> String {
+    /// Returns the keys that lead from the arguments to the current value.
+    fn argument_path(&self) -> String {
         let first = self.envelope.saturating_sub(1);
         let in_args = self.frames.len() > self.envelope && self.key(first).is_some_and(is_args);
         let mut path = String::new();
@@ -163,22 +165,23 @@ impl Outline {
         path
     }
 
-    /// The id of the announced call and the name of its argument, if the current value is one: a member of `args`.
+    /// Returns the id of the announced call and the name of the argument that is being read, if it is a member of
+    /// `args`.
     fn emitted_argument(&self) -> Option<(&str, &str)> {
         let in_args =
             self.frames.len() == self.envelope + 1 && self.key(self.envelope.checked_sub(1)?).is_some_and(is_args);
         let started = self.started.as_ref().filter(|_| in_args && self.calls.is_empty())?;
-        // A name that is that long may have been cut.
+        // A name of this length may have been cut.
         let name = self.key(self.envelope).filter(|name| name.len() < MOST_KEY)?;
         Some((started, name))
     }
 
-    /// The role of a string value that begins.
+    /// Returns the role of a string value that begins.
     fn string_role(&self) -> StringRole {
         if self.frames.len() > self.envelope {
             return StringRole::MaybeTag(String::new());
         }
-        match self.member() {
+        match self.member_key() {
             Some(key) if is_name(key) => StringRole::Name(String::new()),
             Some("id") => StringRole::Id(String::new()),
             None | Some("reason") => StringRole::Other,
@@ -187,10 +190,10 @@ impl Outline {
         }
     }
 
-    /// Announces a call, the first one of its block.
+    /// Announces the first call of the block.
     pub(super) fn start(&mut self, name: &str, model_id: Option<&str>, queue: &mut Queue) {
-        let id = queue.ids.take(model_id).unwrap_or_else(|| queue.ids.give());
-        queue.started(&id, name);
+        let id = queue.ids.take(model_id).unwrap_or_else(|| queue.ids.assign());
+        queue.push_started(&id, name);
         self.started = Some(id);
     }
 }
@@ -198,11 +201,11 @@ impl Outline {
 /// Which provisional events are emitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Emitted {
-    /// None: where the block ends is not decided.
+    /// None, because the end of the block is not decided.
     Nothing,
     /// The name of the first call, which is in a dialect.
     Name,
-    /// Its name and the texts of its arguments.
+    /// The name of the first call and the texts of its arguments.
     Texts,
 }
 
@@ -214,7 +217,7 @@ pub(super) struct Listener<'a> {
 }
 
 impl Listener<'_> {
-    /// The arguments of a call begin: announces the call, if it is the first one and its name is known.
+    /// Handles the beginning of a call's arguments: announces the call if it is the first one and its name is known.
     fn arguments_begin(&mut self) {
         let Outline { started, calls, name, model_id, .. } = &self.outline;
         let is_first = started.is_none() && calls.is_empty();
@@ -231,7 +234,7 @@ impl Listener<'_> {
         if self.emitted == Emitted::Texts
             && let Some((id, arg)) = self.outline.emitted_argument()
         {
-            self.queue.progress(id, arg, text);
+            self.queue.push_progress(id, arg, text);
         }
     }
 }
@@ -243,9 +246,9 @@ impl Watch for Listener<'_> {
         if depth == 0 {
             outline.value_start = at;
         }
-        if depth == outline.envelope && outline.name.is_none() && outline.member().is_none_or(is_wrapper) {
+        if depth == outline.envelope && outline.name.is_none() && outline.member_key().is_none_or(is_wrapper) {
             outline.envelope += 1;
-        } else if object && outline.member().is_some_and(is_args) {
+        } else if object && outline.member_key().is_some_and(is_args) {
             self.arguments_begin();
         }
         self.outline.frames.push(if object { OpenValue::Object(String::new()) } else { OpenValue::Array });
@@ -285,14 +288,15 @@ impl Watch for Listener<'_> {
             StringRole::Name(text) | StringRole::Id(text) => text.push_str(piece),
             StringRole::Argument => self.emit(piece),
             StringRole::MaybeTag(text) => {
-                // A TAG that continues is not looked at from its beginning again. What is longer than any loose one is exact.
+                // The continuation of a TAG is checked without looking at its beginning again. Anything longer than a
+                // loose announcement must be exact.
                 let exact = text.len() > MOST_LOOSE || tag_of(text).is_some();
-                let goes_on = exact && is_tag_name(piece.as_bytes(), false);
+                let continues_tag = exact && is_tag_name(piece.as_bytes(), false);
                 text.push_str(piece);
-                if goes_on || may_be_tag(text) {
+                if continues_tag || may_be_tag(text) {
                     return;
                 }
-                // Of a text that begins like a tag a body may be read, which is not all of the text.
+                // Text that begins like a tag may contain an inline body, which is not all of the text.
                 let text = std::mem::take(text);
                 if text.trim_start().starts_with("<<") {
                     outline.string = StringRole::Marked;
@@ -316,11 +320,11 @@ impl Watch for Listener<'_> {
         }
         let token = |outline: &Outline| {
             let emitted = outline.emitted_argument().is_some();
-            StringValue { start, end, arg: outline.argument(), call: outline.calls.len(), emitted }
+            StringValue { start, end, arg: outline.argument_path(), call: outline.calls.len(), emitted }
         };
         match role {
             StringRole::Name(name) => {
-                outline.name.get_or_insert_with(|| undecorated(&name).into_owned());
+                outline.name.get_or_insert_with(|| strip_decoration(&name).into_owned());
             }
             StringRole::Id(id) => outline.model_id = Some(id),
             StringRole::Marked => outline.marked.push(token(outline)),

@@ -1,7 +1,7 @@
 //! The queue of pending events.
 //!
-//! An entry is small: prose and reasoning are ranges of the reply, the strings of provisional events stand in one
-//! buffer that is emptied whenever everything is delivered. The `Event` is built when it is polled, so that it can
+//! Entries are small: prose and reasoning are ranges of the reply, and the strings of provisional events share one
+//! buffer that is cleared whenever everything is delivered. An `Event` is built when it is polled, so that it can
 //! borrow.
 
 use super::Reasoning;
@@ -10,54 +10,54 @@ use super::ids::Ids;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A pending event. Ranges without a type of their own are ranges of the queue's strings.
+/// A pending event. Plain ranges refer to the queue's strings.
 #[derive(Debug)]
 pub(super) enum Queued {
-    /// This part of the reply is prose.
+    /// Prose: a part of the reply.
     Text(Span),
-    /// `text` is the part of the reply between the tags.
+    /// Reasoning: `text` is the part of the reply between the tags.
     Reasoning { text: Span, span: Span, closed: Option<bool> },
-    /// The closing tag that stands here shows that all before it was thought.
+    /// A closing tag without an opening one: everything before it was reasoning.
     Unopened(Span),
     /// A call has begun.
     Started { id: Range<usize>, name: Range<usize> },
-    /// More text of an argument.
+    /// The next text of an argument.
     Progress { id: Range<usize>, arg: Range<usize>, text: Range<usize> },
-    /// A call that was held back, or an ignored one if it was only thought.
+    /// A call that was held back, or the ignored call that it became because it was reasoning.
     Held(HeldCall),
-    /// Any other event. Where it is about the last tool block its body is left empty: it is filled in on delivery.
+    /// Any other event. The body in an event about the last tool block stays empty until delivery.
     Final(Event<'static>),
 }
 
-/// A call that waits until it is certain that it was not thought.
+/// A call that waits until it is certain that it is not reasoning.
 #[derive(Debug)]
 pub(super) struct HeldCall {
-    /// Its body is left empty.
+    /// The event, with an empty body.
     pub(super) event: Event<'static>,
-    /// The body of its block in the queue's bodies.
+    /// The range of its block's body in the queue's bodies.
     pub(super) body: Range<usize>,
 }
 
-/// Events that were found and not delivered yet, and the ids that were given in them.
+/// Events that were found and not delivered yet, and the ids used in them.
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) ids: Ids,
     entries: VecDeque<Queued>,
-    /// What the provisional events say.
+    /// The strings of the provisional events.
     strings: String,
-    /// Provisional events are dropped.
+    /// Whether provisional events are dropped.
     settled_only: bool,
     /// Calls are held back while this is [`Reasoning::Unknown`].
     reasoning: Reasoning,
-    /// Calls that are held back. The events behind them overtake them.
+    /// The calls that are held back. Later events overtake them.
     held: Vec<HeldCall>,
-    /// The bodies of the blocks that calls were held back of, one behind the other. The calls of a block share one, so that
-    /// its length is at most that of the reply.
+    /// The bodies of the held calls' blocks, concatenated. The calls of a block share one body, so the length is at
+    /// most that of the reply.
     bodies: String,
 }
 
 impl Queue {
-    /// With [`Reasoning::Unknown`], calls are held back until they are [released](Queue::release).
+    /// Creates a queue. With [`Reasoning::Unknown`], calls are held back until they are [released](Queue::release).
     pub(super) fn new(settled_only: bool, reasoning: Reasoning) -> Queue {
         Queue {
             ids: Ids::default(),
@@ -70,19 +70,19 @@ impl Queue {
         }
     }
 
-    /// Whether calls are held back.
+    /// Returns `true` if calls are being held back.
     pub(super) fn holds(&self) -> bool {
         self.reasoning == Reasoning::Unknown
     }
 
-    /// Whether a call is held back.
+    /// Returns `true` if at least one call is held back.
     pub(super) fn has_held(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Holds back the event of a call of the block with this body. `is_first`: it is the first one of its block.
+    /// Holds back the event of a call whose block has this body. `is_first`: it is the first call of its block.
     pub(super) fn hold(&mut self, event: Event<'static>, is_first: bool, body: &str) {
-        // The calls of a block are held back one after the other, and all have its body.
+        // The calls of a block are held back consecutively and share its body.
         let body = match self.held.last() {
             Some(last) if !is_first => last.body.clone(),
             _ => {
@@ -93,7 +93,7 @@ impl Queue {
         self.held.push(HeldCall { event, body });
     }
 
-    /// Queues the calls that were held back, and holds back no more. `thought`: none of them counts.
+    /// Queues the held calls and holds back no more. With `thought`, none of them counts.
     pub(super) fn release(&mut self, thought: bool) {
         self.reasoning = Reasoning::Known;
         for HeldCall { mut event, body } in std::mem::take(&mut self.held) {
@@ -105,7 +105,7 @@ impl Queue {
         }
     }
 
-    /// The body of a call that was held back.
+    /// Returns the body of a call that was held back.
     pub(super) fn body(&self, range: Range<usize>) -> &str {
         &self.bodies[range]
     }
@@ -130,29 +130,29 @@ impl Queue {
         entry
     }
 
-    /// A string of an entry that was delivered last, or is still waiting.
+    /// Returns a string of the entry that was delivered last or of a pending one.
     pub(super) fn str(&self, range: Range<usize>) -> &str {
         &self.strings[range]
     }
 
-    /// A call has begun. Provisional.
-    pub(super) fn started(&mut self, id: &str, name: &str) {
+    /// Queues the provisional event that a call has begun.
+    pub(super) fn push_started(&mut self, id: &str, name: &str) {
         if self.settled_only {
             return;
         }
         self.recycle();
-        let (id, name) = (self.keep(id), self.keep(name));
+        let (id, name) = (self.store(id), self.store(name));
         self.push(Queued::Started { id, name });
     }
 
-    /// More text of an argument. Provisional.
-    pub(super) fn progress(&mut self, id: &str, arg: &str, text: &str) {
+    /// Queues the provisional event with more text of an argument.
+    pub(super) fn push_progress(&mut self, id: &str, arg: &str, text: &str) {
         if self.settled_only || text.is_empty() {
             return;
         }
         self.recycle();
-        // The lexer gives a long run of escapes in many small pieces. One entry takes them all, or the queue would need
-        // many times the memory of the text.
+        // The lexer splits a long run of escapes into many small pieces. They are merged into one entry, or the queue
+        // would need many times the memory of the text.
         if let Some(Queued::Progress { id: last_id, arg: last_arg, text: last }) = self.entries.back_mut()
             && &self.strings[last_id.clone()] == id
             && &self.strings[last_arg.clone()] == arg
@@ -161,19 +161,19 @@ impl Queue {
             last.end = self.strings.len();
             return;
         }
-        let (id, arg, text) = (self.keep(id), self.keep(arg), self.keep(text));
+        let (id, arg, text) = (self.store(id), self.store(arg), self.store(text));
         self.push(Queued::Progress { id, arg, text });
     }
 
-    /// Empties the strings where everything is delivered. Not on delivery: the event that was polled last still borrows
-    /// them.
+    /// Clears the strings once everything is delivered. Not on delivery itself, because the last polled event still
+    /// borrows them.
     fn recycle(&mut self) {
         if self.entries.is_empty() {
             self.strings.clear();
         }
     }
 
-    fn keep(&mut self, text: &str) -> Range<usize> {
+    fn store(&mut self, text: &str) -> Range<usize> {
         let start = self.strings.len();
         self.strings.push_str(text);
         start..self.strings.len()

@@ -47,7 +47,7 @@ pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, ending: Endin
             0,
             text!("the object is on the line of the opening fence, where it is not read; begin it on the next line"),
         )),
-        // The object may stand behind the fence that was meant to close it.
+        // The object may follow the fence that was meant to close it.
         (Phase::Object, Status::Between { values: 0 }) => {
             Err(unfinished(0, text!("the block is empty; write one object with name and args")))
         }
@@ -63,13 +63,14 @@ struct BlockReader<'a> {
 }
 
 impl<'a> BlockReader<'a> {
-    /// The lexer found no fault: valid JSON, but for control characters, duplicate keys and numbers out of range.
+    /// Reads JSON in which the lexer found no error. It is valid except for control characters, duplicate keys and
+    /// numbers out of range.
     fn read_exact(&self) -> Result<Vec<Draft>, Problem> {
         let mut values = Vec::new();
         let mut repairs = Vec::new();
         let control = self.block.lexer.saw_control();
         for range in &self.block.outline.values {
-            let text = self.spliced(*range, &mut repairs)?;
+            let text = self.splice_bodies(*range, &mut repairs)?;
             let at = |problem: Problem| Problem { at: range.0 + problem.at.min(range.1 - range.0), ..problem };
             if control {
                 let reading = json::read(&text, false).map_err(at)?;
@@ -82,7 +83,7 @@ impl<'a> BlockReader<'a> {
         repairs.dedup();
         let drafts = call::drafts(values, &repairs, self.catalog)
             .map_err(|message| Problem::new(self.block.outline.values[0].0, message))?;
-        // The text of arguments under another key than `args` may have been announced where no body is read.
+        // Arguments under another key than `args` may contain announcements whose bodies were not read.
         let unread = [Repair::ArgsString, Repair::ArgsBesideName];
         let hides = |draft: &Draft| unread.iter().any(|repair| draft.repairs.contains(repair));
         let literal = if drafts.iter().any(hides) { literal_words(&self.block.body) } else { HashSet::new() };
@@ -92,8 +93,8 @@ impl<'a> BlockReader<'a> {
         refuse_tags(drafts, |_| self.ending == Ending::NextFence, is_tag)
     }
 
-    /// The text of a value with its verbatim bodies put in as JSON strings.
-    fn spliced(&self, (start, end): (usize, usize), repairs: &mut Vec<Repair>) -> Result<Cow<'a, str>, Problem> {
+    /// Returns the text of a value in which verbatim bodies are inserted as JSON strings.
+    fn splice_bodies(&self, (start, end): (usize, usize), repairs: &mut Vec<Repair>) -> Result<Cow<'a, str>, Problem> {
         let Block { body, bodies, outline, .. } = self.block;
         let mut pieces: Vec<(&StringValue, Cow<'_, str>)> = Vec::new();
         let first = outline.tags.partition_point(|tag| tag.token.start < start);
@@ -106,7 +107,7 @@ impl<'a> BlockReader<'a> {
         }
         let first = outline.marked.partition_point(|token| token.start < start);
         for token in outline.marked[first..].iter().take_while(|token| token.end <= end) {
-            if let Some(text) = self.inline(token)? {
+            if let Some(text) = self.read_inline_body(token)? {
                 repairs.push(Repair::InlineBody);
                 pieces.push((token, Cow::Owned(text)));
             }
@@ -127,16 +128,16 @@ impl<'a> BlockReader<'a> {
         Ok(Cow::Owned(out))
     }
 
-    /// The tool that a string is an argument for.
+    /// Returns the tool to whose arguments a string belongs.
     fn spec(&self, token: &StringValue) -> Option<&'a ToolSpec> {
         self.block.outline.tool(token).and_then(|tool| call::spec(self.catalog, tool))
     }
 
-    /// The body that stands in the string that announces it. Refuses a string that only begins like that, and one that is
-    /// nearly an announcement where a file would get it.
-    fn inline(&self, token: &StringValue) -> Result<Option<String>, Problem> {
+    /// Returns the body in the string that announces it. Refuses a string that only begins like an announcement, and a
+    /// near announcement that would be written to a file.
+    fn read_inline_body(&self, token: &StringValue) -> Result<Option<String>, Problem> {
         let raw = &self.block.body[token.start..token.end];
-        let Some(text) = decoded(raw).filter(|_| !is_literal(raw)) else { return Ok(None) };
+        let Some(text) = decode_string(raw).filter(|_| !is_literal(raw)) else { return Ok(None) };
         let text = text.replace("\r\n", "\n");
         let spec = self.spec(token);
         let refused = |message| Err(unfinished(token.start, message));
@@ -164,7 +165,7 @@ impl<'a> BlockReader<'a> {
         }
     }
 
-    /// The lexer found a fault: the JSON must be repaired, or something stands around it.
+    /// Reads text in which the lexer found an error: the JSON needs repair, or other text surrounds it.
     fn read_drifted(&self) -> Result<Vec<Draft>, Problem> {
         let block = self.block;
         if block.lexer.is_too_deep() {
@@ -187,7 +188,7 @@ impl<'a> BlockReader<'a> {
         let reading = reading.map_err(broken)?;
         let drafts = call::drafts(reading.values, &reading.repairs, self.catalog);
         let mut drafts = drafts.map_err(|message| broken(Problem::new(0, message)))?;
-        // The closing bracket was read as text or as surplus during the repair, so that the name differs from the announced one.
+        // A repair read the closing bracket as text or as surplus, so the name differs from the announced one.
         if let (Some(started), Some(Draft { name, .. })) = (block.outline.first_name(), drafts.first())
             && started != name
         {
@@ -198,31 +199,31 @@ impl<'a> BlockReader<'a> {
             return Err(broken(Problem::new(0, problem)));
         }
         if reading.repairs.contains(&Repair::SurroundingText) {
-            // Text between two objects may be content that lost its quotes or its tag, and so may the second object; an
-            // object inside another fence even when it is the first.
+            // Text between two objects may be content that lost its quotes or its tag, and so may the second object. An
+            // object inside another fence is doubtful even if it is the first.
             let trusted = usize::from(!block.body.lines().any(|line| line.trim_start().starts_with("~~~")));
             drafts.iter_mut().skip(trusted).for_each(|draft| draft.repairs.push(Repair::AfterBrokenBlock));
         }
-        let behind = block.lines_behind(&reading.repairs);
-        let loose = !behind.trim().is_empty();
+        let after = block.lines_after_object(&reading.repairs);
+        let loose = !after.trim().is_empty();
         if loose {
             let writes = |draft: &&mut Draft| writes_text(call::spec(self.catalog, &draft.name), &draft.args);
             drafts.iter_mut().filter(writes).for_each(|draft| draft.repairs.push(Repair::TrailingText));
         }
-        let ends: HashSet<&str> = behind.lines().map(str::trim).filter(|line| is_short(line)).collect();
-        let is_end = |text: &str| is_short(text) && ends.contains(letters(text).as_str());
+        let ends: HashSet<&str> = after.lines().map(str::trim).filter(|line| may_be_tag_line(line)).collect();
+        let is_end = |text: &str| may_be_tag_line(text) && ends.contains(bare_announcement(text).as_str());
         let is_tag = |text: &str| tag_of(text).is_some() || is_mistyped_tag(text) || loose && is_nearly_tag(text);
         let literal = literal_words(&block.body);
         refuse_tags(drafts, |_| true, |text| is_tag(text) || is_end(text) || holds_body(text, &literal))
     }
 
-    /// What is wrong where a body stands before the closing braces of its object.
+    /// Returns the problem if a body precedes the closing braces of its object.
     fn body_in_object(&self) -> Option<Problem> {
         let Status::Broken { inside: true, at } = self.block.lexer.status() else { return None };
         let Tag { tag, token, .. } = self.block.outline.tags.last()?;
-        let behind = &self.block.body[token.end..];
+        let after = &self.block.body[token.end..];
         let is_next_line = self.block.body[token.end..at.max(token.end)].contains('\n');
-        let ends = || behind.lines().skip(1).any(|line| line.trim().trim_end_matches(['"', '}', ']', ',', ' ']) == tag);
+        let ends = || after.lines().skip(1).any(|line| line.trim().trim_end_matches(['"', '}', ']', ',', ' ']) == tag);
         (is_next_line && ends()).then(|| {
             unfinished(
                 token.start,
@@ -236,19 +237,19 @@ impl<'a> BlockReader<'a> {
     }
 }
 
-/// The right form of a body, for a message.
+/// Returns the correct form of a body, for a message.
 fn body_form(token: &StringValue, tag: &str) -> Text {
-    the_body_form(token.arg.rsplit('/').next().unwrap_or_default(), tag)
+    body_form_for(token.arg.rsplit('/').next().unwrap_or_default(), tag)
 }
 
-/// Whether a text is one line that is an announcement, with an escape in it, or nearly one.
+/// Returns `true` if a text is a single line that is an announcement with an escape in it, or nearly an announcement.
 fn is_nearly_alone(text: &str) -> bool {
-    let letters = !text.trim().contains('\n') && text.contains(|c: char| c.is_ascii_alphanumeric());
-    letters && (tag_of(text).is_some() || is_mistyped_tag(text))
+    let has_letters = !text.trim().contains('\n') && text.contains(|c: char| c.is_ascii_alphanumeric());
+    has_letters && (tag_of(text).is_some() || is_mistyped_tag(text))
 }
 
-/// The text of a string in JSON, which may hold raw control characters.
-fn decoded(raw: &str) -> Option<String> {
+/// Decodes a JSON string, which may contain raw control characters.
+fn decode_string(raw: &str) -> Option<String> {
     let mut escaped = String::with_capacity(raw.len());
     for c in raw.chars() {
         if c < ' ' {
@@ -260,7 +261,8 @@ fn decoded(raw: &str) -> Option<String> {
     serde_json::from_str(&escaped).ok()
 }
 
-/// Whether a text has a body in it, or the beginning of one, and is not among those whose first character is escaped.
+/// Returns `true` if a text contains a body, or the beginning of one, unless its first character was written as an
+/// escape.
 fn holds_body(text: &str, literal: &HashSet<&str>) -> bool {
     match inline_body(text) {
         Some(Inline::Body { tag, .. } | Inline::Broken { tag }) => !literal.contains(tag),
@@ -268,14 +270,14 @@ fn holds_body(text: &str, literal: &HashSet<&str>) -> bool {
     }
 }
 
-/// The words behind a `<<` whose first character is written as an escape. For a text that is not exact JSON, where nobody
-/// knows which string stands where.
+/// Returns the words after each `<<` whose first character is written as an escape. For text that is not exact JSON,
+/// where the extent of each string is unknown.
 fn literal_words(text: &str) -> HashSet<&str> {
     let mut words = HashSet::new();
     for at in memchr::memmem::find_iter(text.as_bytes(), b"\\u003") {
         let escapes = ["\\u003c", "\\u003C"];
-        let Some(behind) = escapes.iter().find_map(|escape| text[at..].strip_prefix(escape)) else { continue };
-        let second = escapes.iter().chain(&["<"]).find_map(|mark| behind.strip_prefix(mark));
+        let Some(after) = escapes.iter().find_map(|escape| text[at..].strip_prefix(escape)) else { continue };
+        let second = escapes.iter().chain(&["<"]).find_map(|mark| after.strip_prefix(mark));
         let word = second.map(|rest| rest.trim_start_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
         words.extend(word.map(|word| {
             let length = word.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
@@ -285,8 +287,8 @@ fn literal_words(text: &str) -> HashSet<&str> {
     words
 }
 
-/// Whether the first visible characters of a raw string are not `<<`, for one is an escape: so an announcement is written
-/// literally.
+/// Returns `true` if the first visible characters of a raw string are not `<<`, because one of them is an escape: this
+/// is how to write an announcement literally.
 fn is_literal(raw: &str) -> bool {
     let mut rest = raw.trim_start_matches('"');
     loop {
@@ -302,10 +304,10 @@ fn unfinished(at: usize, message: Text) -> Problem {
     Problem { inside: true, ..Problem::new(at, message) }
 }
 
-/// Whether a text that is no valid JSON, such as an example with an ellipsis, has come to its end all the same: it is objects
-/// or arrays in which every bracket and every string is closed, and nothing else. Where a quote may be meant in another way
-/// the answer is no, for what follows the block may be the rest of a string; and where a body may have been announced, for it
-/// may be that body.
+/// Returns `true` if a text that is not valid JSON, such as an example with an ellipsis, is complete nevertheless:
+/// objects or arrays in which every bracket and string is closed, and nothing else. Returns `false` if a quote is
+/// ambiguous, since the text after the block may be the rest of a string, and if a body may have been announced, since
+/// that text may be the body.
 fn is_whole(text: &str) -> bool {
     if text.contains("<<") || text.contains("&lt;") {
         return false;
@@ -327,8 +329,8 @@ fn is_whole(text: &str) -> bool {
                     }
                 }
                 at += 1;
-                let behind = text.get(at..).unwrap_or_default().trim_start();
-                if !behind.starts_with([',', ':', '}', ']']) {
+                let after = text.get(at..).unwrap_or_default().trim_start();
+                if !after.starts_with([',', ':', '}', ']']) {
                     return false;
                 }
             }
@@ -346,26 +348,26 @@ fn is_whole(text: &str) -> bool {
     open.is_empty() && before != b'\n'
 }
 
-/// Whether some argument is a text that a file will hold.
+/// Returns `true` if some argument is a text that a file will contain.
 fn writes_text(spec: Option<&ToolSpec>, args: &Args) -> bool {
     let kind = |name: &String| spec.and_then(|spec| spec.find(name)).map(|param| &param.kind);
     let text = |kind| matches!(kind, &ParamKind::Text { content: true } | &ParamKind::Patch | &ParamKind::Objects(_));
     args.keys().filter_map(kind).any(text)
 }
 
-/// Whether this may be a TAG, with what may be around it.
-fn is_short(text: &str) -> bool {
+/// Returns `true` if this may be a TAG with decoration around it.
+fn may_be_tag_line(text: &str) -> bool {
     !text.is_empty() && text.len() < 64
 }
 
-/// The word of an announcement without the punctuation around it, escaped or not.
-fn letters(text: &str) -> String {
+/// Returns the word of an announcement without the surrounding punctuation, escaped or not.
+fn bare_announcement(text: &str) -> String {
     bare_word(&text.replace("&lt;", "<")).to_owned()
 }
 
-/// Looks for bodies in the arguments of calls in a dialect, which has none: a body in the string that announces it is read, and
-/// an announcement without its body is refused, for a file would get it in place of its text. What a model was taught of the
-/// blocks of the protocol it also writes in the form of its training.
+/// Handles bodies in the arguments of calls in a dialect, which has no bodies itself: models also write what they
+/// learned about blocks of the protocol in the form of their training. A body in the string that announces it is read.
+/// An announcement without its body is refused, because it would be written to a file in place of the text.
 pub(super) fn bodies_of_dialect(drafts: &mut [Draft], catalog: Option<&Catalog>) -> Result<(), Problem> {
     for draft in drafts {
         let spec = call::spec(catalog, &draft.name);
@@ -385,7 +387,7 @@ pub(super) fn bodies_of_dialect(drafts: &mut [Draft], catalog: Option<&Catalog>)
             let announces = |text: &str| {
                 tag_of(text.trim()).is_some() || file && is_nearly_alone(text) || inline_body(text).is_some()
             };
-            if (file || takes_body(catalog, Some(&draft.name), arg)) && holds(value, &announces) {
+            if (file || takes_body(catalog, Some(&draft.name), arg)) && contains_text(value, &announces) {
                 return Err(unfinished(
                     0,
                     text!(
@@ -403,8 +405,8 @@ pub(super) fn bodies_of_dialect(drafts: &mut [Draft], catalog: Option<&Catalog>)
     Ok(())
 }
 
-/// Whether an argument takes a body that stands in the string that announces it: a text of a tool of another server, and the
-/// content of a file where that is the only text of the tool.
+/// Returns `true` if an argument accepts a body in the string that announces it: a text of another server's tool, or
+/// file content if that is the only text of the tool.
 fn takes_inline_body(spec: Option<&ToolSpec>, arg: &str) -> bool {
     let Some((spec, param)) = spec.and_then(|spec| Some((spec, spec.find(arg)?))) else { return false };
     match param.kind {
@@ -414,25 +416,26 @@ fn takes_inline_body(spec: Option<&ToolSpec>, arg: &str) -> bool {
     }
 }
 
-/// Whether the text of an argument most likely ends up in a file.
+/// Returns `true` if the text of an argument most likely ends up in a file.
 fn writes_file(spec: Option<&ToolSpec>, arg: &str) -> bool {
     keeps_final_newline(spec, arg) || takes_inline_body(spec, arg)
 }
 
-/// Whether an argument may have a body whose announcement is not exact. Nobody writes one for a path or a search pattern, where
-/// `<<eof` is literal text.
+/// Returns `true` if an argument may have a body with an inexact announcement. A path or a search pattern never has
+/// one; there `<<eof` is literal text.
 pub(super) fn takes_body(catalog: Option<&Catalog>, tool: Option<&str>, arg: &str) -> bool {
     let Some(spec) = tool.and_then(|tool| call::spec(catalog, tool)) else { return true };
     writes_file(Some(spec), arg) || spec.find(arg).is_some_and(|param| param.kind == ParamKind::Command)
 }
 
-/// Whether a body for this argument keeps its last newline. Of a tool that is not known, the name of the argument decides.
+/// Returns `true` if a body for this argument keeps its last newline. For an unknown tool, the name of the argument
+/// decides.
 fn keeps_final_newline(spec: Option<&ToolSpec>, arg: &str) -> bool {
     let long = || arg.rsplit('/').next().is_some_and(keeps_last_line_break);
     spec.map_or_else(long, |spec| spec.keeps_final_newline(arg))
 }
 
-/// Refuses a call whose arguments hold what looks like the announcement of a verbatim body that was never read as one:
+/// Refuses a call whose arguments contain what looks like the announcement of a verbatim body that was not read:
 /// writing the announcement in place of the text would lose the text.
 fn refuse_tags(
     drafts: Vec<Draft>,
@@ -447,18 +450,18 @@ fn refuse_tags(
                 "{tool}: a verbatim body needs \"<<TAG\" as the whole string in an object that is exact JSON, with TAG \
                  in capitals, without blanks or quotes; write {form}",
                 tool = &draft.name,
-                form = the_body_form("...", "EOF")
+                form = body_form_for("...", "EOF")
             ),
         )),
     }
 }
 
 fn args_hold(args: &Args, is_tag: impl Fn(&str) -> bool) -> bool {
-    args.values().any(|value| holds(value, &is_tag))
+    args.values().any(|value| contains_text(value, &is_tag))
 }
 
-/// Whether a value is, or has in it, a text like this.
-fn holds(value: &Value, is_tag: &impl Fn(&str) -> bool) -> bool {
+/// Returns `true` if a value is or contains a text that matches.
+fn contains_text(value: &Value, is_tag: &impl Fn(&str) -> bool) -> bool {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         match value {
@@ -471,7 +474,7 @@ fn holds(value: &Value, is_tag: &impl Fn(&str) -> bool) -> bool {
     false
 }
 
-fn the_body_form(argument: &str, tag: &str) -> Text {
+fn body_form_for(argument: &str, tag: &str) -> Text {
     text!(
         "\"{argument}\": \"<<{tag}\" in the object, then the closing braces, the text on the lines below them, {tag} \
          alone on the last line, and then the closing fence on a line of its own",

@@ -1,34 +1,35 @@
-//! Whether a place in a paragraph may be inside of a code span (CommonMark 0.31.2, section 6.1).
+//! Decides whether a place in a paragraph may be inside of a code span (CommonMark 0.31.2, section 6.1).
 //!
-//! A run of backticks opens a span only where a run of the same length follows, which is known at the end of the paragraph.
-//! Here every run that was not matched yet counts as open: for the token of a dialect, what is doubtful is code. For a closing tag
-//! of reasoning the parser looks ahead, so that an unmatched backtick hides none.
+//! A run of backticks opens a span only if a run of the same length follows, which is known at the end of the
+//! paragraph. Here every unmatched run counts as open: for the token of a dialect, doubtful text is code. For a closing
+//! tag of reasoning the parser looks ahead, so that an unmatched backtick hides no tag.
 
 use super::certain_text::marks;
 use super::reasoning::{self, TagPair};
 
-/// Runs up to this length are distinguished. Longer ones count as equally long.
+/// Runs up to this length are distinguished. All longer ones count as equally long.
 const LONGEST: usize = 64;
 
-/// The runs of backticks of a paragraph that no other run has matched, by length, in order.
+/// The unmatched runs of backticks of a paragraph, by length, in order.
 #[derive(Debug, Default, Clone)]
 pub(super) struct CodeSpans {
     open: Vec<usize>,
 }
 
 impl CodeSpans {
-    /// Forgets the unmatched runs: the paragraph has ended.
+    /// Forgets the unmatched runs, because the paragraph has ended.
     pub(super) fn end_paragraph(&mut self) {
         self.open.clear();
     }
 
-    /// Takes the next piece of the paragraph. Does not end between two backticks.
+    /// Adds the next piece of the paragraph, which must not end between two backticks.
     pub(super) fn feed(&mut self, text: &str) {
         for (start, length) in runs(text) {
             let escapes = text.as_bytes()[..start].iter().rev().take_while(|byte| **byte == b'\\').count();
-            // A backslash takes the first backtick out of a run that could open, but not out of one that closes.
+            // A backslash removes the first backtick from a run that could open a span, but not from one that closes a
+            // span.
             match self.open.iter().position(|open| *open == length) {
-                // All that was unmatched between the two is inside of the span.
+                // Unmatched runs between the two are inside of the span.
                 Some(index) => self.open.truncate(index),
                 None if escapes % 2 == 1 && length == 1 => {}
                 None => self.open.push(length),
@@ -36,12 +37,13 @@ impl CodeSpans {
         }
     }
 
-    /// Returns `true` if a run has no match yet.
+    /// Returns `true` if a run is unmatched.
     pub(super) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Finds the first run in `text`, which follows, that closes an open span: everything before it is code.
+    /// Returns the position of the first run in the following `text` that closes an open span: everything before it is
+    /// code.
     pub(super) fn closing_run(&self, text: &str) -> Option<usize> {
         if self.open.is_empty() {
             return None;
@@ -50,7 +52,7 @@ impl CodeSpans {
     }
 }
 
-/// The runs of backticks in `text`: where each one begins, and its length.
+/// Returns the runs of backticks in `text`, each with its position and length.
 fn runs(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -62,7 +64,7 @@ fn runs(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Finds the closing tags of reasoning in a line of text, except those in code spans of this line.
+/// Returns the closing tags of reasoning in a line of text, except those in code spans of this line.
 pub(super) fn closing_tags(line: &str) -> impl Iterator<Item = (usize, &'static TagPair)> {
     let mut spans = CodeSpans::default();
     let (mut fed, mut code_end) = (0, 0);
@@ -83,7 +85,7 @@ mod tests {
     use super::{CodeSpans, closing_tags};
 
     #[test]
-    fn runs_match_runs_of_their_length() {
+    fn runs_match_runs_of_equal_length() {
         for (text, open) in [
             ("", false),
             ("a `b", true),

@@ -1,8 +1,9 @@
-//! Calls in a form that no dialect has: `<tool_call>read_file {"path": "a"}`, `<read_file><path>a</path></read_file>`,
-//! `TOOL_CALL: read_file(path="a")`, closing tokens without a call.
+//! Recognises calls in a form that no dialect has: `<tool_call>read_file {"path": "a"}`,
+//! `<read_file><path>a</path></read_file>`, `TOOL_CALL: read_file(path="a")`, closing tokens without a call.
 //!
-//! One rule: a reply without a call is `ignored` as [`Ignored::WrongForm`] if it contains markup with the name of an offered tool and
-//! something like arguments, or closing tokens of a dialect. Prose that mentions a token or a tool has no arguments there.
+//! A reply without a call gets an [`Ignored::WrongForm`] event if it contains markup with the name of an offered tool
+//! followed by something like arguments, or closing tokens of a dialect. Prose that mentions a token or a tool has no
+//! arguments there.
 
 use super::call::{self, is_args, is_name};
 use super::dialect;
@@ -13,31 +14,31 @@ use crate::tool::ToolSpec;
 use crate::{Catalog, Dialects};
 use std::borrow::Cow;
 
-/// Bytes that are kept of a paragraph. A name and the beginning of its arguments are at its beginning.
+/// Most bytes of a paragraph. A name and its arguments are at its beginning.
 const MOST_BODY: usize = 4096;
 
-/// Bytes of a line in which the name of a tool is looked for, and names that are looked at in it.
+/// Most bytes of a line in which the name of a tool is searched, and most names that are examined in it.
 const MOST_LINE: usize = 512;
 const MOST_NAMES: usize = 8;
 
-/// Bytes of the name of a tool, and of a label before it.
+/// Most bytes of a tool's name, and of a label before it.
 const MOST_WORD: usize = 128;
 
-/// The first call of the reply in a form that no dialect has, and the paragraph that may hold it.
+/// The first call of the reply in a form that no dialect has, and the paragraph that may contain it.
 #[derive(Debug, Default)]
 pub(super) struct WrongForm {
     body: String,
-    /// The first line of the paragraph, in the reply, and the end of its last line.
+    /// From the first line of the paragraph to the end of its last line.
     span: Span,
-    /// The paragraph is the content of a fenced code block.
+    /// Whether the paragraph is the content of a fenced code block.
     fenced: bool,
-    /// Text outside of fenced code blocks has been met.
+    /// Whether there was text outside of fenced code blocks.
     has_prose: bool,
     found: Option<(String, Span, bool)>,
 }
 
 impl WrongForm {
-    /// Takes a line of prose or HTML, or of a fenced code block if `fenced`.
+    /// Adds a line of prose or HTML, or of a fenced code block if `fenced`.
     pub(super) fn line(&mut self, text: &str, span: Span, fenced: bool, dialects: Dialects, catalog: Option<&Catalog>) {
         if dialects.is_empty() || self.found.as_ref().is_some_and(|(_, _, fenced)| !fenced) {
             return;
@@ -69,7 +70,8 @@ impl WrongForm {
         }
     }
 
-    /// The event for the first call of the reply. In a fenced code block a call counts only if the block is all there is.
+    /// Returns the event for the first call of the reply. In a fenced code block a call counts only if the reply has
+    /// nothing else.
     pub(super) fn take(&mut self, dialects: Dialects, catalog: Option<&Catalog>) -> Option<Event<'static>> {
         self.end_paragraph(dialects, catalog);
         let (body, span, fenced) = self.found.take()?;
@@ -78,7 +80,7 @@ impl WrongForm {
     }
 }
 
-/// A paragraph without its code spans.
+/// Returns a paragraph without its code spans.
 fn without_code(paragraph: &str) -> Cow<'_, str> {
     let mut kept = String::new();
     let (mut from, mut at) = (0, 0);
@@ -101,7 +103,8 @@ fn run_length(text: &str) -> usize {
     text.bytes().take_while(|byte| *byte == b'`').count()
 }
 
-/// Whether a paragraph contains markup with the name of a tool and something like arguments, or a line of closing tokens.
+/// Returns `true` if a paragraph contains markup with the name of a tool and something like arguments, or a line of
+/// closing tokens.
 fn is_call(paragraph: &str, dialects: Dialects, catalog: Option<&Catalog>) -> bool {
     let mut at = 0;
     let mut is_markup = false;
@@ -119,7 +122,8 @@ fn is_call(paragraph: &str, dialects: Dialects, catalog: Option<&Catalog>) -> bo
     false
 }
 
-/// Whether the line of the paragraph from `start` to `end` has the name of a tool in markup, with arguments after it.
+/// Returns `true` if the line of the paragraph from `start` to `end` has the name of a tool in markup, followed by
+/// arguments.
 fn names_tool(
     paragraph: &str,
     start: usize,
@@ -131,7 +135,7 @@ fn names_tool(
     let line = &paragraph[start..end];
     let near = &line[..floor_boundary(line, MOST_LINE)];
     let text = near.trim_start();
-    let labelled = label(text);
+    let labelled = label_length(text);
     let marked = text.starts_with(['<', '[', '{']) || text.starts_with(MINIMAX) || after_markup || labelled.is_some();
     let python = text.starts_with(|c: char| c.is_ascii_alphabetic()) && line.trim_end().ends_with(')');
     // A token may also follow prose.
@@ -150,38 +154,40 @@ fn names_tool(
     while names < MOST_NAMES {
         let Some(skipped) = near[at..].find(is_word) else { return false };
         at += skipped;
-        let (word, _) = word(&near[at..]);
+        let (word, _) = split_word(&near[at..]);
         let name = word.trim_end_matches(['.', '/', '-']);
-        let behind = &paragraph[start + at + word.len()..];
+        let after = &paragraph[start + at + word.len()..];
         let before = near[..at].trim_end_matches(['"', '\'', '*', ' ']);
         let fused = before.ends_with(['>', ']'])
-            && behind.starts_with('"')
+            && after.starts_with('"')
             && catalog.is_some_and(|catalog| catalog.specs().iter().any(|spec| name.starts_with(&*spec.name)));
         if fused {
             return true;
         }
-        if let Some(spec) = call::spec(catalog, name).or_else(|| qualified(catalog, name)) {
+        if let Some(spec) = call::spec(catalog, name).or_else(|| find_qualified(catalog, name)) {
             let first = before.trim().is_empty();
             let is_call = match before.trim_start().chars().next() {
-                None if !marked => python && is_python(behind),
+                None if !marked => python && begins_python_arguments(after),
                 // A line of Python begins with the name.
                 Some(_) if !marked && token.is_none() => false,
-                _ if labelled.is_some_and(|label| before.trim_start().len() <= label) => is_labelled(behind),
-                Some('[') if !before.contains(['<', '{', ']']) => is_python(behind),
-                // The arguments of DeepSeek are a fenced code block, which ends the paragraph.
+                _ if labelled.is_some_and(|label| before.trim_start().len() <= label) => {
+                    begins_labelled_arguments(after)
+                }
+                Some('[') if !before.contains(['<', '{', ']']) => begins_python_arguments(after),
+                // DeepSeek's arguments are in a fenced code block, which ends the paragraph.
                 _ if token.is_some()
                     && before.ends_with(">")
-                    && (fence::is_blank(behind) || behind.trim_start().starts_with("```")) =>
+                    && (fence::is_blank(after) || after.trim_start().starts_with("```")) =>
                 {
                     true
                 }
-                _ => has_arguments(behind, name, spec, dialects) || first && is_python(behind),
+                _ => has_arguments(after, name, spec, dialects) || first && begins_python_arguments(after),
             };
             if is_call {
                 return true;
             }
         }
-        // The words in `<｜tool▁calls▁begin｜>` are no names.
+        // The words in `<｜tool▁calls▁begin｜>` are not names.
         let is_in_token = near[..at].rfind('<').is_some_and(|open| is_token_begun(&near[open..at]));
         names += usize::from(!is_in_token);
         at += word.len().max(1);
@@ -189,8 +195,8 @@ fn names_tool(
     false
 }
 
-/// The length of a label before a name: `Action: `, `TOOL_CALL: `.
-fn label(line: &str) -> Option<usize> {
+/// Returns the length of a label before a name: `Action: `, `TOOL_CALL: `.
+fn label_length(line: &str) -> Option<usize> {
     let end = line[..floor_boundary(line, 32)].find(':')?;
     let label = &line[..end];
     let is_label = is_name(label)
@@ -201,33 +207,33 @@ fn label(line: &str) -> Option<usize> {
     is_label.then_some(end + 1)
 }
 
-/// Whether arguments follow a name after a label: in parentheses, as an object, or as `Action Input:`.
-fn is_labelled(behind: &str) -> bool {
-    let rest = behind.trim_start();
-    is_python(behind) || rest.starts_with('{') || rest.starts_with("Action Input")
+/// Returns `true` if arguments follow a name with a label: in parentheses, as an object, or as `Action Input:`.
+fn begins_labelled_arguments(after: &str) -> bool {
+    let rest = after.trim_start();
+    begins_python_arguments(after) || rest.starts_with('{') || rest.starts_with("Action Input")
 }
 
-/// Whether arguments follow in parentheses: none, an object, a text, or `key=value`.
-fn is_python(behind: &str) -> bool {
-    let Some(inside) = behind.strip_prefix('(') else { return false };
+/// Returns `true` if arguments follow in parentheses: none, an object, a text, or `key=value`.
+fn begins_python_arguments(after: &str) -> bool {
+    let Some(inside) = after.strip_prefix('(') else { return false };
     let inside = inside.trim_start();
-    let (key, value) = word(inside);
+    let (key, value) = split_word(inside);
     inside.starts_with([')', '{', '"', '\'']) || !key.is_empty() && value.trim_start().starts_with('=')
 }
 
-/// Whether the text after the name of a tool looks like arguments for it.
-fn has_arguments(behind: &str, name: &str, spec: &ToolSpec, dialects: Dialects) -> bool {
-    if is_python(behind) {
+/// Returns `true` if the text after the name of a tool looks like arguments for it.
+fn has_arguments(after: &str, name: &str, spec: &ToolSpec, dialects: Dialects) -> bool {
+    if begins_python_arguments(after) {
         return true;
     }
-    if behind.starts_with("](") {
+    if after.starts_with("](") {
         return false; // a link
     }
-    if behind.starts_with('>') && behind.contains(&format!("</{name}>")) {
+    if after.starts_with('>') && after.contains(&format!("</{name}>")) {
         return true;
     }
-    let behind = behind.strip_prefix("\">").filter(|rest| rest.starts_with(MINIMAX)).map_or(behind, after_tokens);
-    let mut rest = behind
+    let after = after.strip_prefix("\">").filter(|rest| rest.starts_with(MINIMAX)).map_or(after, after_tokens);
+    let mut rest = after
         .trim_start_matches(|c: char| is_around(c) && c != '{' && c != '<' || matches!(c, '>' | ']' | ',' | ':' | ')'));
     rest = after_tokens(rest);
     // The element of the name ends before that of the arguments begins.
@@ -241,15 +247,15 @@ fn has_arguments(behind: &str, name: &str, spec: &ToolSpec, dialects: Dialects) 
         return true;
     }
     let tag = rest.strip_prefix('<').filter(|tag| tag.starts_with(char::is_alphabetic));
-    if dialect::has_closing(behind, dialects) {
-        // A call of a tool that needs nothing but its name; or anything else before the closing token.
+    if dialect::has_closing(after, dialects) {
+        // A call of a tool that requires no arguments, or other text before the closing token.
         let alone = tag.is_none() && rest.starts_with(['<', '|', '[']);
         return !alone || spec.params.iter().all(|param| !param.required);
     }
     if rest.starts_with('<') && rest.split('>').next().unwrap_or_default().contains(" name=") {
         return true; // the tag of a parameter with an unknown prefix
     }
-    let (key, value) = word(tag.unwrap_or(rest));
+    let (key, value) = split_word(tag.unwrap_or(rest));
     let is_value = value.trim_start_matches(is_around).starts_with([':', '=', '>']);
     is_value && (tag.is_some() || spec.find(key).is_some() || is_args(key))
 }
@@ -257,8 +263,8 @@ fn has_arguments(behind: &str, name: &str, spec: &ToolSpec, dialects: Dialects) 
 /// The mark that MiniMax M3 writes before each of its tags.
 const MINIMAX: &str = "]<]minimax[>[";
 
-/// The tool of a name with a namespace before it or a method after it: `functions.bash`, `bash.call`.
-fn qualified<'c>(catalog: Option<&'c Catalog>, name: &str) -> Option<&'c ToolSpec> {
+/// Returns the tool for a name with a namespace before it or a method after it: `functions.bash`, `bash.call`.
+fn find_qualified<'c>(catalog: Option<&'c Catalog>, name: &str) -> Option<&'c ToolSpec> {
     match name.split_once('.')? {
         ("functions", after) => call::spec(catalog, after),
         (before, "call") => call::spec(catalog, before),
@@ -266,7 +272,7 @@ fn qualified<'c>(catalog: Option<&'c Catalog>, name: &str) -> Option<&'c ToolSpe
     }
 }
 
-/// The text without the tokens that it begins with, such as `:0<|tool_call_argument_begin|>` and `<｜tool▁sep｜>`.
+/// Returns the text without its leading tokens, such as `:0<|tool_call_argument_begin|>` and `<｜tool▁sep｜>`.
 fn after_tokens(text: &str) -> &str {
     let mut rest = text;
     loop {
@@ -281,17 +287,18 @@ fn after_tokens(text: &str) -> &str {
     }
 }
 
-/// Whether a text is a token such as `<|sep|>` but for its last character. A tag with an attribute is not a token.
+/// Returns `true` if a text is a token such as `<|sep|>` without its last character. A tag with an attribute is not a
+/// token.
 fn is_token(text: &str) -> bool {
     (text.starts_with("<|") || text.starts_with("<｜")) && text.ends_with(['|', '｜'])
 }
 
-/// Whether a text is the beginning of a token such as `<｜tool▁sep｜>`.
+/// Returns `true` if a text is the beginning of a token such as `<｜tool▁sep｜>`.
 fn is_token_begun(text: &str) -> bool {
     (text.starts_with("<|") || text.starts_with("<｜")) && !text.contains('>')
 }
 
-/// What models write around names: brackets, quotes, white space.
+/// Returns `true` for characters that models write around names: brackets, quotes, white space.
 fn is_around(c: char) -> bool {
     c.is_ascii_whitespace() || matches!(c, '{' | '[' | '<' | '"' | '\'' | '`' | '*')
 }
@@ -300,8 +307,8 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '\\' | '/')
 }
 
-/// The word that a text begins with, and the rest. A longer one is no name.
-fn word(text: &str) -> (&str, &str) {
+/// Splits off the word at the beginning of a text. A longer word than [`MOST_WORD`] is cut; it is not a name.
+fn split_word(text: &str) -> (&str, &str) {
     let near = &text[..floor_boundary(text, MOST_WORD)];
     text.split_at(near.find(|c| !is_word(c)).unwrap_or(near.len()))
 }

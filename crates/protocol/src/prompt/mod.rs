@@ -1,7 +1,7 @@
-//! The instructions: the protocol and the tools, for the model.
+//! Writes the instructions that teach a model the protocol and the tools.
 //!
-//! Everything about a tool comes from its [`ToolSpec`]; everything about the protocol is a few sentences in each
-//! language. This module knows no parser and no persona. All ten built-in tools together stay under 900 tokens.
+//! Everything about a tool comes from its [`ToolSpec`]; the protocol takes a few sentences in each language. This
+//! module knows no parser and no persona. The ten built-in tools together take fewer than 900 tokens.
 
 mod words;
 
@@ -14,7 +14,7 @@ use crate::{
 use serde_json::{Value, json};
 use words::Words;
 
-/// Ends of the names of arguments that have texts of several lines.
+/// Suffixes of argument names whose values usually have several lines.
 const LONG_TEXTS: [&str; 13] = [
     "content",
     "contents",
@@ -31,14 +31,15 @@ const LONG_TEXTS: [&str; 13] = [
     "new_str",
 ];
 
-/// Whether an argument of this name most likely has a text of several lines. Tools of other servers do not say so.
+/// Returns `true` if an argument of this name usually has a text of several lines. Tools of other servers do not
+/// declare it.
 pub(crate) fn is_long_text(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     LONG_TEXTS.iter().any(|end| name.ends_with(end))
 }
 
-/// Ends of the names of arguments that have a passage of a file or its replacement. The two must be treated alike: a line break
-/// that only one of them keeps is added to the file, or taken from it.
+/// Suffixes of argument names for a passage of a file or its replacement. Both must be treated alike: if only one of
+/// them kept its last line break, the edit would add a line break to the file or remove one.
 const PASSAGES: [&str; 6] = ["old_str", "oldstr", "old_string", "oldstring", "new_string", "newstr"];
 
 /// Returns `true` if a verbatim body for an argument of this name keeps its last line break.
@@ -47,21 +48,21 @@ pub(crate) fn keeps_last_line_break(name: &str) -> bool {
     is_long_text(name) || PASSAGES.iter().any(|end| lower.ends_with(end))
 }
 
-/// Tools of other servers that are shown with an example of their own.
+/// Most tools of other servers that get an example call in the list.
 const MOST_EXAMPLES: usize = 12;
 
-/// How to call a tool, what comes back, and which tools there are. Tools that [ask first](ToolSpec::asks_first) are marked. Empty
-/// when there is none.
+/// Writes the instructions: how to call a tool, what a result looks like, and the list of tools. Tools that [ask
+/// first](ToolSpec::asks_first) are marked. Returns an empty string if there are no tools.
 pub fn instructions(catalog: &Catalog, language: Language) -> String {
-    let Some(shown) = example(catalog.specs()) else { return String::new() };
+    let Some(shown) = example_tool(catalog.specs()) else { return String::new() };
     let mut out = protocol(catalog, shown, language);
-    tell_all(catalog, language, false, &mut out, |spec| block(spec, None), shown);
+    write_tools(catalog, language, false, &mut out, |spec| block(spec, None), shown);
     out
 }
 
-/// The instructions with a list of tools that has one line for each: its arguments without their types, and the first sentence of its
-/// description. `help`: the name of the tool of the catalog that returns the [`description`] of another one. Empty if there is no other
-/// tool.
+/// Writes the instructions with one line per tool: its arguments without their types, and the first sentence of its
+/// description. `help` is the name of the tool that returns the [`description`] of another tool. Returns an empty
+/// string if there is no other tool.
 ///
 /// ```
 /// # use toolfence_protocol as toolfence;
@@ -77,10 +78,13 @@ pub fn instructions(catalog: &Catalog, language: Language) -> String {
 /// assert!(text.ends_with("- `read(path)`: Reads a file.\n- `tool_help(name?)`: Describes a tool.\n"), "{text}");
 /// ```
 pub fn short_instructions(catalog: &Catalog, language: Language, help: &str) -> String {
-    let Some(shown) = example(catalog.specs().iter().filter(|spec| spec.name != help)) else { return String::new() };
+    let Some(shown) = example_tool(catalog.specs().iter().filter(|spec| spec.name != help)) else {
+        return String::new();
+    };
     let mut out = protocol(catalog, shown, language);
     let more = text!(
-        "The list has only the beginning of each description. Call `{help}` with the name of a tool to get the whole of it and the types of its arguments.",
+        "The list only has the beginning of each description. Call `{help}` with the name of a tool to \
+         get the full description and the types of its arguments.",
         help
     );
     out.push_str(&format!("{}\n", more.render(language)));
@@ -88,27 +92,27 @@ pub fn short_instructions(catalog: &Catalog, language: Language, help: &str) -> 
         out.push_str(&format!(
             "- `{}`: {}\n",
             short_signature(spec),
-            first_sentence(words::of(language).purpose(spec))
+            first_sentence(words::for_language(language).purpose(spec))
         ));
     }
     out
 }
 
-/// The whole description of a tool and its arguments, as [`instructions`] has it.
+/// Returns the full description of a tool and its arguments, as in [`instructions`].
 pub fn description(spec: &ToolSpec, language: Language) -> String {
     let mut out = String::new();
-    tell(spec, language, false, &mut out);
+    write_tool(spec, language, false, &mut out);
     if spec.schema().is_some_and(Schema::is_nested) {
         out.push_str(&format!("\n{}\n", block(spec, None)));
     }
     out
 }
 
-/// How to call a tool and what comes back, up to the list of tools.
+/// Writes how to call a tool and what a result looks like, up to the list of tools.
 fn protocol(catalog: &Catalog, shown: &ToolSpec, language: Language) -> String {
-    let words = words::of(language);
+    let words = words::for_language(language);
     let fields = if catalog.specs().iter().any(does_more_than_read) { words.fields_with_reason } else { words.fields };
-    let mut out = format!("{}\n\n{}\n\n{}\n\n{fields}\n", words.call, block(shown, None), answered(shown, words));
+    let mut out = format!("{}\n\n{}\n\n{}\n\n{fields}\n", words.call, block(shown, None), example_result(shown, words));
     if let Some((spec, param)) = long_text(catalog) {
         out.push_str(&format!("\n{}\n\n{}\n", words.verbatim, block(spec, Some((param, words.sample)))));
     }
@@ -116,12 +120,12 @@ fn protocol(catalog: &Catalog, shown: &ToolSpec, language: Language) -> String {
     out
 }
 
-/// First words of the names of tools that only read.
+/// Prefixes of the names of tools that only read.
 const READING: [&str; 10] = ["read", "get", "list", "search", "find", "view", "show", "look", "fetch", "query"];
 
-/// The tool of the first example. Models copy it, so among tools of another server it is one that reads and needs few arguments, but
-/// at least one. Our own tools are in an order of their own.
-fn example<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> Option<&'a ToolSpec> {
+/// Returns the tool for the first example. Models copy it: among tools of other servers it is preferably one that reads
+/// and requires few arguments, but at least one. Built-in tools come in a deliberate order, so the first one is used.
+fn example_tool<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> Option<&'a ToolSpec> {
     let mut specs = specs.into_iter().peekable();
     let first = *specs.peek()?;
     if !first.is_foreign() {
@@ -139,7 +143,7 @@ fn example<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> Option<&'a Tool
 const SHORT_ARGUMENTS: usize = 160;
 const SHORT_PURPOSE: usize = 120;
 
-/// The signature of a tool, without the optional arguments that are too many.
+/// Returns the signature of a tool, cut off after [`SHORT_ARGUMENTS`] bytes of arguments.
 fn short_signature(spec: &ToolSpec) -> String {
     let mut params = String::new();
     for param in spec.params.iter().filter(|param| param.taught) {
@@ -155,7 +159,7 @@ fn short_signature(spec: &ToolSpec) -> String {
     format!("{}({params})", spec.name)
 }
 
-/// The beginning of a description: a sentence, or a part of it.
+/// Returns the first sentence of a description, shortened if it is long.
 fn first_sentence(purpose: &str) -> String {
     let line = purpose.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' ', '\t']).trim_end());
     let line = line.into_iter().find(|line| !line.is_empty()).unwrap_or_default();
@@ -170,31 +174,32 @@ fn first_sentence(purpose: &str) -> String {
     }
 }
 
-/// The instructions for a model that is known to write this dialect: the calls in them are in its form. `None` for a dialect
-/// whose calls are not JSON between two tokens, and where there is no tool.
+/// Writes the instructions for a model that is known to write this dialect, with calls in its form. `None` for a
+/// dialect whose calls are not JSON between two tokens, and if there are no tools.
 ///
-/// Such a model is taught no verbatim bodies: these stand only in the blocks of the protocol.
+/// Verbatim bodies are not taught, because only blocks of the protocol can have them.
 ///
 /// ```
 /// use toolfence_protocol::{Catalog, Dialect, Language, ToolSpec, prompt};
 ///
 /// let catalog: Catalog = [ToolSpec::new("now", "Tell the time.")].into_iter().collect();
-/// let told = prompt::instructions_in(&catalog, Language::English, Dialect::Hermes).unwrap();
-/// assert!(told.contains("<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>"));
+/// let text = prompt::instructions_in(&catalog, Language::English, Dialect::Hermes).unwrap();
+/// assert!(text.contains("<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>"));
 /// assert_eq!(prompt::instructions_in(&catalog, Language::English, Dialect::Pythonic), None);
 /// ```
 pub fn instructions_in(catalog: &Catalog, language: Language, dialect: Dialect) -> Option<String> {
-    let words = words::of(language);
-    let shown = |spec: &ToolSpec| dialect.shown(&spec.name, &args(spec, None));
-    let first = example(catalog.specs())?;
+    let words = words::for_language(language);
+    let shown = |spec: &ToolSpec| dialect.example_call(&spec.name, &args(spec, None));
+    let first = example_tool(catalog.specs())?;
     let call = shown(first)?;
     let mut out = format!("{}\n\n{call}\n\n{}\n\n{}\n", words.call_in, rules(catalog, words, true), words.tools);
-    tell_all(catalog, language, true, &mut out, |spec| shown(spec).unwrap_or_default(), first);
+    write_tools(catalog, language, true, &mut out, |spec| shown(spec).unwrap_or_default(), first);
     Some(out)
 }
 
-/// The list of tools. `plain`: calls are not blocks, so blocks may not be mentioned. `shown`: the tool of the first example.
-fn tell_all(
+/// Writes the list of tools. With `plain`, calls are not blocks, so the text must not mention blocks. `shown` is the
+/// tool of the first example.
+fn write_tools(
     catalog: &Catalog,
     language: Language,
     plain: bool,
@@ -204,8 +209,8 @@ fn tell_all(
 ) {
     let mut examples = MOST_EXAMPLES;
     for spec in catalog.specs() {
-        tell(spec, language, plain, out);
-        // Nested arguments are shown as well, except for the tool that is shown already.
+        write_tool(spec, language, plain, out);
+        // Nested arguments get an example, unless the first example already shows the tool.
         let nested = spec.schema().is_some_and(Schema::is_nested) && spec.name != shown.name;
         if nested && examples > 0 {
             examples -= 1;
@@ -214,19 +219,20 @@ fn tell_all(
     }
 }
 
-/// Whether the instructions for these tools teach verbatim bodies. Who shows the model calls that it wrote earlier shows them in
-/// the form that it is taught.
+/// Returns `true` if the instructions for these tools teach verbatim bodies. Callers that replay earlier calls to the
+/// model use the taught form.
 pub fn teaches_bodies(catalog: &Catalog) -> bool {
     long_text(catalog).is_some()
 }
 
-/// Whether a tool of ours can do more than read. What tools of other servers do nobody knows, so reasons would be asked for all
-/// of them.
+/// Returns `true` if a built-in tool can do more than read. The effects of other servers' tools are unknown, so all of
+/// them would be asked for reasons.
 fn does_more_than_read(spec: &ToolSpec) -> bool {
     !spec.is_foreign() && spec.effect_of(&Args::new()) != Effect::Read
 }
 
-/// The rules for these tools. A model that has only tools of other servers gets no rules for our session and files.
+/// Returns the rules for these tools. A model that only has tools of other servers gets no rules about the session and
+/// files.
 fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     let ours = catalog.specs().iter().any(|spec| !spec.is_foreign());
     let kinds = || catalog.specs().iter().flat_map(|spec| &spec.params).map(|param| &param.kind);
@@ -243,19 +249,20 @@ fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     format!("{several}{}{cancelled}{asking}{on_copy}{quoting}{paths}", words.rules)
 }
 
-/// Bytes of the call that a reminder shows, and characters of an argument if the call is longer.
+/// Most bytes of the call in a reminder, and most characters of an argument if the call is longer.
 const MOST_SHOWN: usize = 2_000;
 const MOST_SHOWN_VALUE: usize = 200;
 
-/// The reminder for a model after a reply whose call could not be found or read. It shows the model's `own` call in the right form, if
-/// that could be recognised.
+/// Returns the reminder for a model after a reply whose call could not be found or read. It shows the model's `own`
+/// call in the correct form, if that could be recognised.
 pub fn reminder(language: Language, own: Option<&ToolCall>) -> String {
     let (body, shortened) = match own {
         Some(call) => shown_call(call),
-        None => (format!("{{\"name\": \"{}\", \"args\": {{}}}}", words::of(language).placeholder), false),
+        None => (format!("{{\"name\": \"{}\", \"args\": {{}}}}", words::for_language(language).placeholder), false),
     };
     let fence = "`".repeat(fence::safe_length(&body));
-    let mut reminder = words::of(language).reminder.replacen("@CALL@", &format!("{fence}tool\n{body}\n{fence}"), 1);
+    let mut reminder =
+        words::for_language(language).reminder.replacen("@CALL@", &format!("{fence}tool\n{body}\n{fence}"), 1);
     if shortened {
         let note = text!("Long values are shortened with `…` here: write them in full.");
         reminder.push(' ');
@@ -264,12 +271,12 @@ pub fn reminder(language: Language, own: Option<&ToolCall>) -> String {
     reminder
 }
 
-/// Writes a call as the object of a block, on one line. Returns `true` with it if values were shortened.
+/// Formats a call as the object of a block, on one line. Returns `true` with it if values were shortened.
 fn shown_call(call: &ToolCall) -> (String, bool) {
     let object = |args: &Args| {
         let (name, args) = (Value::from(call.name.as_str()), Value::Object(args.clone()));
-        // Tokens of chat templates in the model's own text must not reach the template raw.
-        tokens::escaped(&format!("{{\"name\": {name}, \"args\": {args}}}")).into_owned()
+        // Template tokens in the model's own text must not reach the chat template unescaped.
+        tokens::escape_tokens(&format!("{{\"name\": {name}, \"args\": {args}}}")).into_owned()
     };
     let whole = object(&call.args);
     if whole.len() <= MOST_SHOWN {
@@ -290,8 +297,8 @@ fn shown_call(call: &ToolCall) -> (String, bool) {
     (object(&args), true)
 }
 
-fn tell(spec: &ToolSpec, language: Language, plain: bool, out: &mut String) {
-    let words = words::of(language);
+fn write_tool(spec: &ToolSpec, language: Language, plain: bool, out: &mut String) {
+    let words = words::for_language(language);
     let purpose = words.purpose(spec).trim();
     let purpose = purpose.strip_suffix(words.below).filter(|_| plain).unwrap_or(purpose);
     let mark = if spec.asks_first { words.asks_first } else { "" };
@@ -304,13 +311,14 @@ fn tell(spec: &ToolSpec, language: Language, plain: bool, out: &mut String) {
     }
 }
 
-/// The tool that shows best what a verbatim body is for: file content before patches before commands.
+/// Returns the tool and the argument that best illustrate a verbatim body: file content before patches before commands.
 fn long_text(catalog: &Catalog) -> Option<(&ToolSpec, &Param)> {
     let pairs = || catalog.specs().iter().flat_map(|spec| spec.params.iter().map(move |param| (spec, param)));
-    let of = |wanted: fn(&ParamKind) -> bool| pairs().find(|(_, param)| param.required && wanted(&param.kind));
-    of(|kind| matches!(kind, ParamKind::Text { content: true }))
-        .or_else(|| of(|kind| matches!(kind, ParamKind::Patch)))
-        .or_else(|| of(|kind| matches!(kind, ParamKind::Command)))
+    let first_required =
+        |wanted: fn(&ParamKind) -> bool| pairs().find(|(_, param)| param.required && wanted(&param.kind));
+    first_required(|kind| matches!(kind, ParamKind::Text { content: true }))
+        .or_else(|| first_required(|kind| matches!(kind, ParamKind::Patch)))
+        .or_else(|| first_required(|kind| matches!(kind, ParamKind::Command)))
         .or_else(|| {
             let plain = |spec: &ToolSpec, param: &Param| {
                 let allowed = |schema: &Schema| schema.sample_with(&param.name, "a\nb\n").is_some();
@@ -326,25 +334,26 @@ fn long_text(catalog: &Catalog) -> Option<(&ToolSpec, &Param)> {
         })
 }
 
-/// The result of the first example call and the answer to it, so that a model sees a whole turn.
-fn answered(spec: &ToolSpec, words: &Words) -> String {
+/// Formats the result of the first example call and the answer to it, so that the model sees a complete turn.
+fn example_result(spec: &ToolSpec, words: &Words) -> String {
     let reads_file = !spec.is_foreign() && spec.name == "read_file";
     let (output, answer) = if reads_file { words.worked } else { ("...\n", words.answer) };
     let result = ToolResult::new("call_1", spec.name.as_ref(), Output::text(output), 1);
     format!("{}\n\n{}\n\n{answer}", words.result, format::results(&[result], &Format::default()).trim_end())
 }
 
-/// A call as it is to be written, with the text of one argument below the object.
+/// Formats an example call as a block, with the text of one argument below the object.
 fn block(spec: &ToolSpec, body: Option<(&Param, &str)>) -> String {
     let below = body.map(|(_, text)| format!("\n{text}\nEOF")).unwrap_or_default();
     format!("```tool\n{{\"name\": {}, \"args\": {}}}{below}\n```", json!(spec.name), args(spec, body))
 }
 
-/// Arguments that fit, as the text of a JSON object; that of a text below the object is announced.
+/// Returns valid example arguments as the text of a JSON object. The argument with a text below the object gets its
+/// announcement.
 fn args(spec: &ToolSpec, body: Option<(&Param, &str)>) -> String {
     let value = |param: &Param| match body {
         Some((long, _)) if long.name == param.name => "<<EOF".into(),
-        // Small models copy paths: a second path shows that it is an example.
+        // Small models copy paths; a different path makes clear that it is an example.
         Some(_) if param.kind == ParamKind::Path => "docs/todo.md".into(),
         _ => sample(param),
     };
@@ -364,7 +373,7 @@ fn args(spec: &ToolSpec, body: Option<(&Param, &str)>) -> String {
     format!("{{{}}}", args.join(", "))
 }
 
-/// A value that fits the argument.
+/// Returns an example value for an argument.
 fn sample(param: &Param) -> Value {
     match &param.kind {
         ParamKind::Path => "docs/notes.md".into(),
@@ -386,13 +395,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_use_tools_on_offer() {
+    fn examples_use_offered_tools() {
         let city = Param::new("city", ParamKind::Text { content: false }, "where").required();
         let own: Catalog =
             [ToolSpec::new("weather", "Tell it.").param(city).example("an example")].into_iter().collect();
-        let told = instructions(&own, Language::English);
-        assert!(told.contains("{\"name\": \"weather\", \"args\": {\"city\": \"...\"}}"), "{told}");
-        assert!(!told.contains("<<EOF") && !told.contains("read_file") && told.contains("\nan example\n"), "{told}");
+        let instructions_text = instructions(&own, Language::English);
+        assert!(
+            instructions_text.contains("{\"name\": \"weather\", \"args\": {\"city\": \"...\"}}"),
+            "{instructions_text}"
+        );
+        assert!(
+            !instructions_text.contains("<<EOF")
+                && !instructions_text.contains("read_file")
+                && instructions_text.contains("\nan example\n"),
+            "{instructions_text}"
+        );
         assert_eq!(instructions(&Catalog::new(), Language::English), "");
     }
 }

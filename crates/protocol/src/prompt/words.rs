@@ -1,5 +1,5 @@
-//! The sentences of the instructions in each language. Models copy the examples, so these are made from the catalog and are
-//! valid calls.
+//! The sentences of the instructions in each language. Example calls are built from the catalog and valid, because
+//! models copy them.
 
 use crate::Language;
 use crate::ToolSpec;
@@ -10,20 +10,21 @@ pub(super) struct Words {
     pub(super) call: &'static str,
     /// Introduces the result of that call.
     pub(super) result: &'static str,
-    /// The output in that result, and the answer that a model gives after it, for `read_file`.
+    /// The output in that result and the model's answer to it, for `read_file`.
     pub(super) worked: (&'static str, &'static str),
     /// The answer to a result of any other tool.
     pub(super) answer: &'static str,
     /// Describes the fields of a call.
     pub(super) fields: &'static str,
-    /// The same if one of our tools does more than read.
+    /// Describes the fields of a call, if a built-in tool does more than read.
     pub(super) fields_with_reason: &'static str,
     /// The mark after the purpose of a tool that usually asks.
     pub(super) asks_first: &'static str,
     /// The meaning of that mark.
     pub(super) asking: &'static str,
-    /// What becomes of the changes of a command, if commands run on private copies of the project.
+    /// Explains what happens to the changes of a command that runs on a private copy of the project.
     pub(super) on_private_copy: &'static str,
+    /// Explains that the project is read-only for commands.
     pub(super) read_only: &'static str,
     /// Introduces the example of a verbatim body.
     pub(super) verbatim: &'static str,
@@ -31,29 +32,30 @@ pub(super) struct Words {
     pub(super) sample: &'static str,
     /// Introduces the first example of a call in a dialect.
     pub(super) call_in: &'static str,
-    /// The first rule: announce and call in one reply; several calls, each in its block.
+    /// The first rule: announce an action and call the tool in the same reply; write each of several calls in its own
+    /// block.
     pub(super) several: &'static str,
     /// The first rule if calls are in a dialect.
     pub(super) several_in: &'static str,
     /// Rules about results.
     pub(super) rules: &'static str,
-    /// The effect of a failed call on later ones, if the session runs them.
+    /// The effect of a failed call on later calls, if the session runs them.
     pub(super) cancelled: &'static str,
     /// How to quote a call.
     pub(super) quoting: &'static str,
     /// How to quote a call in a dialect.
     pub(super) quoting_in: &'static str,
-    /// The end of the purpose of a tool that is best called with a body.
+    /// The suffix of the purpose of a tool that is best called with a body.
     pub(super) below: &'static str,
-    /// The meaning of paths, if a tool takes one.
+    /// Explains paths, if a tool takes one.
     pub(super) paths: &'static str,
     /// Introduces the list of tools.
     pub(super) tools: &'static str,
-    /// Sent after a reply whose call could not be read, with a block for `@CALL@`.
+    /// The reminder after a reply whose call could not be read; a block replaces `@CALL@`.
     pub(super) reminder: &'static str,
-    /// The name of the tool in the reminder if the model's own is not known.
+    /// The tool name in the reminder if the model's own is not known.
     pub(super) placeholder: &'static str,
-    /// Purposes by the name of the tool; other tools have the purpose of their spec.
+    /// Translated purposes by tool name; other tools have the purpose of their spec.
     purposes: &'static [(&'static str, &'static str)],
 }
 
@@ -64,7 +66,7 @@ impl Words {
     }
 }
 
-pub(super) fn of(language: Language) -> &'static Words {
+pub(super) fn for_language(language: Language) -> &'static Words {
     match language {
         Language::English => &ENGLISH,
         Language::Portuguese => &PORTUGUESE,

@@ -1,27 +1,27 @@
-//! Whether a schema allows a value, and what is wrong if it does not.
+//! Checks whether a schema allows a value, and describes the violation if not.
 
 use super::{Schema, additional, branches, compare, items, same, size};
 use serde_json::{Map, Number, Value};
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::ptr;
 
-/// Steps of one check. A step is a schema that a value is checked against, a name that is looked up, or 8 bytes of a text that a
-/// pattern of one byte is matched with.
+/// The budget of one check in steps. A step is a schema that a value is checked against, a name that is looked up, or 8
+/// bytes of a text matched with a pattern of one byte.
 pub(super) const BUDGET: u64 = 300_000;
 
-/// Steps of matching any pattern at all, which may have to be compiled first.
+/// The fixed cost of matching a pattern, which may need to be compiled first.
 const MATCHING: u64 = 200;
 
-/// Schemas that are applied inside of one another; arguments that were read have at most 128 levels.
+/// Most schemas applied inside of one another; parsed arguments have at most 128 levels.
 const MOST_DEPTH: usize = 400;
 
-/// What a schema does not allow.
+/// A violation of the schema.
 #[derive(Debug)]
 pub(crate) struct Fault<'a> {
-    /// The way to the value, from its end.
+    /// The path to the value, innermost step first.
     path: Vec<PathStep<'a>>,
     pub(crate) value: &'a Value,
-    /// The schema that does not allow it.
+    /// The schema that does not allow the value.
     pub(crate) schema: &'a Value,
     pub(crate) kind: ValueKind<'a>,
 }
@@ -34,44 +34,46 @@ enum PathStep<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueKind<'a> {
-    /// The value is not of a type that is allowed.
+    /// The value has a wrong type.
     Type,
-    /// It is not among the values that are allowed.
+    /// The value is not among the allowed values.
     Choice,
-    /// It breaks another rule.
+    /// The value breaks another rule.
     Rule,
     /// A member of this name is missing.
     Missing(&'a str),
     /// No member of this name is allowed.
     Unknown(&'a str),
-    /// The budget is spent.
+    /// The budget is exhausted.
     Costly,
 }
 
 type Checked<'a> = Result<(), Box<Fault<'a>>>;
 
-/// One check, with what is left of its budget.
+/// One check with its remaining budget.
 struct Check<'a> {
     schema: &'a Schema,
     left: u64,
     depth: usize,
-    /// References that are being followed, each with the value that is checked.
+    /// References being followed, each with the value being checked.
     following: Vec<(*const Value, *const Value)>,
 }
 
 impl Schema {
+    /// Checks a value against the whole schema.
+    ///
     /// # Errors
     /// What is not allowed. If no alternative allows the value, it is about the one that was plainly meant.
     pub(crate) fn check<'a>(&'a self, value: &'a Value) -> Result<(), Box<Fault<'a>>> {
         self.check_within(&self.root, value, &mut BUDGET.clone())
     }
 
-    /// Checks a value with steps of a budget that several checks share.
+    /// Checks a value against one schema, with a budget that several checks share.
     pub(super) fn check_within<'a>(&'a self, schema: &'a Value, value: &'a Value, budget: &mut u64) -> Checked<'a> {
         let mut check = Check { schema: self, left: *budget, depth: 0, following: Vec::new() };
         let checked = check.value(schema, value);
         *budget = check.left;
-        // A branch that was not looked at decides nothing.
+        // A branch that was not examined proves nothing.
         if check.left == 0 { fault(schema, value, ValueKind::Costly) } else { checked }
     }
 }
@@ -101,7 +103,7 @@ fn is_type(name: &str, value: &Value) -> bool {
 }
 
 impl<'a> Check<'a> {
-    /// Takes steps from the budget; `false` if it is spent.
+    /// Takes steps from the budget; returns `false` if it is exhausted.
     fn spend(&mut self, steps: u64) -> bool {
         self.left = self.left.saturating_sub(steps);
         self.left > 0
@@ -115,7 +117,7 @@ impl<'a> Check<'a> {
         let rules = match schema {
             Value::Object(rules) => rules,
             Value::Bool(false) => return fault(schema, value, ValueKind::Rule),
-            // What is not a schema says nothing.
+            // An invalid schema imposes no rules.
             _ => return Ok(()),
         };
         self.depth += 1;
@@ -166,7 +168,7 @@ impl<'a> Check<'a> {
         self.alternatives(branches(rules, "oneOf"), self.schema.is_complete, schema, value)
     }
 
-    /// The length of a text and its pattern. A text passes a pattern that cannot be compiled.
+    /// Checks the length of a text and its pattern. A text passes a pattern that cannot be compiled.
     fn text(&mut self, rules: &Map<String, Value>, text: &str) -> bool {
         self.spend(text.len() as u64 / 64);
         if !has_size(rules, ["minLength", "maxLength"], text.chars().count()) {
@@ -194,7 +196,7 @@ impl<'a> Check<'a> {
                 None => {}
             }
         }
-        // A wrong member says more about what was meant than the names of the members do.
+        // A wrong member says more about the intended value than the member names do.
         if let Some(name) = unknown {
             return fault(schema, value, ValueKind::Unknown(name));
         }
@@ -211,7 +213,7 @@ impl<'a> Check<'a> {
         let Some(target) = schema.target(rules) else { return Ok(()) };
         self.spend(4);
         let step = (ptr::from_ref(target), ptr::from_ref(value));
-        // A circle says nothing more.
+        // A circular reference adds no rules.
         if self.following.contains(&step) {
             return Ok(());
         }
@@ -264,7 +266,7 @@ fn is_within(rules: &Map<String, Value>, number: &Number) -> bool {
         && !matches!(order("exclusiveMaximum"), Some(Greater | Equal))
 }
 
-/// The fault of the alternative that was meant: the only one that is not of another type and chose no other name.
+/// Returns the fault of the alternative that was meant: the only one that does not fail by type or by choice.
 fn meant(faults: Vec<Box<Fault<'_>>>) -> Option<Box<Fault<'_>>> {
     let is_other =
         |fault: &Fault<'_>| matches!(fault.kind, ValueKind::Type | ValueKind::Choice) && fault.path.is_empty();
@@ -272,13 +274,13 @@ fn meant(faults: Vec<Box<Fault<'_>>>) -> Option<Box<Fault<'_>>> {
     if near.len() > 1 {
         near.retain(|fault| fault.kind != ValueKind::Choice);
     }
-    // If each alternative misses a member, one of them is as good as another.
+    // If each alternative lacks a member, any of them will do.
     let all_miss = near.iter().all(|fault| matches!(fault.kind, ValueKind::Missing(_)) && fault.path.is_empty());
     if near.len() == 1 || all_miss { near.into_iter().next() } else { None }
 }
 
 impl Fault<'_> {
-    /// The way to the value, as a person writes it: `legs[0].from`.
+    /// Returns the path to the value as a person writes it: `legs[0].from`.
     pub(crate) fn place(&self) -> String {
         let mut out = String::new();
         for step in self.path.iter().rev() {

@@ -1,16 +1,17 @@
-//! A value that the schema does not allow, coerced to one that it allows if only one can be meant.
+//! Coerces a value that the schema does not allow, if only one allowed value can be meant.
 
 use super::check::BUDGET;
 use super::{Schema, additional, items};
 use crate::readings::readings;
 use serde_json::{Map, Value};
 
-/// Levels of a value that are coerced, and alternatives of one value.
+/// Most levels of a value that are coerced, and most alternatives of one value.
 const MOST_LEVELS: usize = 64;
 const MOST_ALTERNATIVES: usize = 32;
 
 impl Schema {
-    /// The coerced value; `None` if nothing or more than one thing can be meant. The schema must not allow the value as it is.
+    /// Returns the coerced value; `None` if no value or more than one can be meant. The schema must not allow the
+    /// original value.
     pub(crate) fn fit(&self, value: &Value) -> Option<Value> {
         Fitter { schema: self, budget: BUDGET }.value(&self.root, value, 0)
     }
@@ -37,11 +38,11 @@ impl<'s> Fitter<'s> {
                 fitting.push(reading);
             }
         }
-        // Two readings are two meanings. And a check that ran out of its budget may have missed the second.
+        // Two readings are two meanings. A check that exhausted its budget may have missed the second.
         if fitting.len() == 1 && self.budget > 0 { fitting.pop() } else { None }
     }
 
-    /// The value with coerced members or elements.
+    /// Returns the value with coerced members or elements.
     fn inside(&mut self, schema: &'s Value, value: &Value, level: usize) -> Option<Value> {
         let parts = self.parts(schema);
         let mut fitted = value.clone();
@@ -67,7 +68,7 @@ impl<'s> Fitter<'s> {
         changed.then_some(fitted)
     }
 
-    /// The schemas that may apply to the value of this one, among them those of its alternatives.
+    /// Returns the schemas that may apply to the value of this one, including those of its alternatives.
     fn parts(&mut self, schema: &'s Value) -> Vec<&'s Map<String, Value>> {
         let view = self.schema.view(&[schema]);
         let branches = view.alternatives().unwrap_or_default().iter().take(MOST_ALTERNATIVES);
@@ -77,7 +78,7 @@ impl<'s> Fitter<'s> {
         parts
     }
 
-    /// Coerces one value for those of its schemas that do not allow it.
+    /// Coerces one value for those of its schemas that do not allow it. Returns `true` if it changed.
     fn part(&mut self, schemas: &[&'s Value], value: &mut Value, level: usize) -> bool {
         let mut fitting: Vec<Value> = Vec::new();
         for schema in schemas {

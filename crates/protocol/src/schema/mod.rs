@@ -1,12 +1,12 @@
-//! A JSON Schema as tools of other servers describe their arguments: what it allows, its words for the model, and a value that it
-//! allows.
+//! A JSON Schema from another server's tool: checks values, describes the schema in words for the model, and builds a
+//! valid sample.
 //!
-//! [`check`] knows a part of JSON Schema 2020-12: types, choices, bounds, patterns, members, elements, combinations, and references
-//! inside of the document. The model sees more keywords than are checked. A schema that has others refuses less than another
-//! validator would, and never more.
+//! [`check`] supports a part of JSON Schema 2020-12: types, choices, bounds, patterns, members, elements, combinations,
+//! and references inside of the document. The model sees more keywords than are checked. With other keywords the check
+//! accepts more than a full validator would, never less.
 //!
-//! The schemas come from strangers. Every walk over one spends from a budget, so that neither circles of references nor a schema
-//! that doubles at each level costs more than a bounded time.
+//! The schemas are untrusted. Every walk over one spends from a budget, so that neither circular references nor a
+//! schema that doubles at each level can exceed a bounded time.
 
 mod check;
 mod fit;
@@ -23,17 +23,18 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// Patterns that are checked, and bytes of one.
+/// Most patterns that are checked, and most bytes of a pattern.
 const MOST_PATTERNS: usize = 64;
 const LONGEST_PATTERN: usize = 1024;
 
-/// Bytes of a compiled pattern, and how many times as many steps its match costs. One that repeats a Unicode class is large.
+/// Most bytes of a compiled pattern, and the cost factor of its matches. A pattern that repeats a Unicode class is
+/// large.
 const PATTERN_SIZES: [(usize, u64); 2] = [(64 << 10, 1), (4 << 20, 8)];
 
-/// Levels of a schema that are searched; JSON that was read has at most 127.
+/// Most levels of a schema that are searched; parsed JSON has at most 127.
 const MOST_LEVELS: usize = 160;
 
-/// Keywords that may refuse a value and are not checked.
+/// Keywords that may refuse a value but are not checked.
 const UNCHECKED: [&str; 16] = [
     "$dynamicRef",
     "contains",
@@ -53,16 +54,17 @@ const UNCHECKED: [&str; 16] = [
     "unevaluatedProperties",
 ];
 
-/// A compiled pattern, and what a step of its match costs.
+/// A compiled pattern and the cost of a step of its match.
 type Pattern = (Regex, u64);
 
 #[derive(Debug)]
 pub(crate) struct Schema {
     root: Value,
-    /// Each is compiled when it is first matched. `None`: it is not checked, because it is too long or too large, because there are
-    /// too many, or because it has features that need more than linear time.
+    /// Each pattern is compiled when it is first matched. `None`: it is not checked, because it is too long, too large
+    /// or one too many, or needs more than linear time.
     patterns: BTreeMap<String, OnceLock<Option<Pattern>>>,
-    /// Whether all that may refuse a value is checked. If not, two alternatives that seem to fit are not held to exclude each other.
+    /// Whether all keywords that may refuse a value are checked. If not, two alternatives that seem to fit are not
+    /// treated as exclusive.
     is_complete: bool,
 }
 
@@ -77,7 +79,7 @@ impl Schema {
         &self.root
     }
 
-    /// Notes patterns and unchecked keywords. It looks into every value, because a reference may point anywhere.
+    /// Collects patterns and unchecked keywords. It visits every value, because a reference may point anywhere.
     fn note(&mut self, value: &Value, level: usize) {
         if level == MOST_LEVELS {
             return;
@@ -104,7 +106,7 @@ impl Schema {
         self.patterns.get(pattern)?.get_or_init(|| compile(pattern)).as_ref()
     }
 
-    /// The patterns in order, each with whether texts are matched against it. Nothing that this compiles is kept.
+    /// Returns the patterns in order, each with whether it is checked. Patterns compiled for this are not kept.
     pub(crate) fn patterns(&self) -> impl Iterator<Item = (&str, bool)> {
         self.patterns.iter().map(|(pattern, compiled)| {
             let is_checked = compiled.get().map_or_else(|| compile(pattern).is_some(), Option::is_some);
@@ -112,7 +114,8 @@ impl Schema {
         })
     }
 
-    /// The schema that `$ref` means. `None` if there is no reference, or if it leads nowhere or out of the document.
+    /// Returns the schema to which `$ref` refers. `None` if there is no reference, or if its target is missing or
+    /// outside of the document.
     fn target(&self, rules: &Map<String, Value>) -> Option<&Value> {
         self.root.pointer(rules.get("$ref")?.as_str()?.strip_prefix('#')?)
     }
@@ -125,22 +128,23 @@ fn compile(pattern: &str) -> Option<Pattern> {
     })
 }
 
-/// The schema of the elements of an array. With `prefixItems` it is about later elements only, so it is not checked.
+/// Returns the schema of an array's elements. With `prefixItems` it only applies to later elements, so it is not
+/// checked.
 fn items(rules: &Map<String, Value>) -> Option<&Value> {
     rules.get("items").filter(|_| !rules.contains_key("prefixItems"))
 }
 
-/// The schema of the members without one of their own. With `patternProperties` it is not known which these are.
+/// Returns the schema of members that have none of their own. With `patternProperties` it is not known which these are.
 fn additional(rules: &Map<String, Value>) -> Option<&Value> {
     rules.get("additionalProperties").filter(|_| !rules.contains_key("patternProperties"))
 }
 
-/// A size such as that of `minLength`.
+/// Returns a size such as that of `minLength`.
 fn size(rules: &Map<String, Value>, key: &str) -> Option<u64> {
     rules.get(key)?.as_u64()
 }
 
-/// The alternatives and the other schemas of a combination.
+/// Returns the schemas of a list keyword such as `anyOf`.
 fn branches<'s>(rules: &'s Map<String, Value>, key: &str) -> &'s [Value] {
     rules.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
@@ -153,7 +157,7 @@ fn compare(a: &Number, b: &Number) -> Ordering {
     }
 }
 
-/// Whether two values are the same: 1 is 1.0, and the order of members does not count.
+/// Returns `true` if two values are equal: 1 equals 1.0, and the order of members is irrelevant.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b).is_eq(),

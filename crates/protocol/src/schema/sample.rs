@@ -1,28 +1,28 @@
-//! A value that a schema allows, for the example of a call.
+//! Builds a value that a schema allows, for the example of a call.
 //!
-//! What the schema itself has goes first: examples, defaults, choices. Every value is checked before it is shown, so if this module
-//! finds none there is no example.
+//! Values from the schema itself come first: examples, defaults, choices. Every value is checked; if none passes, there
+//! is no example.
 
 use super::view::View;
 use super::{Schema, check};
 use serde_json::{Map, Number, Value};
 
-/// Values that are tried for one example.
+/// Most values that are tried for one example.
 const MOST_TRIED: usize = 3000;
 
-/// Levels of an example, and levels after which an array stays empty.
+/// Most levels of an example, and the level from which optional arrays stay empty.
 const MOST_LEVELS: usize = 12;
 const DEEP: usize = 4;
 
-/// Elements of an array, characters of a text, and alternatives and members that are tried.
+/// Most elements of an array, characters of a text, and alternatives that are tried.
 const MOST_ITEMS: u64 = 64;
 const LONGEST: u64 = 2000;
 const MOST_ALTERNATIVES: usize = 16;
 
-/// Members of an object without required ones.
+/// Most members of an object without required ones.
 const MOST_OPTIONAL: usize = 3;
 
-/// Texts by the format of which each is an example. One that matches the pattern of a schema is an example for it too.
+/// Sample texts with their formats. One that matches the pattern of a schema also serves as its example.
 const TEXTS: [(&str, &str); 22] = [
     ("date", "2024-05-17"),
     ("date-time", "2024-05-17T09:30:00Z"),
@@ -49,12 +49,13 @@ const TEXTS: [(&str, &str); 22] = [
 ];
 
 impl Schema {
-    /// A small and plain value that the schema allows. `None` if none was found within the budget.
+    /// Returns a small, simple value that the schema allows. `None` if none was found within the budget.
     pub(crate) fn sample(&self) -> Option<Value> {
         Maker { schema: self, budget: check::BUDGET, tried: 0 }.value(&[&self.root], 0)
     }
 
-    /// A [`sample`](Schema::sample) whose member `name` is `text`. `None` if the schema does not allow that text there.
+    /// Returns a [`sample`](Schema::sample) whose member `name` is `text`. `None` if the schema does not allow that
+    /// text there.
     pub(crate) fn sample_with(&self, name: &str, text: &str) -> Option<Value> {
         let mut sample = self.sample()?;
         sample.as_object_mut()?.insert(name.to_owned(), text.into());
@@ -69,11 +70,11 @@ struct Maker<'s> {
 }
 
 impl<'s> Maker<'s> {
-    /// The first of these values that every schema allows.
+    /// Returns the first of these values that every schema allows.
     fn first(&mut self, schemas: &[&'s Value], values: impl IntoIterator<Item = Value>) -> Option<Value> {
         values.into_iter().find(|value| {
             self.tried += 1;
-            // What begins like the announcement of a verbatim body would be read as one.
+            // A text that begins like the announcement of a verbatim body would be read as one.
             let announces = value.as_str().is_some_and(|text| text.starts_with("<<"));
             !announces
                 && self.tried <= MOST_TRIED
@@ -81,13 +82,13 @@ impl<'s> Maker<'s> {
         })
     }
 
-    /// A value that all these schemas allow.
+    /// Returns a value that all these schemas allow.
     fn value(&mut self, schemas: &[&'s Value], level: usize) -> Option<Value> {
         if level > MOST_LEVELS || self.budget == 0 || self.tried > MOST_TRIED {
             return None;
         }
         let view = self.schema.view(schemas);
-        if let Some(value) = self.first(schemas, written(&view)) {
+        if let Some(value) = self.first(schemas, given_values(&view)) {
             return Some(value);
         }
         for branch in view.alternatives().unwrap_or_default().iter().take(MOST_ALTERNATIVES) {
@@ -99,19 +100,19 @@ impl<'s> Maker<'s> {
         self.typed(schemas, level)
     }
 
-    /// A value of one of the types that are allowed.
+    /// Returns a value of one of the allowed types.
     fn typed(&mut self, schemas: &[&'s Value], level: usize) -> Option<Value> {
         let view = self.schema.view(schemas);
         self.budget = self.budget.saturating_sub(1 + view.layers.len() as u64);
         if view.never {
             return None;
         }
-        if let Some(value) = self.first(schemas, written(&view)) {
+        if let Some(value) = self.first(schemas, given_values(&view)) {
             return Some(value);
         }
         let mut types = view.types();
         if view.is_any_type() {
-            // The keywords say which type is meant.
+            // The keywords suggest a type.
             let meant = if view.has_any(&["properties", "required", "additionalProperties"]) {
                 "object"
             } else if view.has_any(&["items", "prefixItems", "minItems"]) {
@@ -133,7 +134,7 @@ impl<'s> Maker<'s> {
         })
     }
 
-    /// The object with its required members, or with a few of the others.
+    /// Returns an object with its required members or with a few of the others.
     fn object(&mut self, schemas: &[&'s Value], view: &View<'s>, level: usize) -> Option<Value> {
         let fields = view.fields();
         self.budget = self.budget.saturating_sub(fields.len() as u64);
@@ -151,7 +152,7 @@ impl<'s> Maker<'s> {
                 None => {}
             }
         }
-        // A map has no names to show, so it gets one.
+        // A map names no members, so it gets a made-up one.
         if fields.is_empty()
             && !additional.is_empty()
             && let Some(value) = self.value(&additional, level + 1)
@@ -176,8 +177,8 @@ impl<'s> Maker<'s> {
     }
 }
 
-/// The examples, defaults and choices of a schema. `null` says least, so it comes last.
-fn written(view: &View<'_>) -> Vec<Value> {
+/// Returns the examples, defaults and choices of a schema. `null` is the least informative and comes last.
+fn given_values(view: &View<'_>) -> Vec<Value> {
     let mut found: Vec<&Value> = Vec::new();
     for rules in &view.layers {
         found.extend(rules.get("examples").and_then(Value::as_array).into_iter().flatten().take(8));
@@ -203,7 +204,7 @@ fn texts(view: &View<'_>) -> Vec<Value> {
     texts.chain(TEXTS.iter().map(|(_, text)| Value::from(*text))).collect()
 }
 
-/// Small numbers that people would write, then those next to the bounds and between them.
+/// Returns small common numbers, then those next to the bounds and between them.
 fn numbers(view: &View<'_>) -> Vec<Value> {
     let mut numbers: Vec<Value> = vec![1.into(), 0.into()];
     let bounds = [view.bound(true), view.bound(false)].map(|bound| bound.map(|(bound, _)| bound));

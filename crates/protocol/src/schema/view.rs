@@ -1,6 +1,6 @@
-//! What several schemas say about one value together: references followed, `allOf` taken apart.
+//! The combined rules of several schemas for one value, with references followed and `allOf` flattened.
 //!
-//! For words and examples only; [`check`](super::check) also knows what a view leaves out.
+//! A view serves descriptions and examples only; [`check`](super::check) also covers what a view leaves out.
 
 use super::{Schema, additional, branches, compare, size};
 use serde_json::{Map, Number, Value};
@@ -8,13 +8,13 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ptr;
 
-/// Schemas of one view.
+/// Most schemas of one view.
 const MOST_LAYERS: usize = 32;
 
-/// Members that are named to the model.
+/// Most members that the model sees.
 pub(crate) const MOST_FIELDS: usize = 1000;
 
-/// The types of values, in the order of sentences and examples.
+/// The types of values, in the order used in sentences and examples.
 const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 /// Schemas that apply to the same value.
@@ -23,11 +23,11 @@ pub(crate) struct View<'s> {
     pub(super) layers: Vec<&'s Map<String, Value>>,
     /// Whether one of them allows nothing.
     pub(super) never: bool,
-    /// Whether something is left out: a reference that leads nowhere, or too many schemas.
+    /// Whether the view is incomplete: a reference has no target, or there are too many schemas.
     partial: bool,
 }
 
-/// A member of an object: the schemas of its value, and whether it is required.
+/// A member of an object: its name, the schemas of its value, and whether it is required.
 #[derive(Debug, Clone)]
 pub(crate) struct MemberView<'s> {
     pub(crate) name: &'s str,
@@ -36,14 +36,14 @@ pub(crate) struct MemberView<'s> {
 }
 
 impl Schema {
-    /// What these schemas say together.
+    /// Returns the combined view of these schemas.
     pub(crate) fn view<'s>(&'s self, schemas: &[&'s Value]) -> View<'s> {
         let mut view = View::default();
-        schemas.iter().for_each(|schema| self.lay(schema, &mut view));
+        schemas.iter().for_each(|schema| self.add_layers(schema, &mut view));
         view
     }
 
-    fn lay<'s>(&'s self, schema: &'s Value, view: &mut View<'s>) {
+    fn add_layers<'s>(&'s self, schema: &'s Value, view: &mut View<'s>) {
         let Value::Object(rules) = schema else {
             view.never |= *schema == Value::Bool(false);
             return;
@@ -57,13 +57,14 @@ impl Schema {
         }
         view.layers.push(rules);
         match self.target(rules) {
-            Some(target) => self.lay(target, view),
+            Some(target) => self.add_layers(target, view),
             None => view.partial |= rules.contains_key("$ref"),
         }
-        branches(rules, "allOf").iter().for_each(|branch| self.lay(branch, view));
+        branches(rules, "allOf").iter().for_each(|branch| self.add_layers(branch, view));
     }
 
-    /// Whether a member of the root may be any string whatever the others are, as far as its own schema says.
+    /// Returns `true` if a member of the root may be any string, according to its own schema and regardless of other
+    /// members.
     pub(crate) fn takes_any_text(&self, name: &str) -> bool {
         let root = self.view(&[&self.root]);
         let rules = ["patternProperties", "unevaluatedProperties", "propertyNames"];
@@ -78,7 +79,7 @@ impl Schema {
         }
     }
 
-    /// Whether some argument is an object, or an array of something else than plain values.
+    /// Returns `true` if some argument is an object, or an array of anything but plain values.
     pub(crate) fn is_nested(&self) -> bool {
         self.view(&[&self.root]).fields().iter().any(|field| {
             let view = self.view(&field.schemas);
@@ -87,7 +88,7 @@ impl Schema {
         })
     }
 
-    /// Whether the root names its members and says nothing about one of this name.
+    /// Returns `true` if the root names its members and has no rule for one of this name.
     pub(crate) fn leaves_out(&self, name: &str) -> bool {
         let root = self.view(&[&self.root]);
         let others = ["patternProperties", "propertyNames", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"];
@@ -100,7 +101,7 @@ impl Schema {
 }
 
 impl<'s> View<'s> {
-    /// What the first schema with this keyword says.
+    /// Returns the value of this keyword in the first schema that has it.
     pub(crate) fn get(&self, key: &str) -> Option<&'s Value> {
         self.layers.iter().find_map(|rules| rules.get(key))
     }
@@ -113,7 +114,7 @@ impl<'s> View<'s> {
         self.get(key).and_then(Value::as_str)
     }
 
-    /// The types that are allowed, without `integer` next to `number`.
+    /// Returns the allowed types, without `integer` next to `number`.
     pub(crate) fn types(&self) -> Vec<&'static str> {
         let names = |wanted: &Value, each: &str| wanted == each || wanted == "number" && each == "integer";
         let is_allowed = |each: &&str| {
@@ -133,7 +134,7 @@ impl<'s> View<'s> {
         self.types().len() == TYPES.len() - 1
     }
 
-    /// The values that are allowed, if they are listed.
+    /// Returns the allowed values if they are listed.
     pub(crate) fn choices(&self) -> Option<Vec<&'s Value>> {
         match self.get("const") {
             Some(only) => Some(vec![only]),
@@ -141,19 +142,19 @@ impl<'s> View<'s> {
         }
     }
 
-    /// The alternatives of the first schema that has some.
+    /// Returns the alternatives of the first schema that has some.
     pub(crate) fn alternatives(&self) -> Option<&'s [Value]> {
         let keys = ["anyOf", "oneOf"];
         let mut each = self.layers.iter().flat_map(|rules| keys.map(|key| branches(rules, key)));
         each.find(|branches| !branches.is_empty())
     }
 
-    /// The members that are named, required ones first, each group in the order of the schema.
+    /// Returns the named members, required ones first, each group in the order of the schema.
     pub(crate) fn fields(&self) -> Vec<MemberView<'s>> {
         self.first_fields(MOST_FIELDS)
     }
 
-    /// The first `most` members that are named.
+    /// Returns the first `most` named members.
     pub(super) fn first_fields(&self, most: usize) -> Vec<MemberView<'s>> {
         let mut fields: Vec<MemberView<'s>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -178,23 +179,23 @@ impl<'s> View<'s> {
         fields
     }
 
-    /// Whether no member is allowed but those that are named.
+    /// Returns `true` if only the named members are allowed.
     pub(crate) fn is_closed(&self) -> bool {
         self.layers.iter().any(|rules| additional(rules) == Some(&Value::Bool(false)))
     }
 
-    /// The schema of the elements without a schema of their own place.
+    /// Returns the schemas of the elements that have none for their position.
     pub(crate) fn elements(&self) -> Vec<&'s Value> {
         self.every("items").filter(|schema| !schema.is_array()).collect()
     }
 
-    /// The schemas of the first elements, which drafts before 2020-12 write as a list in `items`.
+    /// Returns the schemas of the first elements, which drafts before 2020-12 write as a list in `items`.
     pub(crate) fn first_elements(&self) -> &'s [Value] {
         let first = self.every("prefixItems").chain(self.every("items")).find_map(Value::as_array);
         first.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The largest lower bound or the smallest upper one; the bool says that the bound itself is not allowed.
+    /// Returns the largest lower bound or the smallest upper one. The bool is whether the bound itself is excluded.
     pub(crate) fn bound(&self, least: bool) -> Option<(&'s Number, bool)> {
         let (key, open, stronger) = match least {
             true => ("minimum", "exclusiveMinimum", Ordering::Greater),
@@ -213,18 +214,18 @@ impl<'s> View<'s> {
         })
     }
 
-    /// The largest of these least sizes and the smallest of these most sizes.
+    /// Returns the largest lower size and the smallest upper size.
     pub(super) fn sizes(&self, least: &str, most: &str) -> (u64, Option<u64>) {
         let each = |key| self.layers.iter().filter_map(move |rules| size(rules, key));
         (each(least).max().unwrap_or(0), each(most).min())
     }
 
-    /// Whether something of the schema is not in the view.
+    /// Returns `true` if the view does not cover the whole schema.
     pub(crate) fn is_partial(&self) -> bool {
         self.partial || self.never
     }
 
-    /// Whether any of these keywords is there.
+    /// Returns `true` if any of these keywords is present.
     pub(crate) fn has_any(&self, keys: &[&str]) -> bool {
         keys.iter().any(|key| self.get(key).is_some())
     }

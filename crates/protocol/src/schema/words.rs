@@ -1,4 +1,5 @@
-//! A schema in words: what a value may be, in a sentence for an error, and the members of an object as a list for the model.
+//! Describes a schema in words: the allowed value as a phrase for an error, and the members of an object as a list for
+//! the model.
 
 use super::Schema;
 use super::view::View;
@@ -6,33 +7,33 @@ use crate::{Language, Text, text};
 use serde_json::{Map, Value};
 use std::ptr;
 
-/// Levels that a sentence goes into.
+/// Most levels described in a phrase.
 const MOST_LEVELS: usize = 2;
 
-/// Levels of a list, and its lines and bytes. The rest is left out.
+/// Most levels, lines and bytes of a list. The rest is left out.
 const MOST_LISTED_LEVELS: usize = 8;
 const MOST_LINES: usize = 300;
 const MOST_BYTES: usize = 32 << 10;
 
-/// Schemas that a list looks into, and schemas that are open inside of one another. Not each of them has a line.
-const MOST_LOOKED_INTO: usize = 1000;
+/// Most schemas that a list examines, and most that are open inside of one another. Not each of them has a line.
+const MOST_EXAMINED: usize = 1000;
 const MOST_OPEN: usize = 64;
 
-/// Choices and names in one sentence, and alternatives.
+/// Most choices and names in one phrase, and most alternatives.
 const MOST_NAMED: usize = 40;
 const MOST_ALTERNATIVES: usize = 12;
 
-/// Characters of a value or a pattern, and of a description.
+/// Most characters of a value or a pattern, and of a description.
 const MOST_SHOWN: usize = 200;
 const LONGEST_DESCRIPTION: usize = 4000;
 
 impl Schema {
-    /// What the value may be: "a whole number from 1 to 9".
+    /// Describes the allowed value: "a whole number from 1 to 9".
     pub(crate) fn wanted(&self, schema: &Value) -> Text {
         self.describe(&self.view(&[schema]), 0)
     }
 
-    /// What a member of this name may be, for an object that this schema describes.
+    /// Describes the member of this name of an object with this schema.
     pub(crate) fn wanted_member(&self, schema: &Value, name: &str) -> Text {
         let fields = self.view(&[schema]).fields();
         // An alternative may require a member that only the root describes.
@@ -42,14 +43,14 @@ impl Schema {
         self.describe(&self.view(&schemas.unwrap_or_default()), 0)
     }
 
-    /// The names of the members that an object may have.
+    /// Returns the names of the members that an object may have.
     pub(crate) fn members<'s>(&'s self, schema: &'s Value) -> Vec<&'s str> {
         self.view(&[schema]).fields().iter().map(|field| field.name).collect()
     }
 
-    /// The members of the root and what is inside them, a line each.
+    /// Lists the members of the root and their contents, one per line.
     pub(crate) fn outline(&self, language: Language) -> String {
-        let mut list = List { schema: self, language, out: String::new(), lines: 0, looked_into: 0, open: Vec::new() };
+        let mut list = List { schema: self, language, out: String::new(), lines: 0, examined: 0, open: Vec::new() };
         list.members(&self.view(&[&self.root]), 1);
         list.out
     }
@@ -112,7 +113,7 @@ impl Schema {
     fn array(&self, view: &View<'_>, level: usize) -> Text {
         let (first, inner) = (view.first_elements(), self.view(&view.elements()));
         let is_plain =
-            first.is_empty() && inner.types() == ["string"] && inner.layers.iter().all(|rules| says_only_string(rules));
+            first.is_empty() && inner.types() == ["string"] && inner.layers.iter().all(|rules| is_plain_string(rules));
         let mut out = if is_plain { text!("an array of strings") } else { text!("an array") };
         match view.sizes("minItems", "maxItems") {
             (0, None) => {}
@@ -124,7 +125,7 @@ impl Schema {
             (least, Some(most)) => out.push(text!(" with {least} to {most} elements", least, most)),
         }
         if view.get("uniqueItems") == Some(&Value::Bool(true)) {
-            out.push(text!(", none of them twice"));
+            out.push(text!(" without duplicates"));
         }
         if level < MOST_LEVELS && !first.is_empty() {
             let each = first.iter().take(MOST_ALTERNATIVES);
@@ -137,12 +138,12 @@ impl Schema {
     }
 }
 
-/// Whether a schema says no more than that the value is a string.
-fn says_only_string(rules: &Map<String, Value>) -> bool {
+/// Returns `true` if a schema only says that the value is a string.
+fn is_plain_string(rules: &Map<String, Value>) -> bool {
     rules.keys().all(|key| matches!(key.as_str(), "type" | "title" | "description" | "$ref"))
 }
 
-/// The different ones of these texts, for alternatives often differ only in what is not said.
+/// Joins the distinct texts, since alternatives often differ only in details that are not described.
 fn alternatives(texts: impl Iterator<Item = Text>) -> Text {
     let mut known: Vec<Text> = Vec::new();
     for text in texts {
@@ -184,7 +185,7 @@ fn string(view: &View<'_>) -> Text {
 }
 
 fn number(view: &View<'_>, whole: bool) -> Text {
-    // What a program writes for "no bound" is not shown: models copy it.
+    // The extreme bounds that programs write for "no bound" are not shown: models copy them.
     let is_bound = |bound: &f64| bound.abs() < 9e15;
     let bound = |least: bool| view.bound(least).filter(|(bound, _)| bound.as_f64().as_ref().is_some_and(is_bound));
     let mut out = if whole { text!("a whole number") } else { text!("a number") };
@@ -219,19 +220,19 @@ fn short(text: &str) -> String {
     out
 }
 
-/// The list while it is written.
+/// The list under construction.
 struct List<'s> {
     schema: &'s Schema,
     language: Language,
     out: String,
     lines: usize,
-    looked_into: usize,
-    /// The schemas whose members are being listed, with the names they have: one that comes again inside itself is named.
+    examined: usize,
+    /// The schemas whose members are being listed, with their names. A recurring schema is only referred to by name.
     open: Vec<(&'s Map<String, Value>, String)>,
 }
 
 impl<'s> List<'s> {
-    /// Adds a line; `false` if the list is full.
+    /// Adds a line; returns `false` if the list is full.
     fn line(&mut self, level: usize, head: &str, what: Text, description: &str) -> bool {
         if self.lines == MOST_LINES || self.out.len() > MOST_BYTES {
             return false;
@@ -252,10 +253,10 @@ impl<'s> List<'s> {
             let inner = self.schema.view(&field.schemas);
             let mut what = self.schema.describe(&inner, 0);
             if let Some(default) = inner.get("default").filter(|value| !value.is_null()) {
-                what.push(text!("; absent means {value}", value = short(&default.to_string())));
+                what.push(text!("; the default is {value}", value = short(&default.to_string())));
             }
             if !field.required && level > 1 {
-                what.push(text!("; may be absent"));
+                what.push(text!("; optional"));
             }
             let head = format!("`{}`: ", short(field.name));
             if !self.line(level, &head, what, inner.text("description").unwrap_or_default()) {
@@ -265,16 +266,16 @@ impl<'s> List<'s> {
         }
     }
 
-    /// The members of an object, of the elements of an array or of alternatives.
+    /// Lists the members of an object, of the elements of an array or of alternatives.
     fn inside(&mut self, name: &str, view: &View<'s>, level: usize) {
-        if level > MOST_LISTED_LEVELS || self.open.len() > MOST_OPEN || self.looked_into == MOST_LOOKED_INTO {
+        if level > MOST_LISTED_LEVELS || self.open.len() > MOST_OPEN || self.examined == MOST_EXAMINED {
             return;
         }
-        self.looked_into += 1;
+        self.examined += 1;
         // Without this, the list of a recursive schema would not end.
         let again = view.layers.iter().find_map(|layer| self.open.iter().find(|(known, _)| ptr::eq(*known, *layer)));
         if let Some((_, known)) = again {
-            let what = text!("built like the object that `{name}` is above", name = known.clone());
+            let what = text!("structured like `{name}` above", name = known.clone());
             self.line(level, "", what, "");
             return;
         }
@@ -304,7 +305,7 @@ impl<'s> List<'s> {
     }
 }
 
-/// Whether the list has lines of its own for what is inside of a value.
+/// Returns `true` if the content of a value gets lines of its own.
 fn is_structured(view: &View<'_>) -> bool {
     view.has_any(&["properties", "items", "prefixItems", "anyOf", "oneOf"])
         || view.get("additionalProperties").is_some_and(Value::is_object)

@@ -1,4 +1,4 @@
-//! Arguments against their specs: names first, then values.
+//! Checks arguments against their specs: names first, then values.
 
 use super::fit;
 use super::{Param, ParamKind, find_param};
@@ -6,15 +6,15 @@ use crate::schema::{Fault, Schema, ValueKind};
 use crate::{Args, ErrorCode, Text, ToolFailure, close_names, text};
 use serde_json::Value;
 
-/// Puts arguments under their canonical names. Nulls are dropped, for a model that writes them means "absent", but
-/// where any value is fine. `open`: those that are not named stay as they are. Says too whether a list was made of a text
-/// or of its only element.
+/// Renames arguments to their canonical names. Nulls are dropped, since models write them for "absent", unless any
+/// value is allowed. With `open`, unknown arguments are kept. Also returns whether a list was made from its text or its
+/// only element.
 pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> Result<(Args, bool), ToolFailure> {
     let (mut taught, mut listed) = (Args::new(), false);
     for (name, value) in args {
         let param = find_param(params, &name);
         if param.is_none() && !open {
-            return Err(unknown(params, &name, owner));
+            return Err(unknown_argument(params, &name, owner));
         }
         if value.is_null() && param.is_some_and(|param| param.kind != ParamKind::Any) {
             continue;
@@ -35,12 +35,12 @@ pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> R
     Ok((taught, listed))
 }
 
-/// Puts the fields of objects under their canonical names, and the word of a choice in the place of its synonym.
+/// Renames the fields of objects to their canonical names and replaces synonyms with the words of a choice.
 fn rename_inside(param: &Param, mut value: Value, owner: &str, listed: &mut bool) -> Result<Value, ToolFailure> {
-    if let Some(word) = param.meant_by(&value) {
+    if let Some(word) = param.resolve_synonym(&value) {
         return Ok(word.into());
     }
-    // A list is made first where one was meant, for its objects have names to be put right too.
+    // The list must exist before its objects can be renamed.
     if let Some(list) = fit::object_list(&param.kind, &value) {
         value = list;
         *listed = true;
@@ -57,17 +57,17 @@ fn rename_inside(param: &Param, mut value: Value, owner: &str, listed: &mut bool
     renamed.collect::<Result<_, _>>().map(Value::Array)
 }
 
-/// Every required argument is there and every value is of its kind.
-pub(super) fn values(params: &[Param], args: &Args, owner: &str) -> Result<(), ToolFailure> {
+/// Checks that every required argument is present and every value has the right kind.
+pub(super) fn check_values(params: &[Param], args: &Args, owner: &str) -> Result<(), ToolFailure> {
     for param in params {
         match args.get(param.name.as_ref()) {
-            Some(value) => value_of(param, value, owner)?,
+            Some(value) => check_value(param, value, owner)?,
             None if param.required => {
                 let missing = text!(
                     "{owner}: {argument} is missing. Give {wanted}.",
                     owner,
                     argument = param.name.clone(),
-                    wanted = wanted(&param.kind)
+                    wanted = describe_kind(&param.kind)
                 );
                 return Err(invalid(missing));
             }
@@ -77,7 +77,7 @@ pub(super) fn values(params: &[Param], args: &Args, owner: &str) -> Result<(), T
     Ok(())
 }
 
-fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure> {
+fn check_value(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure> {
     if let (ParamKind::Path, Some(path)) = (&param.kind, value.as_str())
         && !path.is_empty()
         && crate::invisible::is_blank(path)
@@ -95,14 +95,15 @@ fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure
         return Err(invalid(control_character(param, text, control, owner)));
     }
     if let (ParamKind::Objects(fields), _) = (&param.kind, value) {
-        return objects(param, fields, value, owner);
+        return check_objects(param, fields, value, owner);
     }
-    if param.kind.holds(value) { Ok(()) } else { Err(wrong(owner, &param.name, &param.kind, value)) }
+    if param.kind.holds(value) { Ok(()) } else { Err(wrong_type(owner, &param.name, &param.kind, value)) }
 }
 
-/// In JSON `"\b"` is a backspace and `"\t"` a tab: what was meant as a pattern or a path became something else.
+/// Builds the message for a control character. In JSON, `"\b"` is a backspace and `"\t"` a tab, so a pattern or a path
+/// became something else.
 fn control_character(param: &Param, text: &str, control: char, owner: &str) -> Text {
-    // A long text is shown around the character.
+    // Of a long text, the message shows the part around the character.
     let at = text.find(control).unwrap_or_default();
     let from = text[..at].char_indices().rev().nth(20).map_or(0, |(index, _)| index);
     let around: String = text[from..].chars().take(60).collect();
@@ -130,38 +131,40 @@ fn control_character(param: &Param, text: &str, control: char, owner: &str) -> T
     )
 }
 
-fn objects(param: &Param, fields: &[Param], value: &Value, owner: &str) -> Result<(), ToolFailure> {
-    let Some(items) = value.as_array() else { return Err(wrong(owner, &param.name, &param.kind, value)) };
+fn check_objects(param: &Param, fields: &[Param], value: &Value, owner: &str) -> Result<(), ToolFailure> {
+    let Some(items) = value.as_array() else { return Err(wrong_type(owner, &param.name, &param.kind, value)) };
     for (index, item) in items.iter().enumerate() {
         let place = format!("{owner}: {}[{index}]", param.name);
         let Some(item) = item.as_object() else {
-            return Err(invalid(text!("{place} is {got}, an object is wanted.", place, got = got(item))));
+            return Err(invalid(text!("{place} is {got}, but must be an object.", place, got = describe_value(item))));
         };
-        values(fields, item, &place)?;
+        check_values(fields, item, &place)?;
     }
     Ok(())
 }
 
-/// Holds all arguments of a tool of another server against its schema; says whether one was fitted to it.
-pub(super) fn whole(schema: &Schema, args: Value, owner: &str) -> Result<(Args, bool), ToolFailure> {
+/// Checks all arguments of a tool of another server against its schema; returns whether one was coerced.
+pub(super) fn check_against_schema(schema: &Schema, args: Value, owner: &str) -> Result<(Args, bool), ToolFailure> {
     let fitted = match schema.check(&args) {
         Ok(()) => None,
-        // What is too much to be checked is too much to be fitted.
-        Err(fault) if fault.kind == ValueKind::Costly => return Err(refused(schema, &fault, owner)),
+        // If the arguments are too costly to check, they are too costly to coerce.
+        Err(fault) if fault.kind == ValueKind::Costly => return Err(schema_violation(schema, &fault, owner)),
         Err(fault) => match schema.fit(&args) {
             Some(fitted) => Some(fitted),
-            None => return Err(refused(schema, &fault, owner)),
+            None => return Err(schema_violation(schema, &fault, owner)),
         },
     };
     let changed = fitted.is_some();
     match fitted.unwrap_or(args) {
         Value::Object(args) => Ok((args, changed)),
-        other => Err(invalid(text!("{place} is {got}, an object is wanted.", place = owner, got = got(&other)))),
+        other => {
+            Err(invalid(text!("{place} is {got}, but must be an object.", place = owner, got = describe_value(&other))))
+        }
     }
 }
 
-/// What the schema does not allow, in words for the model.
-fn refused(schema: &Schema, fault: &Fault<'_>, owner: &str) -> ToolFailure {
+/// Builds the message for a violation of the schema.
+fn schema_violation(schema: &Schema, fault: &Fault<'_>, owner: &str) -> ToolFailure {
     let place = fault.place();
     let inside = |name: &str| {
         let name: String = name.chars().take(64).collect();
@@ -183,7 +186,7 @@ fn refused(schema: &Schema, fault: &Fault<'_>, owner: &str) -> ToolFailure {
             unknown_among(&schema.members(fault.schema), name, &owner)
         }
         ValueKind::Type | ValueKind::Choice | ValueKind::Rule => {
-            let (got, wanted) = (got(fault.value), schema.wanted(fault.schema));
+            let (got, wanted) = (describe_value(fault.value), schema.wanted(fault.schema));
             let argument = if place.is_empty() { text!("the object of arguments") } else { place.clone().into() };
             if place.is_empty() || fault.kind == ValueKind::Rule {
                 invalid(text!(
@@ -204,17 +207,17 @@ fn invalid(message: Text) -> ToolFailure {
     ToolFailure::new(ErrorCode::InvalidArgument, message)
 }
 
-fn wrong(owner: &str, name: &str, kind: &ParamKind, value: &Value) -> ToolFailure {
+fn wrong_type(owner: &str, name: &str, kind: &ParamKind, value: &Value) -> ToolFailure {
     invalid(text!(
         "{owner}: {argument} is {got}. Give {wanted}.",
         owner,
         argument = name,
-        got = got(value),
-        wanted = wanted(kind)
+        got = describe_value(value),
+        wanted = describe_kind(kind)
     ))
 }
 
-fn unknown(params: &[Param], name: &str, owner: &str) -> ToolFailure {
+fn unknown_argument(params: &[Param], name: &str, owner: &str) -> ToolFailure {
     unknown_among(&params.iter().map(|param| param.name.as_ref()).collect::<Vec<_>>(), name, owner)
 }
 
@@ -231,8 +234,8 @@ fn unknown_among(names: &[&str], name: &str, owner: &str) -> ToolFailure {
     invalid(message.then(arguments)).suggest(close)
 }
 
-/// What was got, short enough for a message.
-fn got(value: &Value) -> Text {
+/// Describes the value, shortened for a message.
+fn describe_value(value: &Value) -> Text {
     const MOST: usize = 60;
     let text = value.to_string();
     let mut shown: String = text.chars().take(MOST).collect();
@@ -249,7 +252,7 @@ fn got(value: &Value) -> Text {
     }
 }
 
-fn wanted(kind: &ParamKind) -> Text {
+fn describe_kind(kind: &ParamKind) -> Text {
     match kind {
         ParamKind::Path => text!("a path as a string without NUL"),
         ParamKind::Command => text!("a shell command as a string without NUL"),

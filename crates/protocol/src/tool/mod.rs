@@ -1,6 +1,7 @@
-//! What a tool is: its name, its arguments, its effect; and the catalog of those a session offers.
+//! Describes tools: name, arguments and effect; and the catalog of tools that a session offers.
 //!
-//! This module runs nothing and knows no files. One [`ToolSpec`] feeds validation, instructions, help and grammar.
+//! Architecture invariant: this module runs nothing and knows no files. One [`ToolSpec`] is the source of validation,
+//! instructions, help and grammar.
 
 mod check;
 mod fit;
@@ -19,19 +20,19 @@ use std::sync::Arc;
 type Str = Cow<'static, str>;
 type CommandWords = dyn Fn(&Args) -> Option<Vec<String>> + Send + Sync;
 
-/// What running a call can do to the world. It belongs to a call, not to a tool: a dry run reads.
+/// What a call can do to the world. It is a property of the call, not of the tool: a dry run only reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// Changes nothing.
     Read,
-    /// Changes files of the project, and nothing else.
+    /// Changes files of the project and nothing else.
     Write,
-    /// Runs a program: anything may happen. Unknown effects count as this.
+    /// Runs a program, which may do anything. Unknown effects count as this.
     Execute,
 }
 
-/// What kind of value an argument takes.
+/// The kind of value that an argument takes.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ParamKind {
@@ -41,16 +42,16 @@ pub enum ParamKind {
     Command,
     /// A string that is a patch: path rules apply to the files it names.
     Patch,
-    /// Any other string; the bool says whether it is file content, which keeps the final newline of a verbatim body.
+    /// Any other string. File content keeps the final newline of a verbatim body.
     Text {
-        /// Whether it is the content of a file.
+        /// Whether the string is the content of a file.
         content: bool,
     },
     /// A whole number in the range.
     Integer {
-        /// The least allowed.
+        /// The smallest allowed value.
         least: i64,
-        /// The most allowed.
+        /// The largest allowed value.
         most: i64,
     },
     /// `true` or `false`.
@@ -61,12 +62,12 @@ pub enum ParamKind {
     Texts,
     /// An array of objects with these fields.
     Objects(Vec<Param>),
-    /// Any JSON: what a tool of another server takes.
+    /// Any JSON value, as tools of other servers take it.
     Any,
 }
 
 impl ParamKind {
-    /// Whether the value is of the kind; the fields of objects are not looked into.
+    /// Returns `true` if the value is of this kind. The fields of objects are not checked.
     pub(crate) fn holds(&self, value: &Value) -> bool {
         match self {
             ParamKind::Path | ParamKind::Command => value.as_str().is_some_and(|text| !text.contains('\0')),
@@ -84,17 +85,17 @@ impl ParamKind {
     }
 }
 
-/// What a call can ask for beyond what the sandbox gives every command. The policy asks a person about it.
+/// A request beyond what the sandbox allows every command. The policy asks the user about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Request {
-    /// To use the network.
+    /// Use the network.
     Network,
-    /// To run outside the sandbox.
+    /// Run outside the sandbox.
     OutsideSandbox,
-    /// To change files of a project that commands see read-only.
+    /// Change files of a project that is read-only for commands.
     Write,
-    /// To run as a job, which continues after the call.
+    /// Run as a job, which continues after the call.
     Background,
 }
 
@@ -102,35 +103,37 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Param {
-    /// The canonical name, which the model is taught.
+    /// The canonical name, which the model learns.
     pub name: Str,
-    /// What it takes.
+    /// The kind of value.
     pub kind: ParamKind,
-    /// Whether the call is wrong without it.
+    /// Whether the argument is required.
     pub required: bool,
-    /// What is assumed when the argument is absent, where the model should know; shown in signatures.
+    /// The default of an absent argument, if the model should know it; shown in signatures.
     pub default: Option<Value>,
-    /// Other names that are understood. Case, `_` and `-` never matter and need no alias.
+    /// Other accepted names. Case, `_` and `-` are ignored and need no alias.
     pub aliases: Vec<Str>,
-    /// Other words that are understood for a [`Choice`](ParamKind::Choice), each with the word of the choice that it means.
+    /// Other accepted words for a [`Choice`](ParamKind::Choice), each with the word of the choice that it means.
     pub synonyms: Vec<(Str, Str)>,
-    /// One line for help and schemas.
+    /// One line of help, also used in schemas.
     pub help: Str,
-    /// What a call asks for that sets this flag.
+    /// What a call requests by setting this flag.
     pub request: Option<Request>,
-    /// Whether a control character in the text is refused: a model that writes `"\bfoo"` means no backspace. Paths never
-    /// have one.
+    /// Whether control characters in the text are refused: a model that writes `"\bfoo"` means no backspace. Paths
+    /// never allow them.
     pub printable: bool,
-    /// Whether instructions name the argument. One that only models trained on other tools give is understood all the same.
+    /// Whether the instructions name the argument. Arguments that only models trained on other tools use are accepted
+    /// without it.
     pub taught: bool,
-    /// Whether it is the folder that the names in the call's patches are relative to. An empty string is the root.
+    /// Whether the argument is the folder to which the file names in the call's patches are relative. An empty string
+    /// is the root.
     pub patch_base: bool,
-    /// The keys of the limits that are the default and the most of a number; see [`limited`](Param::limited).
+    /// The keys of the limits that provide the default and the maximum of a number; see [`limited`](Param::limited).
     limited: Option<(&'static str, &'static str)>,
 }
 
 impl Param {
-    /// An optional argument.
+    /// Creates an optional argument.
     pub fn new(name: impl Into<Str>, kind: ParamKind, help: impl Into<Str>) -> Param {
         Param {
             name: name.into(),
@@ -176,7 +179,7 @@ impl Param {
         self
     }
 
-    /// Says what a call asks for that sets this flag.
+    /// Sets what a call requests by setting this flag.
     #[must_use]
     pub fn requests(mut self, request: Request) -> Param {
         self.request = Some(request);
@@ -190,67 +193,67 @@ impl Param {
         self
     }
 
-    /// Takes the default and the most of a whole number from the [`Limits`] of these keys, wherever a toolbox or a session has
-    /// its own: what the model is shown, and what it is refused, is then the number that holds.
+    /// Takes the default and the maximum of a whole number from the [`Limits`] with these keys. A toolbox or a session
+    /// with its own limits shows the model, and enforces, its own numbers.
     #[must_use]
     pub fn limited(mut self, default: &'static str, most: &'static str) -> Param {
         self.limited = Some((default, most));
-        self.hold_to(&Limits::default());
+        self.apply_limits(&Limits::default());
         self
     }
 
-    fn hold_to(&mut self, limits: &Limits) {
+    fn apply_limits(&mut self, limits: &Limits) {
         let numbers = self.limited.and_then(|(default, most)| Some((limits.get(default)?, limits.get(most)?)));
         let (Some((default, most)), ParamKind::Integer { most: upper, .. }) = (numbers, &mut self.kind) else { return };
         *upper = i64::try_from(most).unwrap_or(i64::MAX);
         self.default = Some(default.min(most).into());
     }
 
-    /// Sets other names under which the argument is understood.
+    /// Sets other accepted names of the argument.
     #[must_use]
     pub fn aliases<S: Into<Str>>(mut self, aliases: impl IntoIterator<Item = S>) -> Param {
         self.aliases = aliases.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets other words that are understood for a choice, each with the word that it means.
+    /// Sets other accepted words for a choice, each with the word that it means.
     #[must_use]
     pub fn synonyms<S: Into<Str>>(mut self, synonyms: impl IntoIterator<Item = (S, S)>) -> Param {
         self.synonyms = synonyms.into_iter().map(|(word, meant)| (word.into(), meant.into())).collect();
         self
     }
 
-    /// The word of the choice that the value means as a synonym.
-    fn meant_by(&self, value: &Value) -> Option<&str> {
+    /// Returns the word of the choice for which the value is a synonym.
+    fn resolve_synonym(&self, value: &Value) -> Option<&str> {
         let word = value.as_str()?;
         self.synonyms.iter().find(|(synonym, _)| same_word(synonym, word)).map(|(_, meant)| meant.as_ref())
     }
 }
 
-/// Everything there is to say of a tool without running it.
+/// Everything about a tool that is known without running it.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ToolSpec {
-    /// The canonical name, which the model is taught.
+    /// The canonical name, which the model learns.
     pub name: Str,
-    /// Other names that are understood.
+    /// Other accepted names.
     pub aliases: Vec<Str>,
-    /// What it is for, in one line for the model.
+    /// The purpose in one line, for the model.
     pub purpose: Str,
-    /// Its arguments, required ones first.
+    /// The arguments, required ones first.
     pub params: Vec<Param>,
-    /// A block worth showing to the model, where it helps.
+    /// An example block for the model, if one helps.
     pub example: Option<Str>,
-    /// Whether a person is usually asked before a call runs, as far as the host knows. The model is told.
+    /// Whether the user is usually asked before a call runs, as far as the host knows. The instructions mention it.
     pub asks_first: bool,
     /// Whether its calls usually run on a private copy of the project, as far as the host knows. The instructions mention it.
     pub on_private_copy: bool,
-    /// Whether a program that is not ours runs its calls, such as a server of the Model Context Protocol. No sandbox around commands
-    /// answers for it, and "always" allows the tool by its name, whatever the arguments.
+    /// Whether an external program runs its calls, such as a server of the Model Context Protocol. The command sandbox
+    /// does not contain it, and "always" allows the tool by name, whatever the arguments.
     pub served: bool,
-    /// Arguments it does not name are passed on.
+    /// Whether unknown arguments are passed on.
     open: bool,
-    /// What a tool of another server says of its arguments; the model is told of them with the tool.
+    /// The schema of the arguments of a tool of another server; the instructions describe it.
     schema: Option<Arc<Schema>>,
     /// See [`effect_of`](ToolSpec::effect_of).
     effect: Arc<dyn Fn(&Args) -> Effect + Send + Sync>,
@@ -267,7 +270,7 @@ impl fmt::Debug for ToolSpec {
 }
 
 impl ToolSpec {
-    /// A tool without arguments whose effect is Execute, until said otherwise.
+    /// Creates a tool without arguments whose effect is Execute.
     pub fn new(name: impl Into<Str>, purpose: impl Into<Str>) -> ToolSpec {
         ToolSpec {
             name: name.into(),
@@ -293,29 +296,30 @@ impl ToolSpec {
         self
     }
 
-    /// Sets other names under which the tool is understood.
+    /// Sets other accepted names of the tool.
     #[must_use]
     pub fn aliases<S: Into<Str>>(mut self, aliases: impl IntoIterator<Item = S>) -> ToolSpec {
         self.aliases = aliases.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets the effect: what a call with these arguments can do. The policy believes it.
+    /// Sets the function that returns the effect of a call with these arguments. The policy relies on it.
     #[must_use]
     pub fn effect(mut self, effect: impl Fn(&Args) -> Effect + Send + Sync + 'static) -> ToolSpec {
         self.effect = Arc::new(effect);
         self
     }
 
-    /// Says which calls only ask how far something is. Such a call may be repeated with the same result, and the loop guard of
-    /// the session does not count it.
+    /// Sets the function that recognises calls that only poll the progress of something. Such a call may repeat with
+    /// the same result; the loop guard of the session does not count it.
     #[must_use]
     pub fn polls(mut self, polls: impl Fn(&Args) -> bool + Send + Sync + 'static) -> ToolSpec {
         self.polls = Arc::new(polls);
         self
     }
 
-    /// Sets the words of the command that a call with these arguments amounts to. The policy judges the call as that command.
+    /// Sets the function that returns the words of the command that a call amounts to. The policy judges the call as
+    /// that command.
     #[must_use]
     pub fn runs(mut self, command: impl Fn(&Args) -> Option<Vec<String>> + Send + Sync + 'static) -> ToolSpec {
         self.command = Arc::new(command);
@@ -329,37 +333,38 @@ impl ToolSpec {
         self
     }
 
-    /// The tool with these limits in the place of the usual ones, for the arguments that follow a limit.
+    /// Returns the tool with the arguments that depend on limits adjusted to `limits`.
     #[must_use]
     pub fn with_limits(mut self, limits: &Limits) -> ToolSpec {
-        self.params.iter_mut().for_each(|param| param.hold_to(limits));
+        self.params.iter_mut().for_each(|param| param.apply_limits(limits));
         self
     }
 
-    /// What a call with these arguments, under their canonical names, can do.
+    /// Returns the effect of a call with these arguments, under their canonical names.
     pub fn effect_of(&self, args: &Args) -> Effect {
         (self.effect)(args)
     }
 
-    /// The words of the command that a call with these arguments, under their canonical names, amounts to, run in the root
-    /// of the project; `None` for a tool that runs no command or takes one as an argument.
+    /// Returns the words of the command that a call with these arguments (under their canonical names) amounts to, run
+    /// in the root of the project. `None` for a tool that runs no command or takes one as an argument.
     pub fn equivalent_command(&self, args: &Args) -> Option<Vec<String>> {
         (self.command)(args)
     }
 
-    /// Whether a call with these arguments, under their canonical names, only asks how far something is.
+    /// Returns `true` if a call with these arguments, under their canonical names, only polls the progress of
+    /// something.
     pub fn is_poll(&self, args: &Args) -> bool {
         (self.polls)(args)
     }
 
-    /// Whether a call with these arguments, under their canonical names, asks for this.
+    /// Returns `true` if a call with these arguments, under their canonical names, makes this request.
     pub fn asks_for(&self, request: Request, args: &Args) -> bool {
         let flags = self.params.iter().filter(|param| param.request == Some(request));
         flags.into_iter().any(|param| args.get(param.name.as_ref()).and_then(Value::as_bool) == Some(true))
     }
 
-    /// The argument that tells a person most of a call, and its text: the command, the path, or else the first text that the
-    /// tool cannot do without. Names that the model misspelt are understood. `None` where the call has no such argument.
+    /// Returns the argument that best summarises a call for a person, and its text: the command, the path, or else the
+    /// first required text. Misspelt argument names are recognised. `None` if the call has no such argument.
     pub fn telling<'a>(&self, args: &'a Args) -> Option<(&Param, &'a str)> {
         let short = |param: &&Param| matches!(param.kind, ParamKind::Text { content: false });
         let required = self.params.iter().filter(|param| param.required);
@@ -377,9 +382,9 @@ impl ToolSpec {
         Some((param, given?.as_str()?))
     }
 
-    /// The argument of this kind with its text, where the tool has one such argument and the call gives a string for it: the
-    /// command of a call, the path, the content of a file. `None` where the tool has several, such as an old and a new text. The folder
-    /// of a patch is not the path of a call.
+    /// Returns the only argument of this kind with its text: the command of a call, the path, the content of a file.
+    /// `None` if the tool has several, such as an old and a new text, or the call gives no string for it. The base
+    /// folder of a patch does not count as a path.
     pub fn sole<'a>(&self, kind: &ParamKind, args: &'a Args) -> Option<(&Param, &'a str)> {
         let mut params = self.params.iter().filter(|param| param.kind == *kind && !param.patch_base);
         match (params.next(), params.next()) {
@@ -388,23 +393,24 @@ impl ToolSpec {
         }
     }
 
-    /// Whether another server described the tool. Then the model knows of its arguments only what it is shown.
+    /// Returns `true` if another server described the tool. The model then knows only what the instructions say about
+    /// its arguments.
     pub(crate) fn is_foreign(&self) -> bool {
         self.schema.is_some()
     }
 
-    /// What a tool of another server says of its arguments.
+    /// Returns the schema of the arguments of a tool of another server.
     pub(crate) fn schema(&self) -> Option<&Schema> {
         self.schema.as_deref()
     }
 
-    /// The argument that `name` means, by its canonical name or an alias.
+    /// Returns the argument that `name` means, by its canonical name or an alias.
     pub fn find(&self, name: &str) -> Option<&Param> {
         find_param(&self.params, name)
     }
 
-    /// Whether a verbatim body for the argument at this path keeps its last newline: contents of files and patches do, and the long
-    /// texts of tools of other servers, which their names tell from the others.
+    /// Returns `true` if a verbatim body for the argument at this path keeps its last newline. File contents and
+    /// patches do, and so do long texts of tools of other servers, recognised by their names.
     pub fn keeps_final_newline(&self, path: &str) -> bool {
         if self.is_foreign() {
             return path.rsplit('/').next().is_some_and(keeps_last_line_break);
@@ -420,9 +426,9 @@ impl ToolSpec {
         param.is_some_and(|param| matches!(param.kind, ParamKind::Text { content: true } | ParamKind::Patch))
     }
 
-    /// Whether an argument of exactly this name takes any text, so that text of it can be passed on before it is whole.
+    /// Returns `true` if an argument of exactly this name accepts any text, so that its text can be streamed.
     pub fn takes_text(&self, name: &str) -> bool {
-        // The path of a value inside another one has a slash in it, and a long one is cut.
+        // The path of a nested value contains a slash, and a long path is cut off.
         let plain = !name.is_empty() && name.len() < 128 && !name.contains('/');
         plain
             && match (self.find(name), &self.schema) {
@@ -431,18 +437,19 @@ impl ToolSpec {
                     let text = matches!(param.kind, ParamKind::Text { .. } | ParamKind::Any);
                     param.name == name && text && !param.printable
                 }
-                (None, Some(schema)) => self.open && !self.moves_out(name) && schema.takes_any_text(name),
+                (None, Some(schema)) => self.open && !self.is_reason(name) && schema.takes_any_text(name),
                 (None, None) => self.open,
             }
     }
 
-    /// `read_file(path, start_line?, line_numbers?=true)`.
+    /// Returns the signature: `read_file(path, start_line?, line_numbers?=true)`.
     pub fn signature(&self) -> String {
         let params: Vec<String> = self.params.iter().filter(|param| param.taught).map(Param::signature).collect();
         format!("{}({})", self.name, params.join(", "))
     }
 
-    /// Renames aliases, drops nulls, fits values, and checks every argument: unknown, missing, wrong kind, out of range.
+    /// Replaces aliases, drops nulls, coerces values, and checks every argument: unknown, missing, wrong kind, out of
+    /// range.
     fn check(&self, call: &mut ToolCall) -> Result<(), ToolFailure> {
         if let Some(reason) = self.misplaced_reason(call) {
             call.reason = Some(reason);
@@ -452,13 +459,13 @@ impl ToolSpec {
         let fitted = match &self.schema {
             Some(schema) => {
                 let whole = Value::Object(taught);
-                let (whole, fitted) = check::whole(schema, whole, &self.name)?;
+                let (whole, fitted) = check::check_against_schema(schema, whole, &self.name)?;
                 taught = whole;
                 fitted
             }
             None => {
-                let fitted = fit::arguments(&self.params, &mut taught);
-                check::values(&self.params, &taught, &self.name)?;
+                let fitted = fit::fit_arguments(&self.params, &mut taught);
+                check::check_values(&self.params, &taught, &self.name)?;
                 fitted
             }
         };
@@ -469,28 +476,28 @@ impl ToolSpec {
         Ok(())
     }
 
-    /// Takes a reason from among the arguments, where it belongs beside them: the tool has no such argument, and the call
-    /// gives none in its place.
+    /// Removes a reason from the arguments and returns it, if the tool has no such argument and the call gives no
+    /// reason in the proper place.
     fn misplaced_reason(&self, call: &mut ToolCall) -> Option<String> {
         let names = call.reason.is_none().then_some(REASONS)?;
         let name = names
             .into_iter()
-            .find(|name| self.moves_out(name) && call.args.get(*name).is_some_and(Value::is_string))?;
+            .find(|name| self.is_reason(name) && call.args.get(*name).is_some_and(Value::is_string))?;
         match call.args.shift_remove(name) {
             Some(Value::String(reason)) => Some(reason),
             _ => None,
         }
     }
 
-    /// Whether a value of this name among the arguments is the reason of the call and no argument.
-    fn moves_out(&self, name: &str) -> bool {
+    /// Returns `true` if a value of this name among the arguments is the call's reason rather than an argument.
+    fn is_reason(&self, name: &str) -> bool {
         let unnamed = self.schema.as_ref().map_or(!self.open, |schema| schema.leaves_out(name));
         REASONS.contains(&name) && unnamed && self.find(name).is_none()
     }
 }
 
 impl Param {
-    /// `line_numbers?=true`: its part of a signature.
+    /// Returns the argument's part of a signature: `line_numbers?=true`.
     pub(crate) fn signature(&self) -> String {
         let fields = match &self.kind {
             ParamKind::Objects(fields) => {
@@ -505,10 +512,10 @@ impl Param {
     }
 }
 
-/// What models call the reason of a call.
+/// Keys that models use for the reason of a call.
 const REASONS: [&str; 2] = ["reason", "explanation"];
 
-/// Two names are the same word when they differ only in case, `_`, `-` and spaces.
+/// Returns `true` if two names differ only in case, `_`, `-` and spaces.
 fn same_word(a: &str, b: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = char> + '_ {
         text.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase)
@@ -516,7 +523,7 @@ fn same_word(a: &str, b: &str) -> bool {
     a == b || letters(a).eq(letters(b))
 }
 
-/// The argument that `name` means among these, by its canonical name or an alias.
+/// Returns the argument that `name` means, by its canonical name or an alias.
 pub(crate) fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Param> {
     params
         .iter()
@@ -525,22 +532,22 @@ pub(crate) fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Para
         .or_else(|| params.iter().find(|param| param.aliases.iter().any(|alias| same_word(alias, name))))
 }
 
-/// Regular expressions that [`Catalog::unchecked_patterns`] examines; one may take some milliseconds.
+/// Most regular expressions that [`Catalog::unchecked_patterns`] examines; each may take some milliseconds.
 const MOST_EXAMINED: usize = 128;
 
-/// The tools that a session offers, in the order in which the model is shown them.
+/// The tools that a session offers, in the order in which the model sees them.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     specs: Vec<ToolSpec>,
 }
 
 impl Catalog {
-    /// An empty catalog.
+    /// Creates an empty catalog.
     pub fn new() -> Catalog {
         Catalog::default()
     }
 
-    /// Adds a tool; one of the same name is replaced.
+    /// Adds a tool, replacing one with the same name.
     pub fn add(&mut self, spec: ToolSpec) {
         match self.specs.iter_mut().find(|known| known.name == spec.name) {
             Some(known) => *known = spec,
@@ -548,7 +555,7 @@ impl Catalog {
         }
     }
 
-    /// The catalog with these limits in the place of the usual ones, for the arguments that follow a limit.
+    /// Returns the catalog with the arguments that depend on limits adjusted to `limits`.
     #[must_use]
     pub fn with_limits(&self, limits: &Limits) -> Catalog {
         self.specs.iter().map(|spec| spec.clone().with_limits(limits)).collect()
@@ -559,7 +566,7 @@ impl Catalog {
         &self.specs
     }
 
-    /// The tool that `name` means: its canonical name or an alias, whatever the case.
+    /// Returns the tool that `name` means: its canonical name or an alias, ignoring case.
     pub fn find(&self, name: &str) -> Option<&ToolSpec> {
         self.specs
             .iter()
@@ -568,10 +575,10 @@ impl Catalog {
             .or_else(|| self.specs.iter().find(|spec| spec.aliases.iter().any(|alias| same_word(alias, name))))
     }
 
-    /// The regular expressions in the schemas of the tools that are not checked, each with its tool: those that need more than linear
-    /// time, such as one with a lookahead, and those that are too large. Any text passes them.
+    /// Returns the regular expressions in the tools' schemas that are not checked, each with its tool: those that need
+    /// more than linear time, such as a lookahead, and those that are too large. Every text passes them.
     ///
-    /// Of a catalog with more than 128 regular expressions, only the first 128 are examined, since each is compiled for it.
+    /// Only the first 128 regular expressions of a catalog are examined, since each is compiled for it.
     pub fn unchecked_patterns(&self) -> Vec<(&str, &str)> {
         let schemas = self.specs.iter().filter_map(|spec| Some((spec.name.as_ref(), spec.schema()?)));
         let patterns = schemas.flat_map(|(tool, schema)| schema.patterns().map(move |pattern| (tool, pattern)));
@@ -579,14 +586,16 @@ impl Catalog {
         unchecked.map(|(tool, (pattern, _))| (tool, pattern)).collect()
     }
 
-    /// Puts the canonical names of tool and arguments into `call`, fits values and checks the arguments.
+    /// Replaces the names of the tool and the arguments in `call` with the canonical ones, coerces values and checks
+    /// the arguments.
     ///
-    /// A value of the wrong type is fitted where only one value can be meant, and then the call has the repair
-    /// [`Repair::Coerced`]: `"3"` for a whole number, `"true"` for a boolean, the text of a list for the list, or its only
-    /// element. What is valid stays as it is.
+    /// A value of the wrong type is coerced if only one value can be meant, and the call gets the repair
+    /// [`Repair::Coerced`]: `"3"` for a whole number, `"true"` for a boolean, the text or the only element of a list
+    /// for the list. Valid values stay unchanged.
     ///
     /// # Errors
-    /// `unknown_tool` with the closest names and the list; `invalid_argument` naming the argument, what was got and what is wanted.
+    /// `unknown_tool` with the closest names and the list of tools; `invalid_argument` with the argument, the value
+    /// given and the kind of value required.
     pub fn resolve(&self, call: &mut ToolCall) -> Result<&ToolSpec, ToolFailure> {
         let spec = self.find(&call.name).ok_or_else(|| self.unknown(&call.name))?;
         call.name = spec.name.clone().into_owned();

@@ -1,26 +1,26 @@
-//! A tool described by a JSON Schema, as function calling has it, to a [`ToolSpec`].
+//! Converts between JSON Schema, as function calling uses it, and [`ToolSpec`].
 //!
-//! The kinds of arguments are what the parser, the grammars and the labels need to know. Values are checked against the schema
-//! itself, and the instructions describe it in words.
+//! The parser, the grammars and the labels need the kinds of arguments. Values are checked against the schema itself,
+//! and the instructions describe it in words.
 
 use super::{Param, ParamKind, Str, ToolSpec};
 use crate::schema::{MOST_FIELDS, Schema, View};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Levels of objects in arrays that get a kind of their own.
+/// Most nesting levels of objects in arrays that get kinds of their own.
 const MOST_LEVELS: usize = 4;
-/// The most arguments of all levels together that are looked at.
+/// Most arguments of all levels together that are examined.
 const MOST_NESTED: usize = 2000;
 
 impl ToolSpec {
-    /// A tool of another server, from its name, its description and the JSON Schema of its arguments.
+    /// Creates a tool of another server from its name, its description and the JSON Schema of its arguments.
     ///
     /// Its effect is Execute. Arguments are checked against `type`, `enum`, `const`, `properties`, `required`,
-    /// `additionalProperties`, `items`, `allOf`, `anyOf`, `oneOf`, the bounds of numbers, strings and arrays, `pattern`, and `$ref`
-    /// inside of the document. Other keywords are not checked. Nor is a regular expression that the crate `regex` does not read or
-    /// that is too large; [`Catalog::unchecked_patterns`] lists those. The instructions describe each argument in words and have a
-    /// call that the check allows.
+    /// `additionalProperties`, `items`, `allOf`, `anyOf`, `oneOf`, the bounds of numbers, strings and arrays,
+    /// `pattern`, and `$ref` inside of the document. Other keywords are not checked. Neither are regular expressions
+    /// that the crate `regex` cannot compile or that are too large; [`Catalog::unchecked_patterns`] lists those. The
+    /// instructions describe each argument in words and show a valid call.
     ///
     /// [`Catalog::unchecked_patterns`]: crate::Catalog::unchecked_patterns
     ///
@@ -54,7 +54,7 @@ impl ToolSpec {
         let schema = Schema::new(schema);
         let root = schema.view(&[schema.root()]);
         spec.params = params(&schema, &root, MOST_LEVELS, &mut { MOST_NESTED });
-        // Where there are more arguments than are looked at, the whole schema still knows them.
+        // If there are more arguments than are examined, only the whole schema knows all of them.
         spec.open = !root.is_closed() || spec.params.len() >= MOST_FIELDS;
         spec.schema = Some(Arc::new(schema));
         spec
@@ -62,8 +62,8 @@ impl ToolSpec {
 }
 
 impl ToolSpec {
-    /// The JSON Schema of the arguments under their canonical names: an object with `type`, `properties` and `required`. A tool of
-    /// another server has the schema that the server gave.
+    /// Returns the JSON Schema of the arguments under their canonical names: an object with `type`, `properties` and
+    /// `required`. A tool of another server returns that server's schema.
     ///
     /// ```
     /// use toolfence_protocol::{Param, ParamKind, ToolSpec};
@@ -74,9 +74,9 @@ impl ToolSpec {
     /// assert_eq!(schema["required"][0], "path");
     /// ```
     pub fn json_schema(&self) -> Value {
-        let own = object_of(&self.params, self.open);
+        let own = object_schema(&self.params, self.open);
         let Some(mut given) = self.schema.as_ref().map(|schema| schema.root().clone()) else { return own };
-        // A server may leave out what hosts expect of every schema.
+        // A server may omit keywords that hosts expect in every schema.
         let Some(fields) = given.as_object_mut() else { return own };
         for name in ["type", "properties", "required"] {
             fields.entry(name).or_insert_with(|| own[name].clone());
@@ -85,14 +85,14 @@ impl ToolSpec {
     }
 }
 
-fn object_of(params: &[Param], open: bool) -> Value {
+fn object_schema(params: &[Param], open: bool) -> Value {
     let properties: Map<String, Value> =
-        params.iter().map(|param| (param.name.clone().into_owned(), described(param))).collect();
+        params.iter().map(|param| (param.name.clone().into_owned(), param_schema(param))).collect();
     let required: Vec<&str> = params.iter().filter(|param| param.required).map(|param| param.name.as_ref()).collect();
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": open})
 }
 
-fn described(param: &Param) -> Value {
+fn param_schema(param: &Param) -> Value {
     let mut schema = match &param.kind {
         ParamKind::Path | ParamKind::Command | ParamKind::Patch | ParamKind::Text { .. } => json!({"type": "string"}),
         ParamKind::Integer { least, most } => {
@@ -106,7 +106,7 @@ fn described(param: &Param) -> Value {
         ParamKind::Flag => json!({"type": "boolean"}),
         ParamKind::Choice(words) => json!({"type": "string", "enum": words}),
         ParamKind::Texts => json!({"type": "array", "items": {"type": "string"}}),
-        ParamKind::Objects(fields) => json!({"type": "array", "items": object_of(fields, false)}),
+        ParamKind::Objects(fields) => json!({"type": "array", "items": object_schema(fields, false)}),
         ParamKind::Any => json!({}),
     };
     if !param.help.is_empty() {
@@ -118,9 +118,9 @@ fn described(param: &Param) -> Value {
     schema
 }
 
-/// The arguments that an object schema names, required ones first.
+/// Returns the arguments that an object schema names, required ones first.
 ///
-/// `nested` is how many arguments more may be looked at: where each list has a list of many, there would be no end.
+/// `nested` is the number of further arguments that may be examined; without it, nested lists could grow without end.
 fn params(schema: &Schema, object: &View<'_>, levels: usize, nested: &mut usize) -> Vec<Param> {
     let fields = object.fields();
     *nested = nested.saturating_sub(fields.len());
@@ -134,7 +134,7 @@ fn params(schema: &Schema, object: &View<'_>, levels: usize, nested: &mut usize)
     named.collect()
 }
 
-/// The kind that says of a value all that matters; [`ParamKind::Any`] where there is none.
+/// Returns the kind that captures everything about a value; [`ParamKind::Any`] if no kind does.
 fn kind(schema: &Schema, view: &View<'_>, levels: usize, nested: &mut usize) -> ParamKind {
     let combined = ["anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "patternProperties"];
     if view.has_any(&combined) || view.is_partial() {

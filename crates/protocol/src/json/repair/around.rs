@@ -1,29 +1,29 @@
-//! What is outside of the objects: prose, labels and surplus closing brackets.
+//! Text outside of the objects: prose, labels and surplus closing brackets.
 //!
-//! Text is skipped only if it holds nothing that could be part of an object.
+//! Text is skipped only if it contains nothing that could be part of an object.
 
 use super::{Problem, RepairReader};
 use crate::{Repair, text};
 use serde_json::Value;
 
-/// What was skipped before the next value.
+/// The text that was skipped before the next value.
 #[derive(Clone, Copy, Default)]
-struct Passed {
+struct Skipped {
     /// Words and labels.
     text: bool,
-    /// Nothing but whitespace and one comma or semicolon after an object.
+    /// Only whitespace and one comma or semicolon after an object.
     separator: bool,
 }
 
 const LITERALS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
 
 impl RepairReader<'_> {
-    /// Every object and array of the text.
+    /// Reads every object and array of the text.
     pub(super) fn values(&mut self) -> Result<Vec<Value>, Problem> {
         let mut values = Vec::with_capacity(1);
         let mut separators = false;
-        while let Some(passed) = self.around(!values.is_empty())? {
-            separators |= passed.separator;
+        while let Some(skipped) = self.skip_to_value(!values.is_empty())? {
+            separators |= skipped.separator;
             let next = self.open()?;
             values.push(self.value(next)?);
         }
@@ -37,9 +37,9 @@ impl RepairReader<'_> {
         Ok(values)
     }
 
-    /// Skips text up to the next value; `None` at the end of the text.
-    fn around(&mut self, follows_value: bool) -> Result<Option<Passed>, Problem> {
-        let mut passed = Passed::default();
+    /// Skips text up to the next value; returns `None` at the end of the text.
+    fn skip_to_value(&mut self, follows_value: bool) -> Result<Option<Skipped>, Problem> {
+        let mut skipped = Skipped::default();
         loop {
             let plain = self.rest().bytes().take_while(|byte| !may_matter(*byte)).count();
             let between = match plain {
@@ -48,25 +48,25 @@ impl RepairReader<'_> {
             };
             match between.as_bytes() {
                 [] => {}
-                [b',' | b';'] if follows_value && !passed.text && !passed.separator => passed.separator = true,
-                _ => passed.text = true,
+                [b',' | b';'] if follows_value && !skipped.text && !skipped.separator => skipped.separator = true,
+                _ => skipped.text = true,
             }
-            self.go_on(plain);
+            self.advance(plain);
             match self.peek() {
                 None => {
-                    self.note_passed(passed);
+                    self.note_skipped(skipped);
                     return Ok(None);
                 }
-                Some(b'{') => return Ok(Some(self.note_passed(passed))),
-                Some(b'[') => match self.label() {
-                    0 => return Ok(Some(self.note_passed(passed))),
+                Some(b'{') => return Ok(Some(self.note_skipped(skipped))),
+                Some(b'[') => match self.label_length() {
+                    0 => return Ok(Some(self.note_skipped(skipped))),
                     length => {
-                        passed.text = true;
-                        self.go_on(length);
+                        skipped.text = true;
+                        self.advance(length);
                     }
                 },
                 Some(byte @ (b'}' | b']')) => {
-                    self.surplus(byte, follows_value && !passed.text && !passed.separator)?;
+                    self.skip_surplus(byte, follows_value && !skipped.text && !skipped.separator)?;
                 }
                 Some(b'"') => {
                     return Err(Problem {
@@ -83,32 +83,32 @@ impl RepairReader<'_> {
                          of its own"
                     ));
                 }
-                Some(b'/' | b'#') if self.begins_line() => self.comment_around(&mut passed)?,
+                Some(b'/' | b'#') if self.begins_line() => self.skip_outer_comment(&mut skipped)?,
                 Some(_) => {
-                    passed.text = true;
-                    self.go_on(1);
+                    skipped.text = true;
+                    self.advance(1);
                 }
             }
         }
     }
 
-    /// Notes what was skipped before a value, or at the end.
-    fn note_passed(&mut self, passed: Passed) -> Passed {
-        if passed.separator {
+    /// Records the text that was skipped before a value or at the end.
+    fn note_skipped(&mut self, skipped: Skipped) -> Skipped {
+        if skipped.separator {
             self.note(Repair::Separator);
         }
-        if passed.text {
+        if skipped.text {
             self.note(Repair::SurroundingText);
         }
-        passed
+        skipped
     }
 
-    /// A comment on a line of its own; or text that begins as one does.
-    fn comment_around(&mut self, passed: &mut Passed) -> Result<(), Problem> {
+    /// Skips a comment on a line of its own, or text that begins like one.
+    fn skip_outer_comment(&mut self, skipped: &mut Skipped) -> Result<(), Problem> {
         let start = self.at;
-        if !self.comment()? {
-            passed.text = true;
-            self.go_on(1);
+        if !self.skip_comment()? {
+            skipped.text = true;
+            self.advance(1);
         } else if self.text[start..self.at].contains('{') {
             self.at = start;
             return self.problem(text!("this comment may hold members of the object; leave comments out"));
@@ -116,8 +116,8 @@ impl RepairReader<'_> {
         Ok(())
     }
 
-    /// The length of a word in brackets that is no array: `[TOOL_CALLS]`.
-    fn label(&mut self) -> usize {
+    /// Returns the length of a word in brackets that is not an array: `[TOOL_CALLS]`. Returns 0 for anything else.
+    fn label_length(&mut self) -> usize {
         let word = |byte: &u8| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'/' | b' ');
         let length = self.rest().bytes().skip(1).take(40).take_while(word).count();
         let inside = self.rest()[1..].get(..length).unwrap_or_default().trim();
@@ -125,15 +125,16 @@ impl RepairReader<'_> {
         if ends && !inside.is_empty() && !LITERALS.contains(&inside) { length + 2 } else { 0 }
     }
 
-    /// Skips brackets that close nothing at the end of the text. Anywhere else it is not clear what they were to close.
-    fn surplus(&mut self, byte: u8, follows_value: bool) -> Result<(), Problem> {
+    /// Skips surplus closing brackets at the end of the text. Anywhere else it is not clear what they were meant to
+    /// close.
+    fn skip_surplus(&mut self, byte: u8, follows_value: bool) -> Result<(), Problem> {
         let bracket = format!("{:?}", byte as char);
         if !follows_value || self.has(Repair::InnerQuotes) {
             return self.problem(text!("{bracket} is outside of the object; remove it", bracket));
         }
         let is_end = self.rest().trim_start_matches(['}', ']', ' ', '\t', '\n', '\r']).is_empty();
-        // A comment may hold what these brackets close, or one of them may have come too early.
-        if !is_end || self.swallowed || self.outer_members {
+        // A comment may contain what these brackets close, or one of them may have come too early.
+        if !is_end || self.comment_hides_members || self.outer_members {
             return self.problem(text!("{bracket} closes nothing that is open here", bracket));
         }
         self.note(Repair::SurplusClosers);
@@ -141,7 +142,7 @@ impl RepairReader<'_> {
         Ok(())
     }
 
-    /// Whether only whitespace stands before this place on its line.
+    /// Returns `true` if only whitespace precedes this position on its line.
     pub(super) fn begins_line(&mut self) -> bool {
         let before = &self.text.as_bytes()[..self.at];
         let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
@@ -149,7 +150,7 @@ impl RepairReader<'_> {
     }
 }
 
-/// Whether a byte outside of the objects may be more than text.
+/// Returns `true` if a byte outside of the objects may be more than text.
 fn may_matter(byte: u8) -> bool {
     matches!(byte, b'{' | b'}' | b'[' | b']' | b'"' | b'`' | b'/' | b'#')
 }

@@ -1,8 +1,8 @@
-//! What strings begin and end with, in JSON and in what is written for it.
+//! The delimiters of strings, in JSON and in text that is written like JSON.
 
 use crate::Repair;
 
-/// What a string begins and ends with.
+/// The delimiter at both ends of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delimiter {
     /// `"` or `'`.
@@ -16,7 +16,7 @@ pub(super) enum Delimiter {
 }
 
 impl Delimiter {
-    /// The delimiter that a string begins with.
+    /// Returns the delimiter with which a string begins.
     pub(super) fn opening(text: &str, key: bool) -> Option<Delimiter> {
         match *text.as_bytes() {
             [mark @ (b'"' | b'\''), ..] if !key && is_triple(text) => Some(Delimiter::Triple(mark)),
@@ -27,7 +27,7 @@ impl Delimiter {
         }
     }
 
-    /// The length of the opening delimiter.
+    /// Returns the length of the opening delimiter.
     pub(super) fn length(self) -> usize {
         match self {
             Delimiter::Straight(_) => 1,
@@ -35,7 +35,7 @@ impl Delimiter {
         }
     }
 
-    /// The length of a closing delimiter at the beginning of `text`.
+    /// Returns the length of a closing delimiter at the beginning of `text`.
     pub(super) fn closing(self, text: &[u8]) -> Option<usize> {
         match self {
             Delimiter::Straight(mark) | Delimiter::Triple(mark) => (text.first() == Some(&mark)).then_some(1),
@@ -60,7 +60,7 @@ impl Delimiter {
     }
 }
 
-/// Whether the text begins with three quotes of its first kind.
+/// Returns `true` if the text begins with three equal quotes.
 fn is_triple(text: &str) -> bool {
     matches!(text.as_bytes(), [first, second, third, ..] if first == second && first == third)
 }

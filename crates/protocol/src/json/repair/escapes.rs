@@ -1,7 +1,7 @@
-//! What a string says: its backslashes, those of JSON and others.
+//! The escapes in a string: those of JSON and others.
 //!
-//! A backslash that begins none of JSON's escapes stays as it is, if it can only be meant so. Next to escapes of JSON it is not clear
-//! which backslashes were escaped: such a string is refused.
+//! A backslash that begins no JSON escape is kept if it can only be literal. Next to JSON escapes it is not clear which
+//! backslashes were escaped: such a string is refused.
 
 use super::{Problem, RepairReader};
 use crate::{Repair, Text, text};
@@ -11,27 +11,27 @@ use crate::{Repair, Text, text};
 struct Survey {
     /// `\n`, `\u00e9` and the like.
     letters: bool,
-    /// One that JSON does not have.
+    /// An escape that JSON does not have.
     invalid: bool,
-    /// One that other languages have: `\x41`, `\u{1f600}`, or a backslash at the end of a line.
+    /// An escape that other languages have: `\x41`, `\u{1f600}`, or a backslash at the end of a line.
     foreign: bool,
-    /// `\/` or `\\`: next to an escape that JSON does not have, it is not clear which backslashes were escaped.
+    /// `\/` or `\\`. Next to an escape that JSON does not have, it is not clear which backslashes were escaped.
     slash: bool,
-    /// `\'` where the quotes are others, and a `'` without backslash.
+    /// `\'` within other quotes, and `'` without a backslash.
     apostrophe: bool,
     bare_apostrophe: bool,
-    /// `\"`, and a `"` without backslash, where the quotes are others.
+    /// `\"` within other quotes, and `"` without a backslash.
     quote: bool,
     bare_quote: bool,
 }
 
 impl RepairReader<'_> {
-    /// What `raw`, which begins at `at`, says between two `quote`s.
+    /// Decodes `raw`, which begins at `at`, as the content between two `quote`s.
     pub(super) fn unescape(&mut self, raw: &str, at: usize, quote: char) -> Result<String, Problem> {
         if memchr::memchr(b'\\', raw.as_bytes()).is_none() {
             return Ok(raw.to_owned());
         }
-        let survey = Survey::of(raw, quote).map_err(|(offset, message)| Problem::new(at + offset, message))?;
+        let survey = Survey::new(raw, quote).map_err(|(offset, message)| Problem::new(at + offset, message))?;
         let is_plain_path = survey.invalid && !survey.letters && is_path(raw);
         let ambiguous = survey.foreign
             || survey.quote && survey.bare_quote && quote != '"'
@@ -52,12 +52,12 @@ impl RepairReader<'_> {
 }
 
 impl Survey {
-    fn of(raw: &str, quote: char) -> Result<Survey, (usize, Text)> {
+    fn new(raw: &str, quote: char) -> Result<Survey, (usize, Text)> {
         let mut survey = Survey::default();
         let mut at = 0;
         while let Some(found) = memchr::memchr3(b'\\', b'\'', b'"', &raw.as_bytes()[at..]) {
             at += found;
-            let behind = &raw[at + 1..];
+            let after = &raw[at + 1..];
             let byte = raw.as_bytes()[at];
             if byte != b'\\' {
                 survey.bare_apostrophe |= byte == b'\'';
@@ -65,24 +65,24 @@ impl Survey {
                 at += 1;
                 continue;
             }
-            let Some(c) = behind.chars().next() else { break };
-            survey.count(c, behind, quote).map_err(|message| (at, message))?;
-            let unicode = if c == 'u' { unicode(behind) } else { None };
+            let Some(c) = after.chars().next() else { break };
+            survey.count(c, after, quote).map_err(|message| (at, message))?;
+            let unicode = if c == 'u' { unicode(after) } else { None };
             at += 1 + unicode.map_or(c.len_utf8(), |(_, length)| length);
         }
         Ok(survey)
     }
 
-    /// Counts the escape of `c`, which begins `behind`.
-    fn count(&mut self, c: char, behind: &str, quote: char) -> Result<(), Text> {
-        let mut next = behind.chars().skip(1);
+    /// Counts the escape of `c`, the first character of `after`.
+    fn count(&mut self, c: char, after: &str, quote: char) -> Result<(), Text> {
+        let mut next = after.chars().skip(1);
         let hex = |digits: usize| next.clone().take(digits).filter(char::is_ascii_hexdigit).count() == digits;
         match c {
             '"' => self.quote = true,
             '\\' | '/' => self.slash = true,
             _ if is_quote(c, quote) => {}
             'b' | 'f' | 'n' | 'r' | 't' => self.letters = true,
-            'u' => match unicode(behind) {
+            'u' => match unicode(after) {
                 Some((Some(_), _)) => self.letters = true,
                 Some((None, _)) => {
                     return Err(text!("a lone surrogate is half a character; write the character itself"));
@@ -103,7 +103,7 @@ impl Survey {
     }
 }
 
-/// Whether `c` is the quote around the string, or its other half.
+/// Returns `true` if `c` is the quote around the string or its counterpart.
 fn is_quote(c: char, quote: char) -> bool {
     match quote {
         '\u{201d}' => matches!(c, '\u{201c}' | '\u{201d}'),
@@ -112,7 +112,7 @@ fn is_quote(c: char, quote: char) -> bool {
     }
 }
 
-/// Whether the string is a path with a drive as Windows has them, and nothing else.
+/// Returns `true` if the string is a Windows path with a drive, and nothing else.
 fn is_path(raw: &str) -> bool {
     let bytes = raw.as_bytes();
     bytes.len() > 3
@@ -127,24 +127,24 @@ fn decode(raw: &str, quote: char) -> String {
     let mut rest = raw;
     while let Some(found) = memchr::memchr(b'\\', rest.as_bytes()) {
         out.push_str(&rest[..found]);
-        let behind = &rest[found + 1..];
-        let (text, length) = escape(behind, quote);
+        let after = &rest[found + 1..];
+        let (text, length) = escape(after, quote);
         match text {
             Some(c) => out.push(c),
             None => {
                 out.push('\\');
-                out.push_str(&behind[..length]);
+                out.push_str(&after[..length]);
             }
         }
-        rest = &behind[length..];
+        rest = &after[length..];
     }
     out.push_str(rest);
     out
 }
 
-/// The character that an escape stands for, if it is one, and its length without the backslash.
-fn escape(behind: &str, quote: char) -> (Option<char>, usize) {
-    let Some(c) = behind.chars().next() else { return (None, 0) };
+/// Returns the character of an escape, if it has one, and its length without the backslash.
+fn escape(after: &str, quote: char) -> (Option<char>, usize) {
+    let Some(c) = after.chars().next() else { return (None, 0) };
     let text = match c {
         '"' | '\'' | '\\' | '/' => Some(c),
         _ if is_quote(c, quote) => Some(c),
@@ -153,7 +153,7 @@ fn escape(behind: &str, quote: char) -> (Option<char>, usize) {
         'n' => Some('\n'),
         'r' => Some('\r'),
         't' => Some('\t'),
-        'u' => match unicode(behind) {
+        'u' => match unicode(after) {
             Some((Some(decoded), length)) => return (Some(decoded), length),
             _ => None,
         },
@@ -162,8 +162,8 @@ fn escape(behind: &str, quote: char) -> (Option<char>, usize) {
     (text, c.len_utf8())
 }
 
-/// `uXXXX`, or two of them that are one character, and their length without the first backslash; no character where they
-/// are half of one.
+/// Decodes `uXXXX`, or two of them that form one character. Returns the length without the first backslash, and no
+/// character for half of a surrogate pair.
 fn unicode(text: &str) -> Option<(Option<char>, usize)> {
     let unit = |at: usize| -> Option<u16> {
         let digits = text.get(at..at + 4)?;

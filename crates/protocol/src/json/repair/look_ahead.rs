@@ -1,23 +1,23 @@
-//! Looks ahead: whether what stands behind a quote fits the end of a string there.
+//! Looks ahead: does the text after a quote fit the end of a string there?
 //!
-//! A look changes nothing and never goes past the third quote from where it begins: it passes whitespace, brackets,
-//! commas, and comments without that quote; then a key, from quote to quote. So all looks at a text together are linear
-//! in it.
+//! A look-ahead changes nothing and never passes the third quote from its beginning: it skips whitespace, brackets,
+//! commas and comments without that quote, then a key from quote to quote. All look-aheads at a text together therefore
+//! take linear time.
 
 use super::Frame;
 use super::delimiter::Delimiter;
 use super::whitespace::{is_space, is_token};
 
-/// What stands behind a quote in a value.
+/// The text after a quote in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follow {
-    /// Nothing that may stand behind a string.
+    /// Nothing that may follow a string.
     Text,
-    /// A colon: the quote looks like that of a key.
+    /// A colon: the quote looks like the end of a key.
     Colon,
     /// The next member or element.
     Next,
-    /// Closing brackets that close all that is open, each in its turn.
+    /// Closing brackets that exactly close everything open.
     Done,
     /// Other closing brackets, or the end of the text.
     Closers,
@@ -25,11 +25,11 @@ pub(super) enum Follow {
     Plus,
 }
 
-/// A place ahead of the reader.
+/// A position ahead of the reader.
 pub(super) struct Look<'a> {
     text: &'a str,
     at: usize,
-    /// The first byte of the quote whose string may end here: a comment that holds it is not believed.
+    /// The first byte of the quote that may end the string. A comment that contains it is not treated as a comment.
     mark: u8,
 }
 
@@ -46,21 +46,21 @@ impl<'a> Look<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// What stands behind a string that ends here, `frames` being open.
+    /// Classifies the text after a string that would end here, inside the open `frames`.
     pub(super) fn follow(&mut self, frames: &[Frame]) -> Follow {
         let start = self.at;
-        if !self.whitespace() {
+        if !self.skip_whitespace() {
             return Follow::Text;
         }
-        let apart = self.at > start;
+        let is_separated = self.at > start;
         let in_object = frames.last().is_some_and(Frame::is_object);
         match self.peek() {
             None => Follow::Closers,
             Some(b'}' | b']') => self.closers(frames),
             Some(b',') => self.comma(in_object),
-            Some(b':') => self.behind_colon(1),
-            // The array of another language, in a string whose quotes nobody escaped.
-            Some(b'=') if self.rest().starts_with("=>") => self.behind_colon(2),
+            Some(b':') => self.after_colon(1),
+            // An array of another language, in a string whose quotes were not escaped.
+            Some(b'=') if self.rest().starts_with("=>") => self.after_colon(2),
             Some(b'+') => self.plus(),
             Some(_) if in_object => {
                 if self.plain_key() {
@@ -70,7 +70,7 @@ impl<'a> Look<'a> {
                 }
             }
             Some(b'{' | b'[') => Follow::Next,
-            Some(_) if apart && self.quote().is_some() => Follow::Next,
+            Some(_) if is_separated && self.quote().is_some() => Follow::Next,
             Some(_) => Follow::Text,
         }
     }
@@ -87,7 +87,7 @@ impl<'a> Look<'a> {
             exact &= frame.is_none_or(|frame| frame.closer() == byte);
             count += 1;
             self.at += 1;
-            if !self.whitespace() {
+            if !self.skip_whitespace() {
                 return Follow::Text;
             }
         }
@@ -118,13 +118,13 @@ impl<'a> Look<'a> {
     fn comma(&mut self, in_object: bool) -> Follow {
         while self.peek() == Some(b',') {
             self.at += 1;
-            if !self.whitespace() {
+            if !self.skip_whitespace() {
                 return Follow::Text;
             }
         }
         let fits = match self.peek() {
             None | Some(b'}' | b']') => true,
-            // A number is no key, but its colon says that the string did end: the reader refuses it there.
+            // A number is not a key, but its colon shows that the string did end; the reader then refuses it.
             Some(b'0'..=b'9') if in_object => self.numeric_key(),
             Some(_) if in_object => self.key(),
             Some(b'{' | b'[' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') => true,
@@ -133,10 +133,10 @@ impl<'a> Look<'a> {
         if fits { Follow::Next } else { Follow::Text }
     }
 
-    /// A colon makes a key of what stands before it only where a value follows.
-    fn behind_colon(&mut self, length: usize) -> Follow {
+    /// Classifies the text after a colon, which marks the preceding text as a key only if a value follows.
+    fn after_colon(&mut self, length: usize) -> Follow {
         self.at += length;
-        let value = self.whitespace()
+        let value = self.skip_whitespace()
             && (self.quote().is_some()
                 || matches!(
                     self.peek(),
@@ -147,17 +147,17 @@ impl<'a> Look<'a> {
 
     fn plus(&mut self) -> Follow {
         self.at += 1;
-        if self.whitespace() && self.quote().is_some() { Follow::Plus } else { Follow::Text }
+        if self.skip_whitespace() && self.quote().is_some() { Follow::Plus } else { Follow::Text }
     }
 
-    /// Passes over whitespace and comments. Returns `false` at a comment that holds the delimiter.
-    fn whitespace(&mut self) -> bool {
+    /// Skips whitespace and comments. Returns `false` at a comment that contains the delimiter.
+    fn skip_whitespace(&mut self) -> bool {
         while !self.peek().is_some_and(is_token) {
             if self.peek().is_some_and(is_space) {
                 self.at += 1;
                 continue;
             }
-            match self.comment() {
+            match self.skip_comment() {
                 Some(true) => {}
                 Some(false) => break,
                 None => return false,
@@ -166,8 +166,8 @@ impl<'a> Look<'a> {
         true
     }
 
-    /// Passes over a comment, if there is one; `None` when it holds the delimiter or does not end.
-    fn comment(&mut self) -> Option<bool> {
+    /// Skips a comment, if there is one. `None` if it contains the delimiter or does not end.
+    fn skip_comment(&mut self) -> Option<bool> {
         let bytes = self.rest().as_bytes();
         if bytes.starts_with(b"/*") {
             let stop = memchr::memchr2(self.mark, b'*', &bytes[2..]).map(|stop| stop + 2);
@@ -196,8 +196,8 @@ impl<'a> Look<'a> {
         Delimiter::opening(self.rest(), true)
     }
 
-    /// Whether a key and its colon stand here with no comma before them. Only a word is such a key: anything else is
-    /// rather the rest of a string that holds quotes: `"echo "" >> f; cut -d":" f"`.
+    /// Returns `true` if a key and its colon are here without a comma before them. Only a word counts as such a key:
+    /// anything else is rather the rest of a string that contains quotes: `"echo "" >> f; cut -d":" f"`.
     pub(super) fn plain_key(&mut self) -> bool {
         let is_word = self.quote().is_none_or(|quote| {
             let inside = &self.rest().as_bytes()[quote.length()..];
@@ -207,25 +207,25 @@ impl<'a> Look<'a> {
         is_word && self.key()
     }
 
-    /// Whether a comma, a key and its colon stand here, maybe behind closing brackets: what stands behind the quote
+    /// Returns `true` if a comma, a key and its colon are here, possibly after closing brackets, as after the quote
     /// that ends a string.
     pub(super) fn comma_and_key(&mut self) -> bool {
-        while self.whitespace() && matches!(self.peek(), Some(b'}' | b']')) {
+        while self.skip_whitespace() && matches!(self.peek(), Some(b'}' | b']')) {
             self.at += 1;
         }
         self.peek() == Some(b',') && {
             self.at += 1;
-            self.whitespace() && self.key()
+            self.skip_whitespace() && self.key()
         }
     }
 
-    /// Whether a number and a colon stand here, as in a Python dictionary.
+    /// Returns `true` if a number and a colon are here, as in a Python dictionary.
     fn numeric_key(&mut self) -> bool {
         self.at += self.rest().bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
-        self.whitespace() && self.peek() == Some(b':')
+        self.skip_whitespace() && self.peek() == Some(b':')
     }
 
-    /// Whether a key and its colon stand here; passes over the key.
+    /// Skips a key. Returns `true` if it is a key with a colon.
     pub(super) fn key(&mut self) -> bool {
         let rest = self.rest().as_bytes();
         let (length, is_key) = match self.quote() {
@@ -233,12 +233,12 @@ impl<'a> Look<'a> {
             None => bare_key(rest),
         };
         self.at += length;
-        is_key && self.whitespace() && self.peek() == Some(b':')
+        is_key && self.skip_whitespace() && self.peek() == Some(b':')
     }
 }
 
-/// How far a key in quotes goes, and whether it is one: it ends before a line end, and before `mark` if that is not its
-/// own delimiter.
+/// Returns the length of a key in quotes, and whether it is one. It ends before the end of the line, and before `mark`
+/// if that is not its own delimiter.
 fn quoted_key(rest: &[u8], quote: Delimiter, mark: u8) -> (usize, bool) {
     let mut at = quote.length();
     while let Some(byte) = rest.get(at) {
@@ -253,13 +253,13 @@ fn quoted_key(rest: &[u8], quote: Delimiter, mark: u8) -> (usize, bool) {
     (rest.len(), false)
 }
 
-/// How far a key without quotes goes, and whether it is one.
+/// Returns the length of a key without quotes, and whether it is one.
 fn bare_key(rest: &[u8]) -> (usize, bool) {
     let length = rest.iter().take_while(|byte| is_word(**byte)).count();
     (length, rest.first().is_some_and(|byte| is_word(*byte) && !byte.is_ascii_digit()))
 }
 
-/// Letters, digits, `_`, `$` and `-`.
+/// Returns `true` for letters, digits, `_`, `$` and `-`.
 pub(super) fn is_word(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | b'-')
 }

@@ -7,7 +7,7 @@ use crate::{Repair, text};
 use serde_json::Value;
 
 impl RepairReader<'_> {
-    /// A comma, a closing bracket, or a missing comma. `Err` is the whole value.
+    /// Reads a comma or a closing bracket, or accepts a missing comma. The inner `Err` is the complete value.
     pub(super) fn after(&mut self) -> Result<Result<Next, Value>, Problem> {
         let byte = self.peek().unwrap_or_default();
         if matches!(byte, b'}' | b']') {
@@ -16,14 +16,14 @@ impl RepairReader<'_> {
         if byte == b',' {
             return self.comma().map(Ok);
         }
-        // Another key may be content of the string before it.
+        // Another key may be content of the preceding string.
         if byte == b'"' && self.in_object() {
             self.note(Repair::MissingComma);
             return Ok(Ok(Next::Key));
         }
         self.refuse_odd_mark()?;
         self.problem(text!(
-            "a comma or a closing bracket is wanted; inside a string write quotes as \\\" and backslashes as \\\\, or \
+            "expected a comma or a closing bracket; inside a string write quotes as \\\" and backslashes as \\\\, or \
              give a long text as a verbatim body"
         ))
     }
@@ -42,13 +42,13 @@ impl RepairReader<'_> {
             self.note(Repair::MiddleClosers);
             self.close();
         }
-        self.go_on(1);
+        self.advance(1);
         Ok(self.close().map_or(Ok(Next::After), Err))
     }
 
     fn comma(&mut self) -> Result<Next, Problem> {
-        self.go_on(1);
-        self.whitespace()?;
+        self.advance(1);
+        self.skip_whitespace()?;
         if self.peek().is_some_and(|byte| matches!(byte, b'}' | b']')) {
             self.note(Repair::TrailingComma);
             return Ok(Next::After);
@@ -63,13 +63,13 @@ impl RepairReader<'_> {
         }
         let inside = self.stack.len() > 2 && self.stack[self.stack.len() - 2].is_object();
         self.inner_members |= !empty && inside;
-        self.outer_members |= self.behind_object && self.stack.len() > 1;
+        self.outer_members |= self.after_object && self.stack.len() > 1;
         let start = self.at;
         let key = match self.string(true)? {
             Some(key) => key,
             None => self.bare_key()?,
         };
-        self.whitespace()?;
+        self.skip_whitespace()?;
         self.colon()?;
         match self.stack.last_mut() {
             Some(Frame::Object(members, _)) if members.contains_key(&key) => Err(Problem::new(start, duplicate(&key))),
@@ -88,7 +88,7 @@ impl RepairReader<'_> {
         }
         self.refuse_odd_mark()?;
         if rest.starts_with('{') {
-            return self.problem(text!("the brace is doubled, as templates have it; write each brace once"));
+            return self.problem(text!("the brace is doubled, as in a template; write each brace once"));
         }
         if rest.starts_with('\\') {
             return self.problem(text!(
@@ -97,12 +97,12 @@ impl RepairReader<'_> {
         }
         let length = rest.bytes().take_while(|byte| is_word(*byte)).count();
         if length == 0 || rest.as_bytes()[0].is_ascii_digit() || rest.starts_with('-') {
-            return self.problem(text!("a key in double quotes is wanted"));
+            return self.problem(text!("expected a key in double quotes"));
         }
         if rest.as_bytes().get(length) == Some(&b'"') {
             return self.problem(text!("the key has a quote at its end only; write it in double quotes"));
         }
-        self.go_on(length);
+        self.advance(length);
         self.note(Repair::UnquotedKey);
         Ok(rest[..length].to_owned())
     }
@@ -110,13 +110,13 @@ impl RepairReader<'_> {
     fn colon(&mut self) -> Result<(), Problem> {
         if self.peek() != Some(b':') {
             self.refuse_odd_mark()?;
-            return self.problem(text!("a colon is wanted after the key; inside a string write quotes as \\\""));
+            return self.problem(text!("expected a colon after the key; inside a string write quotes as \\\""));
         }
-        self.go_on(1);
+        self.advance(1);
         Ok(())
     }
 
-    /// Refuses a mark that only looks like JSON's: one that was written for HTML, one as wide as an ideograph, or another blank.
+    /// Refuses a character that only looks like JSON: an HTML entity, a full-width form, or a non-ASCII space.
     pub(super) fn refuse_odd_mark(&self) -> Result<(), Problem> {
         let rest = self.rest();
         if rest.starts_with("&quot;")
@@ -124,12 +124,12 @@ impl RepairReader<'_> {
             || rest.starts_with("&#39;")
             || rest.starts_with("&apos;")
         {
-            return self.problem(text!("the quotes are written as HTML has them; write \" and not &quot;"));
+            return self.problem(text!("the quotes are HTML entities; write \" instead of &quot;"));
         }
         match rest.chars().next() {
             Some(odd) if matches!(odd, '\u{ff01}'..='\u{ff5e}') || !odd.is_ascii() && odd.is_whitespace() => self
                 .problem(text!(
-                    "{mark} only looks like a character of JSON; write the plain one of ASCII",
+                    "{mark} only looks like a JSON character; write the plain ASCII one",
                     mark = format!("{odd:?}")
                 )),
             _ => Ok(()),
@@ -137,7 +137,7 @@ impl RepairReader<'_> {
     }
 
     pub(super) fn ellipsis<T>(&self) -> Result<T, Problem> {
-        self.problem(text!("an ellipsis replaces something; write everything"))
+        self.problem(text!("an ellipsis replaces part of the text; write all of it"))
     }
 
     pub(super) fn element(&mut self) -> Result<Next, Problem> {

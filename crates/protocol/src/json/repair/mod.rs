@@ -1,11 +1,11 @@
-//! The tolerant reader: one pass, no recursion, every liberty it takes is named.
+//! The tolerant reader: one pass, no recursion, and a name for every deviation that it accepts.
 //!
-//! It is asked only when strict reading failed. Lossless repairs have one sane reading; what would be a guess is either
-//! named lossy or refused. A text that can be read in two ways is refused: no string is ever shortened in silence.
+//! It runs only after strict reading failed. A lossless repair has only one plausible reading; a guess is either named
+//! as lossy or refused. A text with two plausible readings is refused: no string is ever shortened silently.
 //!
-//! This file has the brackets, `around` what stands outside of them, `members` keys, commas and colons, `strings` where
-//! a string ends (with `look_ahead`), `escapes` what a string says, `scalars` everything without quotes, `whitespace`
-//! what stands between tokens.
+//! This file handles brackets, `around` the text outside of them, `members` keys, commas and colons, `strings` the end
+//! of a string (with `look_ahead`), `escapes` the content of a string, `scalars` everything without quotes, and
+//! `whitespace` the text between tokens.
 
 mod around;
 mod delimiter;
@@ -29,7 +29,7 @@ pub(super) fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
     }
 }
 
-/// What is open around the place that is read.
+/// An open object or array around the current position.
 enum Frame {
     Object(Map<String, Value>, Option<String>),
     Array(Vec<Value>),
@@ -45,35 +45,36 @@ impl Frame {
     }
 }
 
-/// What comes next inside the innermost frame.
+/// What the innermost frame expects next.
 enum Next {
     Value,
     Key,
-    /// A comma, a closing bracket, or whatever a missing comma leaves.
+    /// A comma, a closing bracket, or the text after a missing comma.
     After,
 }
 
 struct RepairReader<'a> {
     text: &'a str,
     at: usize,
-    /// Brackets missing at the end may be added.
+    /// Whether missing brackets may be added at the end.
     closed: bool,
     repairs: Vec<Repair>,
     stack: Vec<Frame>,
-    /// How many frames of the stack are objects.
+    /// The number of frames that are objects.
     objects: usize,
-    /// A comment behind something on its line held what may have been members or brackets.
-    swallowed: bool,
-    /// The last value of the innermost frame is an object.
-    behind_object: bool,
-    /// Inside of the arguments a member follows an object: with a bracket too many it may have been one of that object.
+    /// Whether a comment at the end of a line contained what may have been members or brackets.
+    comment_hides_members: bool,
+    /// Whether the last value of the innermost frame is an object.
+    after_object: bool,
+    /// Whether, inside of the arguments, a member follows an object: with a surplus bracket it may have belonged to
+    /// that object.
     outer_members: bool,
-    /// Inside of the arguments an object in an object has several members: with a bracket too few the later ones may have
-    /// been those of the outer one.
+    /// Whether, inside of the arguments, a nested object has several members: with a missing bracket the later ones may
+    /// have belonged to the outer object.
     inner_members: bool,
 }
 
-/// Room for repairs and for what is open: nearly every text needs some.
+/// The initial capacity for repairs and open frames, enough for nearly every text.
 const USUAL: usize = 4;
 
 impl<'a> RepairReader<'a> {
@@ -85,8 +86,8 @@ impl<'a> RepairReader<'a> {
             repairs: Vec::with_capacity(USUAL),
             stack: Vec::with_capacity(USUAL),
             objects: 0,
-            swallowed: false,
-            behind_object: false,
+            comment_hides_members: false,
+            after_object: false,
             outer_members: false,
             inner_members: false,
         }
@@ -110,7 +111,7 @@ impl<'a> RepairReader<'a> {
         &self.text[self.at..]
     }
 
-    fn go_on(&mut self, bytes: usize) {
+    fn advance(&mut self, bytes: usize) {
         self.at += bytes;
     }
 
@@ -122,7 +123,7 @@ impl<'a> RepairReader<'a> {
         self.stack.last().is_some_and(Frame::is_object)
     }
 
-    /// Whether the byte closes some frame of the stack.
+    /// Returns `true` if the byte closes some frame of the stack.
     fn closes_any(&self, byte: u8) -> bool {
         match byte {
             b'}' => self.objects > 0,
@@ -131,15 +132,15 @@ impl<'a> RepairReader<'a> {
         }
     }
 
-    /// Whether the byte closes the innermost frame.
+    /// Returns `true` if the byte closes the innermost frame.
     fn closes(&self, byte: u8) -> bool {
         self.stack.last().is_some_and(|frame| frame.closer() == byte)
     }
 
-    /// Reads on to the end of the outermost object or array.
+    /// Reads to the end of the outermost object or array.
     fn value(&mut self, mut next: Next) -> Result<Value, Problem> {
         loop {
-            self.whitespace()?;
+            self.skip_whitespace()?;
             if self.peek().is_none() {
                 return self.end(&next);
             }
@@ -154,11 +155,11 @@ impl<'a> RepairReader<'a> {
         }
     }
 
-    /// The text is over with brackets open.
+    /// Handles the end of the text with open brackets.
     fn end(&mut self, next: &Next) -> Result<Value, Problem> {
-        // More digits may have been to come.
+        // More digits may have followed.
         let in_number = self.text.trim_end().ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.');
-        let doubtful = self.swallowed || in_number || self.has(Repair::InnerQuotes);
+        let doubtful = self.comment_hides_members || in_number || self.has(Repair::InnerQuotes);
         if !self.closed || !matches!(next, Next::After) || doubtful {
             return self.problem(text!("the object is not finished; write it to its last closing bracket"));
         }
@@ -173,11 +174,11 @@ impl<'a> RepairReader<'a> {
         }
     }
 
-    /// Opens the object or array whose bracket stands here.
+    /// Opens the object or array whose bracket is here.
     fn open(&mut self) -> Result<Next, Problem> {
         let object = self.peek() == Some(b'{');
         let next = self.push(if object { Frame::Object(Map::new(), None) } else { Frame::Array(Vec::new()) })?;
-        self.go_on(1);
+        self.advance(1);
         Ok(next)
     }
 
@@ -187,12 +188,12 @@ impl<'a> RepairReader<'a> {
         }
         let object = frame.is_object();
         self.objects += usize::from(object);
-        self.behind_object = false;
+        self.after_object = false;
         self.stack.push(frame);
         Ok(if object { Next::Key } else { Next::Value })
     }
 
-    /// Closes the innermost frame; gives the whole value when it was the last one.
+    /// Closes the innermost frame. Returns the whole value if it was the last frame.
     fn close(&mut self) -> Option<Value> {
         let value = match self.stack.pop()? {
             Frame::Object(members, _) => {
@@ -206,12 +207,12 @@ impl<'a> RepairReader<'a> {
         }
         let object = value.is_object();
         self.put(value);
-        self.behind_object = object;
+        self.after_object = object;
         None
     }
 
     fn put(&mut self, value: Value) {
-        self.behind_object = false;
+        self.after_object = false;
         match self.stack.last_mut() {
             Some(Frame::Object(members, key)) => {
                 members.insert(key.take().unwrap_or_default(), value);
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn each_repair() {
+    fn each_repair_is_named() {
         let ab = json!({"a": "b"});
         reads("{\"a\": \"b\",}", &ab, &[TrailingComma]);
         reads("{\"a\": /* x */ \"b\" // y\n}", &ab, &[Comment]);
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_a_guess_is_refused() {
+    fn ambiguous_texts_are_refused() {
         let texts = [
             "",
             "no object",

@@ -24,20 +24,20 @@ impl RepairReader<'_> {
             None => strict::value(&rest[..length]),
             python => python.clone(),
         };
-        match value.filter(|_| ends && self.nothing_behind(length)) {
+        match value.filter(|_| ends && self.ends_scalar(length)) {
             Some(value) => {
                 if python.is_some() {
                     self.note(Repair::PythonLiteral);
                 }
-                self.go_on(length);
+                self.advance(length);
                 Ok(value)
             }
             None => self.unquoted(),
         }
     }
 
-    /// Whether a word of this length is all there is before the next delimiter: `1 2` and `true love` are no scalars.
-    fn nothing_behind(&mut self, length: usize) -> bool {
+    /// Returns `true` if a word of this length ends at the next delimiter: `1 2` and `true love` are not scalars.
+    fn ends_scalar(&mut self, length: usize) -> bool {
         let rest = &self.rest()[length..];
         let blanks = rest.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let next = rest.as_bytes().get(blanks);
@@ -46,7 +46,7 @@ impl RepairReader<'_> {
         !path && !word
     }
 
-    /// A string that should have been in quotes: to the next comma, closing bracket or line end.
+    /// Reads a string without quotes, up to the next comma, closing bracket or line end.
     fn unquoted(&mut self) -> Result<Value, Problem> {
         let rest = self.rest();
         let length = rest.bytes().take_while(|byte| !ends_unquoted(*byte)).count();
@@ -58,7 +58,7 @@ impl RepairReader<'_> {
         let ends = matches!(rest.as_bytes().get(length), Some(b',' | b'}' | b']' | b'\n' | b'\r'));
         if begins && ends && !is_doubtful(word) && !is_literal(word) {
             self.note(Repair::UnquotedValue);
-            self.go_on(word.len());
+            self.advance(word.len());
             return Ok(Value::from(word));
         }
         self.refuse_odd_mark()?;
@@ -77,7 +77,7 @@ impl RepairReader<'_> {
     }
 }
 
-/// Whether words without quotes are more than one value: a member, a comment, code, an escaped line end.
+/// Returns `true` if words without quotes are more than one value: a member, a comment, code, an escaped line end.
 fn is_doubtful(word: &str) -> bool {
     let marks = [": ", " #", " //", " /*", ";", "="];
     marks.iter().any(|mark| word.contains(mark))
@@ -86,12 +86,12 @@ fn is_doubtful(word: &str) -> bool {
         || word.contains(' ') && word.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a byte cannot stand in a string without quotes.
+/// Returns `true` if a byte cannot be in a string without quotes.
 fn ends_unquoted(byte: u8) -> bool {
     matches!(byte, b',' | b'}' | b']' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'{' | b'[' | b'(' | b')')
 }
 
-/// Whether a word is a number or a literal as other languages write them: no string was meant.
+/// Returns `true` if a word is a number or a literal of another language, which was not meant as a string.
 fn is_literal(word: &str) -> bool {
     let literals = ["true", "false", "null", "none", "nil", "undefined"];
     let digits = word.trim_start_matches(['+', '-']).to_ascii_lowercase();

@@ -1,22 +1,22 @@
-//! Where a string ends, whatever its quotes.
+//! Finds the end of a string, whatever its quotes.
 //!
-//! The first quote behind which the object goes on as it should is the end, as in strict reading. Where a quote stands
-//! before that, the string holds quotes that the model did not escape: then its end must fit in every way (what
-//! follows, quotes in pairs, brackets in pairs), or the string is refused. What is cut off would be lost in silence.
+//! The first quote after which the object continues properly is the end, as in strict reading. If a quote precedes it,
+//! the string contains quotes that the model did not escape: its end must then fit in every way (the text after it,
+//! quotes in pairs, brackets in pairs), or the string is refused. Otherwise text could be cut off and lost silently.
 
 use super::delimiter::Delimiter;
 use super::look_ahead::{Follow, Look};
 use super::{Problem, RepairReader};
 use crate::{Repair, Text, text};
 
-/// The quotes met inside a string that is being read.
+/// The quotes found inside a string that is being read.
 #[derive(Default)]
 struct Inner {
     count: usize,
     apostrophes: bool,
-    /// Some look like those of keys.
+    /// Whether some look like those of keys.
     keys: bool,
-    /// Opening brackets less closing ones, up to `counted` bytes of the string.
+    /// Opening brackets minus closing ones, in the first `counted` bytes of the string.
     balance: isize,
     counted: usize,
 }
@@ -31,14 +31,14 @@ impl Inner {
 }
 
 impl RepairReader<'_> {
-    /// A string in any quotes, if one begins here.
+    /// Reads a string in any quotes, if one begins here.
     pub(super) fn string(&mut self, key: bool) -> Result<Option<String>, Problem> {
-        if let Some(text) = self.usual(key) {
+        if let Some(text) = self.plain_string(key) {
             return Ok(Some(text));
         }
         let Some(mark) = Delimiter::opening(self.rest(), key) else { return Ok(None) };
         let start = self.at;
-        self.go_on(mark.length());
+        self.advance(mark.length());
         if key {
             let Some(length) = self.next_quote(mark) else { return unclosed(start) };
             // A key of several lines began in a string that has lost its quote.
@@ -64,38 +64,38 @@ impl RepairReader<'_> {
         self.text(mark, start, length).map(Some)
     }
 
-    /// A string as JSON has it, with nothing in it that has to be looked at and an end that fits: nearly every one.
-    fn usual(&mut self, key: bool) -> Option<String> {
+    /// Reads a regular JSON string without escapes whose end fits. This is the fast path for nearly every string.
+    fn plain_string(&mut self, key: bool) -> Option<String> {
         let inside = self.rest().strip_prefix('"')?;
         let length = inside.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
         let whole = length > 0 && inside.as_bytes()[length] == b'"';
         let mixed = self.has(Repair::Quotes)
             && !inside.as_bytes()[..length].iter().all(|byte| byte.is_ascii() && *byte != b'\'');
-        if !whole || mixed || !key && !self.fits_behind(self.at + length + 2) {
+        if !whole || mixed || !key && !self.ends_value_before(self.at + length + 2) {
             return None;
         }
-        self.go_on(length + 2);
+        self.advance(length + 2);
         Some(inside[..length].to_owned())
     }
 
-    /// Whether what stands from `at` on leaves no doubt that a value ends before it.
-    fn fits_behind(&mut self, at: usize) -> bool {
+    /// Returns `true` if the text from `at` on leaves no doubt that a value ends before it.
+    fn ends_value_before(&mut self, at: usize) -> bool {
         let mut look = Look::new(self.text, at, b'"');
         let follow = look.follow(&self.stack);
         !matches!(follow, Follow::Text | Follow::Plus | Follow::Colon)
     }
 
-    /// The text from the opening delimiter at `start` to the closing one here, which is passed over.
+    /// Decodes the text from the opening delimiter at `start` to the closing one here, and consumes the latter.
     fn text(&mut self, mark: Delimiter, start: usize, length: usize) -> Result<String, Problem> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
-        self.go_on(length);
+        self.advance(length);
         let quote = match mark {
             Delimiter::Straight(mark) | Delimiter::Triple(mark) => mark as char,
             Delimiter::Double => '\u{201d}',
             Delimiter::Single => '\u{2019}',
         };
-        // A program that makes quotes typographic does so to all of them: an escaped one may have ended a string of its own.
+        // A program that makes quotes typographic changes all of them: an escaped one may have ended an inner string.
         if matches!(mark, Delimiter::Double | Delimiter::Single) && holds_escaped(raw, mark) {
             return Err(Problem::new(start, ambiguous_quote()));
         }
@@ -106,14 +106,14 @@ impl RepairReader<'_> {
         Ok(text)
     }
 
-    /// Goes to the next closing delimiter that has no backslash, and gives its length.
+    /// Moves to the next closing delimiter without a backslash and returns its length.
     fn next_quote(&mut self, mark: Delimiter) -> Option<usize> {
         let first = mark.first_byte();
         loop {
             let rest = &self.text.as_bytes()[self.at..];
             let stop = rest.iter().position(|byte| *byte == first || *byte == b'\\' || *byte < 0x20);
             let stop = stop.unwrap_or(rest.len());
-            self.go_on(stop);
+            self.advance(stop);
             let rest = &rest[stop..];
             let escape = *rest.first()? == b'\\';
             let control = rest[usize::from(escape)..].first().is_some_and(|byte| *byte < 0x20);
@@ -122,16 +122,16 @@ impl RepairReader<'_> {
             }
             if escape {
                 let escaped = self.rest()[1..].chars().next()?;
-                self.go_on(1 + escaped.len_utf8());
+                self.advance(1 + escaped.len_utf8());
             } else if let Some(length) = mark.closing(rest) {
                 return Some(length);
             } else {
-                self.go_on(if rest[0] < 0x80 { 1 } else { 3 });
+                self.advance(if rest[0] < 0x80 { 1 } else { 3 });
             }
         }
     }
 
-    /// Goes to the delimiter that ends the value, and gives its length.
+    /// Moves to the delimiter that ends the value and returns its length.
     fn value_end(&mut self, mark: Delimiter, start: usize) -> Result<usize, Problem> {
         let from = self.at;
         let mut inner = Inner::default();
@@ -147,12 +147,12 @@ impl RepairReader<'_> {
                 self.refuse_odd_inner(mark, length)?;
                 inner.count += 1;
             }
-            self.go_on(length);
+            self.advance(length);
         }
         unclosed(start)
     }
 
-    /// Whether the quote here ends the string; an error where it might and might not.
+    /// Returns `true` if the quote here ends the string; an error if it may or may not.
     fn ends_here(&self, mark: Delimiter, length: usize, from: usize, inner: &mut Inner) -> Result<bool, Problem> {
         let follow = Look::new(self.text, self.at + length, mark.first_byte()).follow(&self.stack);
         match follow {
@@ -181,34 +181,34 @@ impl RepairReader<'_> {
         }
     }
 
-    /// Whether the single quote here stands between two letters.
+    /// Returns `true` if the single quote here is between two letters.
     fn is_apostrophe(&self, length: usize) -> bool {
         let before = self.text[..self.at].chars().next_back();
-        let behind = self.rest()[length..].chars().next();
-        before.is_some_and(char::is_alphanumeric) && behind.is_some_and(char::is_alphanumeric)
+        let after = self.rest()[length..].chars().next();
+        before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric)
     }
 
-    /// Inner quotes that were perhaps meant otherwise: behind an escaped backslash, or doubled beside a word.
+    /// Refuses ambiguous inner quotes: those after an escaped backslash, or doubled ones next to a word.
     fn refuse_odd_inner(&self, mark: Delimiter, length: usize) -> Result<(), Problem> {
         let before = &self.text.as_bytes()[..self.at];
-        let behind = self.rest()[length..].chars().next();
+        let after = self.rest()[length..].chars().next();
         let pair = mark.closing(&before[before.len().saturating_sub(length)..]).is_some();
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        let doubled = pair && (word(behind) || word(self.text[..self.at - length].chars().next_back()));
+        let doubled = pair && (word(after) || word(self.text[..self.at - length].chars().next_back()));
         if doubled || before.ends_with(b"\\\\") {
             return self.problem(ambiguous_quote());
         }
         Ok(())
     }
 
-    /// Quotes of another kind in the string behind which the object goes on as well: `“a", "b": "c”`. In brackets of
-    /// the string's own they are those of what it holds: `'{"a": "b", "c": 1}'`.
+    /// Refuses a string that contains other quotes after which the object would continue just as well: `“a", "b": "c”`.
+    /// Within brackets in the string they belong to its content: `'{"a": "b", "c": 1}'`.
     fn refuse_other_quotes(&mut self, mark: Delimiter, start: usize) -> Result<(), Problem> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
-        // A comma that follows stands in the string, or behind a comment that begins in it.
+        // The following comma is in the string, or after a comment that begins in it.
         let joins = memchr::memchr3(b',', b'#', b'/', raw.as_bytes());
-        let quotes = memchr::memchr3(b'"', b'\'', 0xe2, raw.as_bytes()); // the first byte of the others
+        let quotes = memchr::memchr3(b'"', b'\'', 0xe2, raw.as_bytes()); // the first byte of the typographic quotes
         if joins.is_none() || quotes.is_none() {
             return Ok(());
         }
@@ -218,8 +218,8 @@ impl RepairReader<'_> {
                 '{' | '[' => depth += 1,
                 '}' | ']' => depth = depth.saturating_sub(1),
                 '"' | '\'' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}' if depth == 0 => {
-                    let behind = from + at + c.len_utf8();
-                    let mut look = Look::new(self.text, behind, self.text.as_bytes()[from + at]);
+                    let after = from + at + c.len_utf8();
+                    let mut look = Look::new(self.text, after, self.text.as_bytes()[from + at]);
                     let ends = look.comma_and_key();
                     if ends {
                         return Err(Problem::new(
@@ -234,9 +234,9 @@ impl RepairReader<'_> {
         Ok(())
     }
 
-    /// Refuses three or more quotes behind which the object goes on as it should. They may be a whole string that holds only
-    /// quotes, which nobody escaped: two such strings, `["""", """"]`, look like one that begins and ends with three quotes.
-    /// Six quotes are the empty string between three and three.
+    /// Refuses three or more quotes after which the object continues properly. They may be a whole string that contains
+    /// only unescaped quotes: two such strings, `["""", """"]`, look like one that begins and ends with three quotes.
+    /// Six quotes are an empty string between three and three.
     fn refuse_short_string(&self, mark: Delimiter, start: usize) -> Result<(), Problem> {
         let run = self.text.as_bytes()[start..].iter().take_while(|byte| **byte == mark.first_byte()).count();
         let follow = Look::new(self.text, start + run, mark.first_byte()).follow(&self.stack);
@@ -246,11 +246,11 @@ impl RepairReader<'_> {
         Ok(())
     }
 
-    /// Goes to the three quotes that end the string; of more than three, to the last three.
+    /// Moves to the three quotes that end the string; of more than three, to the last three.
     fn triple_end(&mut self, mark: Delimiter, start: usize) -> Result<(), Problem> {
         while self.next_quote(mark).is_some() {
             let run = self.rest().bytes().take_while(|byte| *byte == mark.first_byte()).count();
-            self.go_on(run);
+            self.advance(run);
             if run < 3 {
                 continue;
             }
@@ -266,12 +266,12 @@ impl RepairReader<'_> {
     }
 }
 
-/// Whether a delimiter of the kind stands behind a backslash.
+/// Returns `true` if a backslash precedes a delimiter of the kind.
 fn holds_escaped(raw: &str, mark: Delimiter) -> bool {
     memchr::memchr_iter(b'\\', raw.as_bytes()).any(|at| mark.closing(&raw.as_bytes()[at + 1..]).is_some())
 }
 
-/// Refuses a key that holds quotes as a string does that went on into the next member.
+/// Refuses a key with quotes in it that looks like a string which continued into the next member.
 fn refuse_quotes_in_key(key: &str, start: usize) -> Result<(), Problem> {
     let quoted = key.contains(['"', '\'', '\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}']);
     if quoted && key.contains([':', ',']) {

@@ -1,33 +1,33 @@
-//! What is between tokens: whitespace and comments.
+//! Whitespace and comments between tokens.
 
 use super::{Problem, RepairReader};
 use crate::{Repair, text};
 
-/// The white space of JSON. Other blanks may be part of a string that has lost its quotes.
+/// Returns `true` for the white space of JSON. Other blanks may be part of a string that has lost its quotes.
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Whether a byte certainly begins neither whitespace nor a comment.
+/// Returns `true` if a byte certainly begins neither whitespace nor a comment.
 pub(super) fn is_token(byte: u8) -> bool {
     matches!(byte, b'!'..=0x7f) && !matches!(byte, b'#' | b'/')
 }
 
 impl RepairReader<'_> {
     /// Skips whitespace and comments.
-    pub(super) fn whitespace(&mut self) -> Result<(), Problem> {
+    pub(super) fn skip_whitespace(&mut self) -> Result<(), Problem> {
         while !self.peek().is_some_and(is_token) {
             if self.peek().is_some_and(is_space) {
-                self.go_on(1);
-            } else if !self.comment()? {
+                self.advance(1);
+            } else if !self.skip_comment()? {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Passes over a comment, if one begins here.
-    pub(super) fn comment(&mut self) -> Result<bool, Problem> {
+    /// Skips a comment, if one begins here.
+    pub(super) fn skip_comment(&mut self) -> Result<bool, Problem> {
         let rest = self.rest();
         let length = if rest.starts_with("//") || rest.starts_with('#') {
             memchr::memchr2(b'\n', b'\r', rest.as_bytes()).unwrap_or(rest.len())
@@ -45,15 +45,15 @@ impl RepairReader<'_> {
             if !self.begins_line() && holds_members(comment) {
                 return self.problem(text!("this comment may hold members of the object; leave comments out"));
             }
-            self.swallowed |= comment.contains(['{', '}', '[', ']', '"']);
+            self.comment_hides_members |= comment.contains(['{', '}', '[', ']', '"']);
         }
-        self.go_on(length);
+        self.advance(length);
         self.note(Repair::Comment);
         Ok(true)
     }
 }
 
-/// Whether a comment goes on as an object or array does: with a comma and a key, or with a comma at its end.
+/// Returns `true` if a comment ends like a part of an object or array: with a comma and a key, or with a comma.
 fn holds_members(comment: &str) -> bool {
     let key_ends = ["\":", "':", "\u{2019}:", "\u{201d}:"];
     let key = comment.split_once(',').is_some_and(|(_, more)| key_ends.iter().any(|end| more.contains(end)));

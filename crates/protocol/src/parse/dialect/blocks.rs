@@ -1,12 +1,12 @@
-//! Dialects whose calls are fenced code blocks with another word than `tool`. They are read only if their name was chosen, because
-//! such blocks are examples in most replies.
+//! Dialects whose calls are fenced code blocks with another word than `tool`. They are read only if enabled by name,
+//! because such blocks are examples in most replies.
 //!
 //! - `shell_block`: a block with the word `bash`, `sh` or `shell` is a call of `bash`.
 //! - `search_replace`: a block that begins with a SEARCH/REPLACE block, perhaps after the path of its file, is a call of
 //!   `apply_patch`.
 //!
-//! The content of a block is followed line by line, so that a closing fence inside a here-document, a string of the shell or the text of a
-//! file can be content.
+//! The content of a block is followed line by line, so that a closing fence inside a here-document, a string of the
+//! shell or the text of a file can count as content.
 
 use super::shell::ShellText;
 use crate::json::{self, Problem};
@@ -19,7 +19,8 @@ pub(in crate::parse) fn are_read(dialects: Dialects) -> bool {
     dialects.contains(Dialect::ShellBlock) || dialects.contains(Dialect::SearchReplace)
 }
 
-/// Bytes of a line with the fence of such a block: it is looked at again with each piece of the reply that is awaited after it.
+/// Most bytes of a line with the fence of such a block: the line is examined again with each awaited piece of the
+/// reply.
 const MOST_LINE: usize = 4096;
 
 /// Returns `true` if a line may be the opening fence of such a block.
@@ -32,7 +33,7 @@ pub(in crate::parse) fn is_shell(word: &str, dialects: Dialects, catalog: Option
     matches!(word, "bash" | "sh" | "shell") && offers(Dialect::ShellBlock, dialects, catalog)
 }
 
-/// Whether calls in the dialect are read, and their tool is on offer.
+/// Returns `true` if calls in the dialect are read and their tool is on offer.
 fn offers(dialect: Dialect, dialects: Dialects, catalog: Option<&Catalog>) -> bool {
     dialects.contains(dialect) && catalog.is_none_or(|catalog| catalog.find(tool(dialect)).is_some())
 }
@@ -41,8 +42,8 @@ fn tool(dialect: Dialect) -> &'static str {
     if dialect == Dialect::ShellBlock { "bash" } else { "apply_patch" }
 }
 
-/// Returns the dialect of the block with this word in its info string. `content` begins with the first line of the block, and the reply
-/// ends with it if it is `whole`. `None` if more must come.
+/// Returns the dialect of the block with this word in its info string. `content` begins with the first line of the
+/// block; with `whole`, the reply ends after it. `None` if more text is needed.
 pub(in crate::parse) fn dialect_of(
     word: &str,
     content: &str,
@@ -56,7 +57,8 @@ pub(in crate::parse) fn dialect_of(
     Some(is_shell(word, dialects, catalog).then_some(Dialect::ShellBlock))
 }
 
-/// Whether one of the first two lines is the mark of a SEARCH/REPLACE block, the second one only after a path. `None` if more must come.
+/// Returns `true` if one of the first two lines is the mark of a SEARCH/REPLACE block, the second one only after a
+/// path. `None` if more text is needed.
 fn begins_search(content: &str, whole: bool) -> Option<bool> {
     const SEARCH: &str = "<<<<<<< SEARCH";
     let mut rest = content;
@@ -69,7 +71,7 @@ fn begins_search(content: &str, whole: bool) -> Option<bool> {
         }
         let Some(end) = end else {
             let is_open = near.len() == rest.len() && line.len() <= MOST_PATH;
-            // A reply that was cut in the mark was to be a block.
+            // A reply that was cut within the mark was meant as a block.
             return if whole || !is_open { Some(line.len() > 7 && SEARCH.starts_with(line)) } else { None };
         };
         if search_replace::path(line).is_none() {
@@ -80,7 +82,7 @@ fn begins_search(content: &str, whole: bool) -> Option<bool> {
     Some(false)
 }
 
-/// The content of an open block, as far as it came.
+/// The content of an open block so far.
 #[derive(Debug)]
 pub(in crate::parse) enum CallBlock {
     /// A command.
@@ -93,7 +95,7 @@ pub(in crate::parse) enum CallBlock {
     },
 }
 
-/// The part of a SEARCH/REPLACE block that a line is in.
+/// The part of a SEARCH/REPLACE block that contains a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::parse) enum Part {
     Outside,
@@ -102,7 +104,7 @@ pub(in crate::parse) enum Part {
 }
 
 impl CallBlock {
-    /// An empty block; `line_before` is the line before its fence.
+    /// Creates an empty block; `line_before` is the line before its fence.
     pub(in crate::parse) fn new(dialect: Dialect, line_before: &str) -> CallBlock {
         if dialect == Dialect::ShellBlock {
             return CallBlock::Shell(ShellText::default());
@@ -110,7 +112,7 @@ impl CallBlock {
         CallBlock::SearchReplace { path: search_replace::path(line_before).map(str::to_owned), part: Part::Outside }
     }
 
-    /// The tool that is called.
+    /// Returns the tool that is called.
     pub(in crate::parse) fn tool(&self) -> &'static str {
         tool(match self {
             CallBlock::Shell(_) => Dialect::ShellBlock,
@@ -118,7 +120,7 @@ impl CallBlock {
         })
     }
 
-    /// Returns `true` if a text has begun in which a closing fence is content.
+    /// Returns `true` if a text is open in which a closing fence is content.
     pub(in crate::parse) fn is_open(&self) -> bool {
         match self {
             CallBlock::Shell(shell) => shell.is_open(),
@@ -126,7 +128,7 @@ impl CallBlock {
         }
     }
 
-    /// Takes a line of the block. Returns what makes a broken block of it.
+    /// Adds a line of the block. Returns a message if the line makes the block malformed.
     pub(in crate::parse) fn line(&mut self, line: &str) -> Option<Text> {
         match self {
             CallBlock::Shell(shell) => shell.line(line),
@@ -160,7 +162,7 @@ impl CallBlock {
             }
             CallBlock::Shell(_) if json::strict(body.trim()).is_ok_and(|value| value.is_object()) => {
                 return refused(text!(
-                    "the block holds JSON and no command; write a call in JSON in a block with the word tool"
+                    "the block contains JSON instead of a command; write a JSON call in a block with the word tool"
                 ));
             }
             CallBlock::Shell(_) => ("command", body.strip_suffix('\n').unwrap_or(body).to_owned()),
@@ -178,10 +180,10 @@ impl CallBlock {
             }
         };
         let args: Args = [(key.to_owned(), value.into())].into_iter().collect();
-        Ok(Draft { name: call::undecorated(self.tool()).into_owned(), args, ..Draft::default() })
+        Ok(Draft { name: call::strip_decoration(self.tool()).into_owned(), args, ..Draft::default() })
     }
 
-    /// Says that the closing fence came too early.
+    /// Returns the message for a closing fence that came too early.
     pub(in crate::parse) fn fence_inside(&self) -> Text {
         match self {
             CallBlock::Shell(_) => text!(

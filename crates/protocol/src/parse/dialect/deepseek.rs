@@ -1,4 +1,5 @@
-//! DeepSeek V3 and R1 (the name, then a fence), and V3.1 (the name, then the object). Some servers print the tokens with plain bars.
+//! DeepSeek V3 and R1 (the name, then a fence), and V3.1 (the name, then the object). Some servers print the tokens
+//! with plain bars.
 //!
 //! ```text
 //! <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file
@@ -9,7 +10,7 @@
 
 use super::scan::{Read, Scan};
 
-/// Reads calls up to the closing token, with the bars of the opening token.
+/// Reads calls up to the closing token, whose bars are those of the opening token.
 pub(super) fn calls(scan: &mut Scan<'_>) -> Read {
     let bar = if scan.text.starts_with("<|") { '|' } else { '｜' };
     let [open, separator, close, end] =

@@ -1,4 +1,4 @@
-//! FunctionGemma and Gemma 4. Keys are without quotes, and texts between tokens of their own:
+//! FunctionGemma and Gemma 4. Keys have no quotes, and texts are between special tokens:
 //! `<start_function_call>call:read_file{path:<escape>a.txt<escape>}<end_function_call>`.
 
 use super::scan::{Read, Scan};
@@ -21,7 +21,7 @@ fn call(scan: &mut Scan<'_>, mark: &str, close: &str) -> Read {
     let rest = scan.rest();
     let end = rest.find('{');
     let name = rest[..end.unwrap_or(rest.len())].trim();
-    // Prose that speaks of the token has several words there.
+    // Prose that mentions the token has several words there.
     if name.contains(|c: char| c.is_whitespace() || c == '<') {
         return Err(super::scan::Stop::Not);
     }
@@ -85,12 +85,12 @@ fn value(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Value> {
             scan.at += end;
             let value = serde_json::from_str(word).ok();
             scan.unmarked |= value.as_ref().is_none_or(Value::is_string);
-            // The model left out one mark of a text, or both. A mark is never text.
+            // The model left out one or both marks of a text. A mark is never part of the text.
             Ok(value.unwrap_or_else(|| word.replace(mark, "").into()))
         }
     }
 }
 
 fn gemma_call_unreadable() -> Text {
-    text!("a comma or a closing bracket is wanted between arguments; write key:value")
+    text!("expected a comma or a closing bracket between arguments; write key:value")
 }

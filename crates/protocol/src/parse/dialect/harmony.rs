@@ -5,7 +5,7 @@
 //! <|constrain|>json<|message|>{"path": "a.txt"}<|call|>
 //! ```
 //!
-//! What stands in the channel `analysis` is reasoning. The tokens of the other channels are left out of the text.
+//! Text in the channel `analysis` is reasoning. The tokens of the other channels are left out of the text.
 
 use super::scan::{Read, Scan, Stop};
 
@@ -15,10 +15,10 @@ const CHANNELS: [&str; 3] = ["analysis", "commentary", "final"];
 
 pub(super) const ENDS: &[&str] = &["<|call|>", "<|end|>", "<|return|>", "<|message|>"];
 
-/// What stands before the name of the tool in a head.
+/// Precedes the name of the tool in a head.
 pub(super) const RECIPIENT: &str = "to=functions.";
 
-/// Bytes of the head of a message: a name, a channel and a type.
+/// Most bytes of the head of a message: a name, a channel and a type.
 const MOST_HEAD: usize = 512;
 
 /// Reads a message after `<|start|>assistant`.
@@ -33,7 +33,7 @@ pub(super) fn start(scan: &mut Scan<'_>) -> Read {
     match head.find(CHANNEL) {
         Some(at) => {
             scan.at += at + CHANNEL.len();
-            names_channel(scan)?;
+            expect_channel(scan)?;
             message(scan, from)
         }
         None => message(scan, from),
@@ -43,12 +43,12 @@ pub(super) fn start(scan: &mut Scan<'_>) -> Read {
 /// Reads a message after `<|channel|>`.
 pub(super) fn channel(scan: &mut Scan<'_>) -> Read {
     let from = scan.at;
-    names_channel(scan)?;
+    expect_channel(scan)?;
     message(scan, from)
 }
 
-/// Whether a channel is named here: prose that speaks of the token names none.
-fn names_channel(scan: &Scan<'_>) -> Read {
+/// Checks that a channel is named here; prose that mentions the token names none.
+fn expect_channel(scan: &Scan<'_>) -> Read {
     let rest = scan.rest();
     let channel = rest.split([' ', '<', '\n']).next().unwrap_or_default();
     let cut = channel.len() == rest.len();
@@ -56,8 +56,8 @@ fn names_channel(scan: &Scan<'_>) -> Read {
     if named { Ok(()) } else { Err(Stop::Not) }
 }
 
-/// A call that is the whole reply, whose head begins with the recipient: the template wrote `<|start|>assistant`.
-pub(super) fn addressed(scan: &mut Scan<'_>) -> Read {
+/// Reads a call that is the whole reply and begins with the recipient, because the template wrote `<|start|>assistant`.
+pub(super) fn addressed_message(scan: &mut Scan<'_>) -> Read {
     scan.want(RECIPIENT)?;
     scan.name()?;
     scan.skip_whitespace();
@@ -68,7 +68,7 @@ pub(super) fn addressed(scan: &mut Scan<'_>) -> Read {
     message(scan, 0)
 }
 
-/// The text up to `<|message|>`.
+/// Returns the text up to `<|message|>`.
 fn head<'a>(scan: &mut Scan<'a>) -> Read<&'a str> {
     if scan.rest().len() > MOST_HEAD
         && !scan.rest()[..crate::clip::floor_boundary(scan.rest(), MOST_HEAD)].contains("<|message|>")
@@ -78,7 +78,7 @@ fn head<'a>(scan: &mut Scan<'a>) -> Read<&'a str> {
     scan.until("<|message|>")
 }
 
-/// A message, whose head begins at `from` and whose channel is named here.
+/// Reads a message whose head begins at `from` and whose channel is named here.
 fn message(scan: &mut Scan<'_>, from: usize) -> Read {
     let channel = scan.rest().split([' ', '<', '\n']).next().unwrap_or_default();
     scan.at = from;

@@ -1,4 +1,5 @@
-//! Laws over all rows of the table, whose calls are built from the table itself, and over the dialects of fenced code blocks.
+//! Properties of all rows of the table, checked with calls that are built from the table itself, and of the dialects of
+//! fenced code blocks.
 
 use super::table::ROWS;
 use super::tags::TextForm;
@@ -8,13 +9,14 @@ use crate::{Catalog, Dialect, Dialects, FinishReason, Param, ParamKind, ToolSpec
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Writes a call of the tool `name` with texts as arguments as the row reads it; `None` for a token that opens no call.
-fn written(row: &'static Row, name: &str, args: &[(&str, &str)]) -> Option<String> {
+/// Formats a call of the tool `name` with texts as arguments in the form of the row; `None` for a token that opens no
+/// call.
+fn format_call(row: &'static Row, name: &str, args: &[(&str, &str)]) -> Option<String> {
     let close = row.shape.closers().next().unwrap_or_default();
-    in_shape(row, &row.shape, row.opener, close, name, args)
+    format_shape(row, &row.shape, row.opener, close, name, args)
 }
 
-fn in_shape(
+fn format_shape(
     row: &'static Row,
     shape: &Shape,
     open: &str,
@@ -44,7 +46,7 @@ fn in_shape(
         Shape::Named { separator, close } => format!("{open}{name}{separator}{object}{close}"),
         Shape::Python(end) => format!("{open}{name}({python}){end}"),
         Shape::Section { open: each, end, call } => {
-            format!("{open}{}{end}", in_shape(row, call, each, "", name, args)?)
+            format!("{open}{}{end}", format_shape(row, call, each, "", name, args)?)
         }
         Shape::TagAlone(tags) if tags.head_end.is_empty() => {
             let write = |key: &str, text: &str| {
@@ -61,14 +63,21 @@ fn in_shape(
             let close = if close.is_empty() { tags.closers[0] } else { close };
             if matches!(shape, Shape::TagAlone(_)) { inside } else { format!("{open}\n{inside}\n{close}") }
         }
-        Shape::Own(..) => own(row, open, name, &object, &each, &python)?,
+        Shape::Own(..) => format_family(row, open, name, &object, &each, &python)?,
     })
 }
 
 type Each<'a> = dyn Fn(&dyn Fn(&str, &str) -> String) -> String + 'a;
 
-/// Writes a call in the form of one family.
-fn own(row: &'static Row, open: &str, name: &str, object: &Value, each: &Each<'_>, python: &str) -> Option<String> {
+/// Formats a call in the form of one family.
+fn format_family(
+    row: &'static Row,
+    open: &str,
+    name: &str,
+    object: &Value,
+    each: &Each<'_>,
+    python: &str,
+) -> Option<String> {
     let call = json!({"name": name, "arguments": object});
     Some(match row.dialect {
         Dialect::Llama => format!("{open}{name}.call({python})"),
@@ -110,14 +119,14 @@ fn own(row: &'static Row, open: &str, name: &str, object: &Value, each: &Each<'_
     })
 }
 
-/// A reply with one call, and the call.
+/// A reply with one call, and the expected call.
 struct Written {
     reply: String,
     name: &'static str,
     args: Value,
 }
 
-/// The form in which a call is written.
+/// The form of a call.
 #[derive(Clone, Copy)]
 enum WrittenForm {
     Row(&'static Row),
@@ -125,26 +134,26 @@ enum WrittenForm {
     SearchReplace,
 }
 
-/// Every form there is.
+/// Returns all forms.
 fn forms() -> impl Iterator<Item = WrittenForm> {
     ROWS.iter().map(WrittenForm::Row).chain([WrittenForm::ShellBlock, WrittenForm::SearchReplace])
 }
 
-/// Writes a call of `bash` in the form, if the form can call it.
-fn command(form: WrittenForm) -> Option<Written> {
+/// Formats a call of `bash`, if the form can call it.
+fn command_call(form: WrittenForm) -> Option<Written> {
     let reply = match form {
-        WrittenForm::Row(row) => written(row, "bash", &[("command", "ls")])?,
+        WrittenForm::Row(row) => format_call(row, "bash", &[("command", "ls")])?,
         WrittenForm::ShellBlock => "```bash\nls\n```\n".to_owned(),
         WrittenForm::SearchReplace => return None,
     };
     Some(Written { reply, name: "bash", args: json!({"command": "ls"}) })
 }
 
-/// Writes a call in the form that writes the text to a file.
-fn file_with(form: WrittenForm, text: &str) -> Option<Written> {
+/// Formats a call that writes the text to a file.
+fn file_call(form: WrittenForm, text: &str) -> Option<Written> {
     Some(match form {
         WrittenForm::Row(row) => {
-            let reply = written(row, "write_file", &[("path", "a"), ("content", text)])?;
+            let reply = format_call(row, "write_file", &[("path", "a"), ("content", text)])?;
             Written { reply, name: "write_file", args: json!({"path": "a", "content": text}) }
         }
         WrittenForm::ShellBlock => {
@@ -159,11 +168,11 @@ fn file_with(form: WrittenForm, text: &str) -> Option<Written> {
     })
 }
 
-/// Calls that a text may quote.
+/// Returns calls that a text may quote.
 fn quoted_calls() -> Vec<String> {
     let block = "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n";
     let blocks = [format!("b.py\n```python\n{block}```"), format!("```\nb.py\n{block}```")];
-    forms().filter_map(|form| command(form).map(|written| written.reply)).chain(blocks).collect()
+    forms().filter_map(|form| command_call(form).map(|written| written.reply)).chain(blocks).collect()
 }
 
 fn events(reply: &str) -> Vec<Event<'static>> {
@@ -183,7 +192,9 @@ fn events(reply: &str) -> Vec<Event<'static>> {
 
 #[test]
 fn every_form_is_read_as_the_call_that_it_describes() {
-    for Written { reply, name, args } in forms().flat_map(|form| [command(form), file_with(form, "text")]).flatten() {
+    for Written { reply, name, args } in
+        forms().flat_map(|form| [command_call(form), file_call(form, "text")]).flatten()
+    {
         let called = events(&reply).into_iter().any(|event| match event {
             Event::Call { call, .. } => call.name == name && Value::Object(call.args.clone()) == args,
             _ => false,
@@ -198,7 +209,7 @@ fn a_text_with_a_call_of_any_form_survives_in_every_form_or_the_call_is_lossy() 
     let (mut exact, mut lossy) = (0, 0);
     for form in forms() {
         for inner in &inner {
-            let Some(Written { reply, name, args }) = file_with(form, &format!("See\n{inner}\nabove.")) else {
+            let Some(Written { reply, name, args }) = file_call(form, &format!("See\n{inner}\nabove.")) else {
                 continue;
             };
             for event in events(&reply) {
@@ -217,7 +228,7 @@ fn a_text_with_a_call_of_any_form_survives_in_every_form_or_the_call_is_lossy() 
 fn the_name_of_an_offered_tool_in_the_markup_of_any_form_gives_a_call_or_an_event() {
     let mut silent = Vec::new();
     for form in forms() {
-        let Some(Written { reply: call, .. }) = command(form) else { continue };
+        let Some(Written { reply: call, .. }) = command_call(form) else { continue };
         // After HTML, a quotation or an unclosed code span the call does not count, but it is reported.
         for prefix in ["", "I look.\n", "I look.\n\n", "- ", "<br>\n", "> You asked.\n", "See `x.\n"] {
             // Without markup, such as in `functools[..]`, a line of a quotation is prose.

@@ -1,4 +1,4 @@
-//! MiniMax M3: every tag follows a mark of its own, and lists and objects are elements in elements.
+//! MiniMax M3: every tag follows a special mark, and lists and objects are nested elements.
 //!
 //! ```text
 //! ]<]minimax[>[<tool_call>
@@ -45,7 +45,8 @@ pub(super) fn invoke(scan: &mut Scan<'_>) -> Read {
     }
 }
 
-/// What an element holds, behind its opening tag, with the closing one: a text, a list of `item`, or an object.
+/// Reads the content of an element after its opening tag, and its closing tag: a text, a list of `item` elements, or an
+/// object.
 fn element(scan: &mut Scan<'_>, name: &str, depth: usize) -> Read<Value> {
     scan.limit_depth(depth)?;
     let text = scan.until(MARK)?;

@@ -1,8 +1,8 @@
-//! The table of dialects: how calls look that models write as they were trained to.
+//! The dialects: the forms of calls that models learned in training.
 //!
-//! A dialect is recognised by its own tokens. A row names them, a reader reads what stands behind: a pure function of the
-//! text there is ([`Scan`](scan::Scan)). Where a token counts, and what becomes of the calls, is the parser's business. The
-//! readers know no container and no fence.
+//! A dialect is recognised by its own tokens. A row of the table names them, and a reader reads the text after them: a
+//! pure function of the available text ([`Scan`](scan::Scan)). The parser decides where a token counts and what happens
+//! to the calls. Readers know no containers and no fences.
 //!
 //! Each file names the chat template or the document that its form is taken from.
 
@@ -29,27 +29,27 @@ use std::slice;
 use table::{FORGERIES, ROWS};
 use tags::Tags;
 
-/// One opening token of a dialect.
+/// An opening token of a dialect.
 struct Row {
     dialect: Dialect,
-    /// The token that a call, or a list of calls, begins with.
+    /// The token at the beginning of a call or a list of calls.
     opener: &'static str,
-    /// The token is of a kind that nothing else begins with: it counts behind prose, too.
+    /// Whether nothing else begins with such a token, so that it also counts after prose.
     special: bool,
     shape: Shape,
 }
 
-/// What follows an opening token, and thereby which reader reads it.
+/// The form of the text after an opening token, which selects its reader.
 enum Shape {
-    /// JSON up to one of these tokens, or, if there is none, as long as JSON follows.
+    /// JSON up to one of these tokens, or, without tokens, as long as JSON follows.
     Json(&'static [&'static str]),
-    /// JSON that one of these tokens may follow, of which the second ones also end other texts.
+    /// JSON that one of these tokens may follow; tokens in the second list also end other texts.
     JsonOrEnd(&'static [&'static str], &'static [&'static str]),
-    /// JSON in a tag that texts also begin with.
+    /// JSON in a tag that other texts also begin with.
     LooseJson(&'static str),
     /// One name followed by JSON.
     Named { separator: &'static str, close: &'static str },
-    /// Calls with tags for each parameter, up to the closing token of the list.
+    /// Calls with a tag for each parameter, up to the closing token of the list.
     Tagged(Tags<'static>),
     /// One such call, whose own tag is the opening token.
     TagAlone(Tags<'static>),
@@ -57,9 +57,9 @@ enum Shape {
     Section { open: &'static str, end: &'static str, call: &'static Shape },
     /// Python calls up to this token.
     Python(&'static str),
-    /// A token around text that is no call, such as the name of a channel: it is left out of the text.
+    /// A token around text that is no call, such as the name of a channel. It is left out of the text.
     Framing,
-    /// The form of one family, with the tokens that its calls end with.
+    /// The form of one family, with the tokens that end its calls.
     Own(fn(&mut Scan<'_>) -> Read, &'static [&'static str]),
 }
 
@@ -83,7 +83,7 @@ impl Shape {
         }
     }
 
-    /// The tokens that calls end with: when one arrives, the text is read again.
+    /// Returns the tokens that end calls. When one arrives, the text is read again.
     fn closers(&'static self) -> impl Iterator<Item = &'static str> {
         const BRACKETS: &[&str] = &["}", "]", ")"];
         let (tokens, more): (&[&str], &[&str]) = match self {
@@ -106,25 +106,25 @@ fn rows(dialects: Dialects) -> impl Iterator<Item = &'static Row> {
     ROWS.iter().filter(move |row| dialects.contains(row.dialect))
 }
 
-/// Whether a token may begin with this byte. Asked at every line, so that nearly none is looked at further.
+/// Returns `true` if a token may begin with this byte. It runs for every line and rules out nearly all of them.
 pub(super) fn may_begin(byte: u8) -> bool {
     matches!(byte, b'<' | b'[' | b']' | b'f')
 }
 
-/// What a text begins with.
+/// The token at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     /// No token of a dialect.
     None,
-    /// What may still become one.
+    /// Text that may still become a token.
     Undecided,
-    /// The token that opens a call. `special`: it counts behind prose, too.
+    /// The token that opens a call. `special`: it also counts after prose.
     Call { opener: &'static str, special: bool },
-    /// The token of a result, or of somebody else's turn.
+    /// The token of a result or of a turn that is not the model's.
     Forged(&'static str),
 }
 
-/// The token of a dialect that `rest` begins with. More of it may come unless it is `whole`.
+/// Returns the dialect token at the beginning of `rest`. More text may follow unless it is `whole`.
 pub(super) fn token(rest: &str, whole: bool, dialects: Dialects) -> Token {
     if !rest.is_empty() && !may_begin(rest.as_bytes()[0]) {
         return Token::None;
@@ -145,7 +145,7 @@ pub(super) fn token(rest: &str, whole: bool, dialects: Dialects) -> Token {
     if undecided && !whole { Token::Undecided } else { Token::None }
 }
 
-/// The special token of a call that `rest` begins with. More of it may come unless it is `whole`.
+/// Returns the special token of a call at the beginning of `rest`. More text may follow unless it is `whole`.
 pub(super) fn special_token(rest: &str, whole: bool, dialects: Dialects) -> Token {
     match token(rest, whole, dialects) {
         Token::Forged(_) | Token::Call { special: false, .. } => Token::None,
@@ -156,37 +156,38 @@ pub(super) fn special_token(rest: &str, whole: bool, dialects: Dialects) -> Toke
 /// What a reader recognised of the first call of a section.
 #[derive(Debug, Default)]
 pub(super) struct Sketch {
-    /// A call begins here for certain. What does not fit from here on is a broken call, and no prose.
+    /// Whether a call has certainly begun. Text that does not fit from here on is a broken call, not prose.
     pub(super) begun: bool,
-    /// The name and the model's id, if they are not part of JSON.
+    /// The name and the model's id, unless they are part of JSON.
     pub(super) name: Option<String>,
     pub(super) id: Option<String>,
-    /// Where the JSON begins that has the name.
+    /// The position of the JSON that contains the name.
     pub(super) json: Option<usize>,
-    /// The name of a call is the only key of its JSON.
+    /// Whether the name of a call is the only key of its JSON.
     keyed: bool,
-    /// An argument is raw text: only the rest of the reply shows whether it ended at its closing token.
+    /// Whether an argument is raw text, so that only the rest of the reply shows if it ended at its closing token.
     pub(super) raw: bool,
 }
 
-/// What stands behind an opening token.
+/// The reading of the text after an opening token.
 #[derive(Debug)]
 pub(super) enum CallReading {
-    /// It depends on what comes.
+    /// More text is needed.
     Undecided,
     /// No call of any dialect.
     Nothing,
-    /// Calls in this dialect, up to this byte.
+    /// Calls in this dialect, and the byte at which they end.
     Calls(Dialect, Vec<Draft>, usize),
-    /// Reasoning: in which bytes, whether it was closed, and the end of the section.
+    /// Reasoning: its byte range, whether it was closed, and the end of the section.
     Thought { text: (usize, usize), closed: bool, end: usize },
     /// The reply ended in the middle of a call.
     Incomplete(Dialect),
-    /// A call that cannot be read, up to this byte.
+    /// An unreadable call, and the byte at which it ends.
     Malformed(Dialect, Problem, usize),
 }
 
-/// Reads what stands behind the opening token that `text` begins with, and says what of it can be told before it is whole.
+/// Reads the text after the opening token at the beginning of `text`. Also returns what is known of the first call
+/// before it is complete.
 pub(super) fn read(
     text: &str,
     opener: &str,
@@ -213,7 +214,7 @@ pub(super) fn read(
                 };
                 return (reading, sketch);
             }
-            // Only before a call has begun, what does not fit is prose, or a call in another form.
+            // Text that does not fit is prose or a call in another form, but only before a call has begun.
             Err(Stop::Not) if !sketch.begun => continue,
             Err(Stop::Not) => Problem::new(
                 at,
@@ -223,7 +224,7 @@ pub(super) fn read(
             Err(Stop::Incomplete) => return (CallReading::Incomplete(row.dialect), sketch),
             Err(Stop::Bad(problem)) => problem,
         };
-        // The model goes on behind its closing token; without one, the whole rest may be part of the call.
+        // The text after the closing token is read on; without a closing token, the whole rest may be part of the call.
         let from = crate::clip::floor_boundary(text, problem.at);
         let closers = row.shape.closers().filter(|close| close.len() > 1);
         let end = closers.filter_map(|close| text[from..].find(close).map(|at| from + at + close.len())).min();
@@ -238,10 +239,10 @@ pub(super) fn read(
     (CallReading::Nothing, Sketch::default())
 }
 
-/// What follows the calls of a line.
+/// The text after the calls of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineRest {
-    /// It depends on what comes.
+    /// More text is needed.
     Undecided,
     /// Nothing, or tokens that end a message.
     Nothing,
@@ -249,7 +250,8 @@ pub(super) enum LineRest {
     Text,
 }
 
-/// What follows, on its line, the call that ends at `at`, and more calls directly after it; and where that is.
+/// Returns what follows the call that ends at `at`, and any calls directly after it, on the same line; and the position
+/// of that text.
 pub(super) fn line_rest(
     text: &str,
     mut at: usize,
@@ -277,11 +279,11 @@ pub(super) fn line_rest(
     }
 }
 
-/// What the rest of a line is that begins with no token of a dialect. More of it may come unless it is `whole`.
+/// Classifies the rest of a line that begins with no token of a dialect. More text may follow unless it is `whole`.
 fn end_of_line(mut rest: &str, whole: bool) -> LineRest {
     loop {
         rest = rest.trim_start_matches([' ', '\t']);
-        // Only so much is looked at: this is asked after each of many calls in a line.
+        // This runs after each of many calls in a line, so only a few bytes are examined.
         let near = &rest[..crate::clip::floor_boundary(rest, MOST_END_TOKEN)];
         match near.find(['>', '\n', '\r']) {
             Some(end) if near.as_bytes()[end] != b'>' => {
@@ -298,18 +300,18 @@ fn end_of_line(mut rest: &str, whole: bool) -> LineRest {
     }
 }
 
-/// Bytes of a token that ends a message.
+/// Most bytes of a token that ends a message.
 const MOST_END_TOKEN: usize = 64;
 
-/// Whether this is a token that ends a message, such as `<|im_end|>`.
+/// Returns `true` for a token that ends a message, such as `<|im_end|>`.
 fn ends_message(word: &str) -> bool {
     let inside = word.strip_prefix('<').and_then(|word| word.strip_suffix('>')).unwrap_or_default();
     matches!(inside, "/s" | "eos" | "end_of_turn")
         || inside.len() > 2 && !inside.contains(' ') && (inside.starts_with(['|', '｜']) || inside.ends_with('|'))
 }
 
-/// Where, after a call of this dialect that ends at `at` of a whole text, a closing token of the dialect is outside of any call: it
-/// shows that a text of the call may have been longer.
+/// Returns the position of a closing token of this dialect outside of any call, after the call that ends at `at` of a
+/// complete text. Such a token shows that an argument of the call may have been longer.
 pub(super) fn stray_closer(
     text: &str,
     mut at: usize,
@@ -336,7 +338,7 @@ pub(super) fn stray_closer(
     }
 }
 
-/// Reads the JSON object that `text` begins with, repaired where it is damaged.
+/// Reads the JSON object at the beginning of `text`, repaired if it is damaged.
 pub(super) fn first_object(text: &str) -> Option<serde_json::Value> {
     let mut scan = Scan::new(text, Some(FinishReason::Stop), None);
     let (values, _) = scan.json(&[]).ok()?;
@@ -350,8 +352,8 @@ pub(super) fn python_arguments(text: &str, name: &str, catalog: &Catalog) -> Opt
     scan.drafts.pop().map(|draft| draft.args)
 }
 
-/// Reads the inside of a block `tool_code`, in which Gemini and Gemma 3 write calls as Python does, one a line (Google's
-/// documentation of function calling with Gemma). `None` where something else stands there.
+/// Reads the content of a block `tool_code`, in which Gemini and Gemma 3 write Python calls, one per line (Google's
+/// documentation of function calling with Gemma). `None` if the block contains anything else.
 pub(super) fn python_calls(text: &str, catalog: Option<&Catalog>) -> Option<Result<Vec<Draft>, Problem>> {
     let mut scan = Scan::new(text, Some(FinishReason::Stop), catalog);
     loop {
@@ -369,7 +371,7 @@ pub(super) fn python_calls(text: &str, catalog: Option<&Catalog>) -> Option<Resu
     }
 }
 
-/// The list or dictionary that a text spells as Python does.
+/// Reads a text that is a list or dictionary in Python syntax.
 pub(crate) fn python_literal(text: &str) -> Option<serde_json::Value> {
     let mut scan = Scan::new(text, Some(FinishReason::Stop), None);
     scan.skip_whitespace();
@@ -377,12 +379,12 @@ pub(crate) fn python_literal(text: &str) -> Option<serde_json::Value> {
     scan.rest().trim().is_empty().then_some(value)
 }
 
-/// The closing tokens of the dialects that nothing else begins with.
+/// Returns the closing tokens that nothing else begins with.
 fn closing_tokens(dialects: Dialects) -> impl Iterator<Item = &'static str> {
     rows(dialects).filter(|row| row.special || row.opener == "<function=").flat_map(|row| row.shape.closers())
 }
 
-/// Returns `true` if the text is closing tokens and nothing else.
+/// Returns `true` if the text consists of closing tokens.
 pub(super) fn is_closing(mut text: &str, dialects: Dialects) -> bool {
     if !text.starts_with(['<', '[']) {
         return false; // nearly every line
@@ -397,12 +399,12 @@ pub(super) fn is_closing(mut text: &str, dialects: Dialects) -> bool {
     }
 }
 
-/// Returns `true` if a closing token is in the text.
+/// Returns `true` if the text contains a closing token.
 pub(super) fn has_closing(text: &str, dialects: Dialects) -> bool {
     closing_tokens(dialects).any(|close| close.len() > 1 && text.contains(close))
 }
 
-/// Whether `text`, of which the bytes from `seen` on are new, holds a token that a call behind `opener` may end with.
+/// Returns `true` if `text`, whose bytes from `seen` on are new, contains a token that may end a call after `opener`.
 pub(super) fn may_end(text: &str, seen: usize, opener: &str, dialects: Dialects) -> bool {
     rows(dialects).filter(|row| row.opener == opener).flat_map(|row| row.shape.closers()).any(|close| {
         let from = crate::clip::floor_boundary(text, seen.saturating_sub(close.len()));
@@ -432,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn every_special_token_is_found_behind_prose() {
+    fn every_special_token_is_found_after_prose() {
         for row in rows(Dialects::ALL).filter(|row| row.special) {
             let found = special_token(row.opener, true, Dialects::ALL);
             assert!(matches!(found, Token::Call { .. }), "{}", row.opener);

@@ -1,4 +1,4 @@
-//! Calls whose arguments are one JSON object, or that are JSON altogether.
+//! Calls whose arguments are one JSON object, or that consist of JSON.
 
 use super::Sketch;
 use super::scan::{Read, Scan, Stop};
@@ -6,8 +6,8 @@ use crate::json::Problem;
 use crate::text;
 use serde_json::Value;
 
-/// Reads calls in a tag that texts also begin with. They count only if they are valid, closed, and of offered tools: anything else
-/// is an answer in tags.
+/// Reads calls in a tag that other texts also begin with. They count only if they are valid, closed, and of offered
+/// tools: anything else is an answer in tags.
 pub(super) fn loose(scan: &mut Scan<'_>, closers: &[&str]) -> Read {
     let read = scan.json_calls(closers);
     // Nothing is announced before the tag is complete.
@@ -30,7 +30,7 @@ pub(super) fn named(scan: &mut Scan<'_>, separator: &str, close: &str) -> Read {
     scan.want_end(close)
 }
 
-/// Reads a call of Mistral's later models: the name, perhaps an id, then the object.
+/// Reads a call of Mistral's later models: the name, an optional id, then the object.
 pub(super) fn mistral(scan: &mut Scan<'_>) -> Read {
     scan.skip_whitespace();
     let name = scan.name()?;

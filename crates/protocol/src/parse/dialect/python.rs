@@ -1,13 +1,13 @@
-//! Calls as Python writes them: `read_file(path="a.txt", start_line=3)`.
+//! Calls in Python syntax: `read_file(path="a.txt", start_line=3)`.
 //!
-//! Only literals are read: no name, no operator, no call inside of a call. What Python would compute is not computed.
+//! Only literals are read: no names, operators or nested calls. Expressions are not evaluated.
 
 use super::scan::{Read, Scan, Stop};
 use crate::parse::call;
 use crate::{Args, Repair, Text, text};
 use serde_json::{Number, Value};
 
-/// Calls in brackets, `[f(a=1), g()]`.
+/// Reads calls in brackets: `[f(a=1), g()]`.
 pub(super) fn list(scan: &mut Scan<'_>) -> Read {
     scan.want("[")?;
     loop {
@@ -27,7 +27,7 @@ pub(super) fn list(scan: &mut Scan<'_>) -> Read {
     }
 }
 
-/// Reads calls up to the token `end`: a list, or one call a line, perhaps in a fence.
+/// Reads calls up to the token `end`: a list, or one call per line, optionally in a fence.
 pub(super) fn calls(scan: &mut Scan<'_>, end: &str) -> Read {
     scan.skip_whitespace();
     let fenced = scan.take("```python")?;
@@ -55,7 +55,8 @@ pub(super) fn calls(scan: &mut Scan<'_>, end: &str) -> Read {
     }
 }
 
-/// Reads a call of one of Llama's built-in tools: `brave_search.call(query="..")`. Code for an interpreter is no call.
+/// Reads a call of one of Llama's built-in tools: `brave_search.call(query="..")`. Code for an interpreter is not a
+/// call.
 pub(super) fn built_in(scan: &mut Scan<'_>) -> Read {
     scan.skip_whitespace();
     let written = scan.name()?;
@@ -65,8 +66,8 @@ pub(super) fn built_in(scan: &mut Scan<'_>) -> Read {
     }
 }
 
-/// Reads calls that are a list of dictionaries: `[{'name': 'read_file', 'arguments': {'path': 'a.txt'}}]`. Some servers leave out
-/// the token before it: then it counts only as the whole reply.
+/// Reads calls that are a list of dictionaries: `[{'name': 'read_file', 'arguments': {'path': 'a.txt'}}]`. Some servers
+/// omit the token before it; then it counts only as the whole reply.
 pub(super) fn dictionaries(scan: &mut Scan<'_>) -> Read {
     scan.skip_whitespace();
     let start = scan.at;
@@ -82,7 +83,7 @@ pub(super) fn dictionaries(scan: &mut Scan<'_>) -> Read {
     scan.calls(start, vec![list], &[])
 }
 
-/// One call: a name and its arguments in parentheses.
+/// Reads one call: a name and its arguments in parentheses.
 pub(super) fn one(scan: &mut Scan<'_>) -> Read {
     let printed = scan.take("print(")?;
     let written = scan.name()?;
@@ -100,7 +101,7 @@ pub(super) fn one(scan: &mut Scan<'_>) -> Read {
     Ok(())
 }
 
-/// The arguments in parentheses of a call of the tool `name`.
+/// Reads the arguments in parentheses of a call of the tool `name`.
 pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
     scan.want("(")?;
     let (mut args, mut repairs) = (Args::new(), Vec::new());
@@ -125,16 +126,16 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
     Ok(())
 }
 
-/// `key=value`, or a value alone. With a text behind its first key, a call of the tool `name` has begun.
+/// Reads `key=value` or a value alone. A text after the first key shows that a call of the tool `name` has begun.
 fn argument<'a>(scan: &mut Scan<'a>, name: &str) -> Read<(Option<&'a str>, Value)> {
     let rest = scan.rest();
     let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-    let behind = rest[length..].trim_start_matches([' ', '\t']);
-    if length > 0 && behind.is_empty() && !scan.is_over() {
+    let after = rest[length..].trim_start_matches([' ', '\t']);
+    if length > 0 && after.is_empty() && !scan.is_over() {
         return scan.wait();
     }
-    if length > 0 && behind.starts_with('=') {
-        scan.at += rest.len() - behind.len() + 1;
+    if length > 0 && after.starts_with('=') {
+        scan.at += rest.len() - after.len() + 1;
         scan.skip_whitespace();
         let key = &rest[..length];
         if is_string(scan) {
@@ -145,7 +146,7 @@ fn argument<'a>(scan: &mut Scan<'a>, name: &str) -> Read<(Option<&'a str>, Value
     Ok((None, value(scan, 0)?))
 }
 
-/// A literal.
+/// Reads a literal.
 pub(super) fn value(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
     scan.limit_depth(depth)?;
     match scan.peek() {
@@ -158,7 +159,7 @@ pub(super) fn value(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
     }
 }
 
-/// Whether a string literal begins here.
+/// Returns `true` if a string literal begins here.
 fn is_string(scan: &Scan<'_>) -> bool {
     let bytes = scan.rest().as_bytes();
     let quote = |byte: Option<&u8>| matches!(byte, Some(b'"' | b'\''));
@@ -194,7 +195,7 @@ fn dictionary(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
     Ok(Value::Object(members))
 }
 
-/// A number, or `True`, `False`, `None` and what JSON has for them.
+/// Reads a number, or `True`, `False`, `None` or their JSON forms.
 fn word(scan: &mut Scan<'_>) -> Read<Value> {
     let rest = scan.rest();
     let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '+' | '-')));
@@ -214,11 +215,11 @@ fn word(scan: &mut Scan<'_>) -> Read<Value> {
 
 fn number(text: &str) -> Option<Number> {
     let digit = text.strip_prefix('-').unwrap_or(text).starts_with(|c: char| c.is_ascii_digit());
-    // `1e400` is no number, and neither is `inf`.
+    // Neither `1e400` nor `inf` is a number in JSON.
     digit.then(|| serde_json::from_str(text).ok())?
 }
 
-/// String literals, joined if they follow one another.
+/// Reads string literals, joined if they are adjacent.
 fn strings(scan: &mut Scan<'_>) -> Read<Value> {
     let mut text = String::new();
     loop {
@@ -232,7 +233,7 @@ fn strings(scan: &mut Scan<'_>) -> Read<Value> {
     }
 }
 
-/// One string literal.
+/// Reads one string literal.
 fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
     let raw = match scan.peek() {
         Some(b'r' | b'R') => true,
@@ -246,7 +247,7 @@ fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
     let quote = &rest[..1];
     let triple = quote.repeat(3);
     if rest.len() < 3 && rest.bytes().all(|byte| byte == quote.as_bytes()[0]) {
-        // `""` may be an empty string, or the beginning of three quotes.
+        // `""` may be an empty string or the beginning of three quotes.
         return scan.wait();
     }
     let close = if rest.starts_with(&triple) { triple.as_str() } else { quote };
@@ -262,7 +263,8 @@ fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
     Ok(())
 }
 
-/// Finds the closing quotes of a string literal. A quote after a backslash ends nothing, also in a raw string.
+/// Returns the position of the closing quotes of a string literal. A quote after a backslash ends nothing, not even in
+/// a raw string.
 fn end_of_string(text: &str, from: usize, close: &str) -> Option<usize> {
     let mut at = from;
     loop {
@@ -275,14 +277,14 @@ fn end_of_string(text: &str, from: usize, close: &str) -> Option<usize> {
     }
 }
 
-/// Adds what the text of a literal means. An escape that Python does not know stays as it is. The error is the place of an escape that
-/// means no character. A line break in a plain string is an error in Python, and what every model means by it is clear.
+/// Appends the value of a literal. Unknown escapes stay unchanged, as in Python. The error is the position of an escape
+/// that means no character. A line break in a plain string is an error in Python, but its meaning is clear.
 fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
         let letter = rest[at + 1..].chars().next().unwrap_or('\\');
-        let behind = &rest[at + 1 + letter.len_utf8()..];
+        let after = &rest[at + 1 + letter.len_utf8()..];
         let digits = match letter {
             'x' => 2,
             'u' => 4,
@@ -302,20 +304,20 @@ fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
             '\'' => "'",
             '"' => "\"",
             '\n' => "",
-            _ => &rest[at..rest.len() - behind.len()],
+            _ => &rest[at..rest.len() - after.len()],
         };
         if digits == 0 {
             out.push_str(plain);
         } else {
-            let code = behind.get(..digits).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+            let code = after.get(..digits).and_then(|hex| u32::from_str_radix(hex, 16).ok());
             out.push(code.and_then(char::from_u32).ok_or(text.len() - rest.len() + at)?);
         }
-        rest = &behind[digits..];
+        rest = &after[digits..];
     }
     out.push_str(rest);
     Ok(())
 }
 
 fn python_call_unreadable() -> Text {
-    text!("this is no call with literal arguments, such as name(key=\"text\", count=3)")
+    text!("this is not a call with literal arguments, such as name(key=\"text\", count=3)")
 }

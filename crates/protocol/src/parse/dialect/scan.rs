@@ -1,7 +1,7 @@
-//! A place in the text of a call in some dialect, and what readers look for there.
+//! A position in the text of a call in some dialect, and the operations that readers use there.
 //!
-//! A reader is a pure function of the text that there is: it may be called again with more text, and then decides the
-//! same about what it had decided. What it cannot know yet is [`Stop::More`].
+//! A reader is a pure function of the available text. It may run again with more text, and must then decide the same
+//! about everything that it had decided. It returns [`Stop::More`] if it cannot decide yet.
 
 use super::Sketch;
 use crate::json::{self, Lexer, MOST_NESTING, Problem, Status, Watch};
@@ -16,46 +16,47 @@ pub(super) enum Stop {
     More,
     /// This is no call of the dialect.
     Not,
-    /// A call began, and the reply is over.
+    /// A call began, and the reply ended.
     Incomplete,
-    /// A call that cannot be read, and where: a byte of the text.
+    /// An unreadable call, with the position of the problem in the text.
     Bad(Problem),
 }
 
 pub(super) type Read<T = ()> = Result<T, Stop>;
 
-/// Text behind the opening token of a dialect, and what was read of it.
+/// The text after the opening token of a dialect, and what was read of it.
 pub(super) struct Scan<'a> {
     pub(super) text: &'a str,
-    /// How far it was read, in bytes.
+    /// The position in bytes.
     pub(super) at: usize,
-    /// How the reply ended, where it is over: no more text comes.
+    /// How the reply ended, if it has ended and no more text follows.
     ended: Option<FinishReason>,
     catalog: Option<&'a Catalog>,
-    /// The dialect that is being read, where its opening token was found.
+    /// The dialect that is being read, if its opening token was found.
     pub(super) dialect: Option<Dialect>,
     pub(super) drafts: Vec<Draft>,
-    /// What can be told of the first call before it is whole.
+    /// What is known of the first call before it is complete.
     pub(super) sketch: Sketch,
-    /// The part of the text that is reasoning, and whether it was closed.
+    /// The range of the text that is reasoning, and whether it was closed.
     pub(super) thought: Option<((usize, usize), bool)>,
-    /// A text has no marks, or only one: its end is a guess.
+    /// Whether a text lacks one or both of its marks, so that its end is a guess.
     pub(super) unmarked: bool,
-    /// A raw text has a tag of the dialect in it.
+    /// Whether a raw text contains a tag of the dialect.
     pub(super) inner_tag: bool,
 }
 
-/// Levels of lists and objects in a form that is not JSON.
+/// Most levels of lists and objects in a form that is not JSON.
 const MOST_DEPTH: usize = 64;
 
-/// Bytes of the head of a tag: a name and a few attributes.
+/// Most bytes of the head of a tag: a name and a few attributes.
 const MOST_HEAD: usize = 512;
 
-/// Repairs that a dialect does not need: what is another shape in a tool block is the dialect's own form.
+/// Repairs that are not recorded for a dialect: what deviates from the shape of a tool block is the dialect's own form.
 const OWN_SHAPES: [Repair; 5] =
     [Repair::ArgsAlias, Repair::NameAlias, Repair::SeveralCalls, Repair::Wrapper, Repair::NameDecoration];
 
-/// Bytes that the lexer takes at once: a value ends somewhere in them, and what stands behind it is not read in vain.
+/// Bytes that the lexer reads at once. A value ends somewhere in them, so at most this much text after it is read in
+/// vain.
 const AT_ONCE: usize = 4096;
 
 impl<'a> Scan<'a> {
@@ -78,12 +79,12 @@ impl<'a> Scan<'a> {
         &self.text[self.at..]
     }
 
-    /// Whether nothing stands here, and nothing more comes.
+    /// Returns `true` at the end of the text if no more follows.
     pub(super) fn is_over(&self) -> bool {
         self.ended.is_some() && self.at == self.text.len()
     }
 
-    /// What is wanted here is not there.
+    /// Stops because the text ends too early.
     pub(super) fn wait<T>(&self) -> Read<T> {
         Err(if self.ended.is_some() { Stop::Incomplete } else { Stop::More })
     }
@@ -101,7 +102,7 @@ impl<'a> Scan<'a> {
         self.rest().bytes().next()
     }
 
-    /// Takes the token, if it stands here.
+    /// Consumes the token if it is here.
     pub(super) fn take(&mut self, token: &str) -> Read<bool> {
         let rest = self.rest();
         if rest.starts_with(token) {
@@ -111,7 +112,7 @@ impl<'a> Scan<'a> {
         if self.ended.is_none() && token.starts_with(rest) { Err(Stop::More) } else { Ok(false) }
     }
 
-    /// Whether the token stands here.
+    /// Returns `true` if the token is here.
     pub(super) fn sees(&mut self, token: &str) -> Read<bool> {
         let at = self.at;
         let seen = self.take(token)?;
@@ -119,7 +120,7 @@ impl<'a> Scan<'a> {
         Ok(seen)
     }
 
-    /// Takes one of the tokens, if one stands here. None of them begins another one.
+    /// Consumes one of the tokens if it is here. No token is a prefix of another.
     pub(super) fn take_any(&mut self, tokens: &[&str]) -> Read<bool> {
         let mut undecided = false;
         for token in tokens {
@@ -132,7 +133,7 @@ impl<'a> Scan<'a> {
         if undecided { Err(Stop::More) } else { Ok(false) }
     }
 
-    /// Reads items with commas between them, up to the bracket `close`. `unreadable` says what is wrong with anything else.
+    /// Reads items separated by commas up to the bracket `close`. `unreadable` returns the message for anything else.
     pub(super) fn items(
         &mut self,
         close: &str,
@@ -155,7 +156,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Adds an argument, or a member of an object.
+    /// Adds an argument or a member of an object.
     pub(super) fn insert(&self, members: &mut Args, key: impl Into<String>, value: Value) -> Read {
         let key = key.into();
         if members.contains_key(&key) {
@@ -170,22 +171,22 @@ impl<'a> Scan<'a> {
         if depth > MOST_DEPTH { self.bad(text!("the JSON is nested too deep; flatten it")) } else { Ok(()) }
     }
 
-    /// Takes the token. Without it, this is no call of the dialect.
+    /// Consumes the token. Without it, this is no call of the dialect.
     pub(super) fn want(&mut self, token: &str) -> Read {
         match self.take(token)? {
             true => Ok(()),
-            // The reply ends in the middle of the token: a call was cut off.
+            // If the reply ends within the token, a call was cut off.
             false if token.starts_with(self.rest().trim_end()) => self.wait(),
             false => self.no(),
         }
     }
 
-    /// What stands here is not what a call of the dialect has there. Where the reply ends, a call may have begun.
+    /// Stops because this text does not fit the dialect. At the end of the reply, a call may have begun.
     pub(super) fn no<T>(&self) -> Read<T> {
         if self.at == self.text.len() { self.wait() } else { Err(Stop::Not) }
     }
 
-    /// The text up to the token, which is passed.
+    /// Returns the text up to the token and consumes both.
     pub(super) fn until(&mut self, token: &str) -> Read<&'a str> {
         let rest = self.rest();
         match memchr::memmem::find(rest.as_bytes(), token.as_bytes()) {
@@ -197,10 +198,10 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The head of a tag, up to what ends it. It is one short line: anything else is prose about the tag.
+    /// Returns the head of a tag up to its end. A head is one short line; anything else is prose about the tag.
     pub(super) fn head(&mut self, head_end: &str) -> Read<&'a str> {
         let rest = self.rest();
-        // Asked at every token of a text: only so much of it is looked at.
+        // This runs for every token in a text, so only a few bytes are examined.
         let near = &rest.as_bytes()[..rest.len().min(MOST_HEAD + 1)];
         let end = memchr::memmem::find(near, head_end.as_bytes());
         let line = &near[..end.unwrap_or(near.len())];
@@ -217,7 +218,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A call of this name begins here for certain: what does not fit from here on is a broken call, and no prose.
+    /// Records that a call of this name has certainly begun: text that does not fit from here on is a broken call, not
+    /// prose.
     pub(super) fn begins(&mut self, name: &str) {
         self.names(name);
         self.sketch.begun = true;
@@ -225,11 +227,11 @@ impl<'a> Scan<'a> {
 
     fn names(&mut self, name: &str) {
         if self.drafts.is_empty() && self.sketch.name.is_none() {
-            self.sketch.name = Some(call::undecorated(name).into_owned());
+            self.sketch.name = Some(call::strip_decoration(name).into_owned());
         }
     }
 
-    /// The name of a tool, up to what ends it: letters, digits and `_ - . : /`.
+    /// Reads the name of a tool: letters, digits and `_ - . : /`.
     pub(super) fn name(&mut self) -> Read<&'a str> {
         let rest = self.rest();
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
@@ -243,17 +245,18 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A text up to `close`, where one of `behind` follows the closing token, with whitespace between. A closing token before
-    /// anything else is content, for a file may hold one; then the end is a guess. Where nothing is said of what follows, the first closing token is the end.
-    pub(super) fn content(&mut self, close: &str, behind: &[&str]) -> Read<(&'a str, Option<Repair>)> {
+    /// Reads a text up to a closing token `close` that one of `following` follows, possibly after whitespace. A closing
+    /// token before anything else is content, since a file may contain one; the end is then a guess. If `following` is
+    /// empty, the first closing token is the end.
+    pub(super) fn content(&mut self, close: &str, following: &[&str]) -> Read<(&'a str, Option<Repair>)> {
         let from = self.at;
         let mut guess = None;
         self.sketch.raw = true;
         loop {
             if let Err(stop) = self.until(close) {
-                // Another tag follows, and the reply is not cut: the closing tag was left out.
+                // If another tag follows and the reply was not cut off, the closing tag was forgotten.
                 let forgotten = self.ended == Some(FinishReason::Stop)
-                    && behind.iter().any(|token| self.text[from..].contains(token));
+                    && following.iter().any(|token| self.text[from..].contains(token));
                 return if forgotten {
                     self.bad(text!("{tag} or the closing tag of the call is wanted here", tag = close))
                 } else {
@@ -263,16 +266,16 @@ impl<'a> Scan<'a> {
             let end = self.at;
             self.skip_whitespace();
             let found =
-                behind.is_empty() || self.is_over() || behind.iter().any(|token| self.rest().starts_with(token));
+                following.is_empty() || self.is_over() || following.iter().any(|token| self.rest().starts_with(token));
             if found {
                 self.at = end;
                 let text = &self.text[from..end - close.len()];
                 let tagged =
-                    behind.iter().any(|tag| text.contains(tag)) || self.openers().any(|tag| text.contains(tag));
+                    following.iter().any(|tag| text.contains(tag)) || self.openers().any(|tag| text.contains(tag));
                 self.inner_tag |= tagged;
                 return Ok((text, guess));
             }
-            if self.ended.is_none() && behind.iter().any(|token| token.starts_with(self.rest())) {
+            if self.ended.is_none() && following.iter().any(|token| token.starts_with(self.rest())) {
                 return Err(Stop::More);
             }
             guess = Some(Repair::InnerCloser);
@@ -280,7 +283,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// One JSON object or array; or, where it is not valid, the text up to one of `closers`, repaired.
+    /// Reads one JSON object or array; if it is invalid, the text up to one of `closers`, repaired.
     pub(super) fn json(&mut self, closers: &[&str]) -> Read<(Vec<Value>, Vec<Repair>)> {
         self.skip_whitespace();
         let start = self.at;
@@ -307,7 +310,7 @@ impl<'a> Scan<'a> {
                     self.at = close;
                     self.read_json(start, true)
                 }
-                // Without a closing token the end of the reply is the end of the call, but completes nothing.
+                // Without a closing token, the end of the reply ends the call but completes nothing.
                 None if closers.is_empty() && self.ended == Some(FinishReason::Stop) => {
                     self.at = self.text.len();
                     self.read_json(start, false)
@@ -322,7 +325,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A bracket stands here. With what cannot be JSON behind it, it is one of prose; otherwise a call begins.
+    /// Handles a bracket. If the text after it cannot be JSON, it is prose; otherwise a call begins.
     fn begins_json(&mut self) -> Read {
         let inside = self.rest().trim_start_matches(['[', ' ', '\t', '\n', '\r']);
         let list = self.peek() == Some(b'[');
@@ -332,7 +335,7 @@ impl<'a> Scan<'a> {
             return Err(Stop::Not);
         }
         if matches!(inside, "" | "{") {
-            return Ok(()); // what comes decides
+            return Ok(()); // the following text decides
         }
         self.sketch.begun = true;
         if self.drafts.is_empty() && self.sketch.name.is_none() && !self.sketch.keyed {
@@ -354,7 +357,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// One JSON object that holds the arguments of the call `name`.
+    /// Reads one JSON object with the arguments of the call `name`.
     pub(super) fn args(&mut self, name: &str, closers: &[&str]) -> Read<(Args, Vec<Repair>)> {
         self.skip_whitespace();
         let start = self.at;
@@ -375,7 +378,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The arguments as an object in a JSON string.
+    /// Reads the arguments as an object in a JSON string.
     fn args_in_string(&mut self) -> Read<(Args, Vec<Repair>)> {
         let mut strings = serde_json::Deserializer::from_str(self.rest()).into_iter::<String>();
         let text = match strings.next() {
@@ -394,10 +397,10 @@ impl<'a> Scan<'a> {
 
     /// Adds a call.
     pub(super) fn call(&mut self, name: &str, args: Args, repairs: Vec<Repair>) {
-        self.drafts.push(Draft { name: call::undecorated(name).into_owned(), args, repairs, ..Draft::default() });
+        self.drafts.push(Draft { name: call::strip_decoration(name).into_owned(), args, repairs, ..Draft::default() });
     }
 
-    /// Adds the calls that JSON values say.
+    /// Adds the calls that JSON values describe.
     pub(super) fn calls(&mut self, start: usize, mut values: Vec<Value>, repairs: &[Repair]) -> Read {
         // Cohere numbers the calls of a list.
         for call in values.iter_mut().filter_map(Value::as_array_mut).flatten().filter_map(Value::as_object_mut) {
@@ -415,8 +418,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Calls in JSON, one value or several, up to one of the closing tokens. It may be missing where the JSON is complete
-    /// and something else begins, or the reply ends by itself.
+    /// Reads one or more JSON calls up to one of the closing tokens. The token may be missing if the JSON is complete
+    /// and other text follows, or the reply ended by itself.
     pub(super) fn json_calls(&mut self, closers: &[&str]) -> Read {
         self.skip_whitespace();
         let start = self.at;
@@ -430,13 +433,13 @@ impl<'a> Scan<'a> {
             if self.take_any(closers)? {
                 return Ok(());
             }
-            // Without a closing token an array is all there is, and what follows an object decides whether another call comes.
+            // Without a closing token, an array is complete by itself, whereas more calls may follow an object.
             if closers.is_empty() && !self.text[value_start..].starts_with('{') {
                 return self.missing_end(end, false);
             }
             match self.peek() {
                 None if closers.is_empty() && self.ended.is_none() => return self.wait(),
-                // A model that separates its calls means several.
+                // A model that writes a separator means several calls.
                 Some(b',' | b';') if !closers.is_empty() => {
                     self.at += 1;
                     self.skip_whitespace();
@@ -463,7 +466,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes one of the tokens, if one follows, perhaps after whitespace.
+    /// Consumes one of the tokens if it follows, possibly after whitespace.
     pub(super) fn take_after_whitespace(&mut self, tokens: &[&str]) -> Read {
         let end = self.at;
         self.skip_whitespace();
@@ -473,8 +476,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// The closing token does not stand where it should: the calls end at `end` all the same, unless the reply was cut off
-    /// there. `missing`: there should have been one.
+    /// Handles a missing closing token: the calls end at `end` nevertheless, unless the reply was cut off there.
+    /// `missing`: there should have been a token.
     pub(super) fn missing_end(&mut self, end: usize, missing: bool) -> Read {
         if missing && self.at == self.text.len() && self.ended != Some(FinishReason::Stop) {
             return self.wait();
@@ -486,7 +489,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Takes the closing token of a call. Without it the call ends all the same, unless the reply was cut off there.
+    /// Consumes the closing token of a call. Without it the call ends nevertheless, unless the reply was cut off there.
     pub(super) fn want_end(&mut self, close: &str) -> Read {
         let end = self.at;
         self.skip_whitespace();
@@ -505,7 +508,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes the closing token of a section after a call. Returns `true` if another call follows instead.
+    /// Consumes the closing token of a section after a call. Returns `true` if another call follows instead.
     pub(super) fn another_call(&mut self, open: &str, end: &str) -> Read<bool> {
         let stop = self.at;
         self.skip_whitespace();
@@ -518,7 +521,7 @@ impl<'a> Scan<'a> {
         self.missing_end(stop, true).map(|()| false)
     }
 
-    /// Reasoning up to the token, or to the end of the reply.
+    /// Reads reasoning up to the token or the end of the reply.
     pub(super) fn thought(&mut self, close: &str) -> Read {
         let start = self.at;
         self.thought = Some(match self.until(close) {
@@ -532,7 +535,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// The opening tokens of the dialect.
+    /// Returns the opening tokens of the dialect.
     fn openers(&self) -> impl Iterator<Item = &'static str> + use<> {
         let dialect = self.dialect;
         super::rows(Dialects::ALL).filter(move |row| Some(row.dialect) == dialect).map(|row| row.opener)
@@ -542,19 +545,20 @@ impl<'a> Scan<'a> {
         self.catalog
     }
 
-    /// Whether a tool of this name is on offer.
+    /// Returns `true` if a tool of this name is on offer.
     pub(super) fn offers(&self, name: &str) -> bool {
         call::spec(self.catalog, name).is_some()
     }
 }
 
-/// The text of an argument without the two line breaks of its tags: the templates put a long value on lines of its own.
+/// Returns the text of an argument without the two line breaks next to its tags: templates put a long value on lines of
+/// its own.
 pub(super) fn without_own_lines(text: &str) -> &str {
     let Some(text) = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')) else { return text };
     text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).unwrap_or(text)
 }
 
-/// Notices where the first value ends.
+/// Finds the end of the first value.
 #[derive(Default)]
 struct FirstValue {
     depth: usize,

@@ -1,13 +1,14 @@
-//! Follows the text of a shell script as far as it decides whether a here-document or a quoted text is open at the end of a line
+//! Follows the text of a shell script to decide whether a here-document or a quoted text is open at the end of a line
 //! (POSIX.1-2017, Shell Command Language, sections 2.2 and 2.7.4).
 //!
-//! It knows no commands. It matters only for a fence inside of a script: a script that it takes for open at its last fence is refused, and
-//! one that it takes for closed ends at the first fence. Both can be wrong for rare syntax, such as `case` in a command substitution.
+//! It knows no commands. It matters only for a fence inside of a script: a script that seems open at its last fence is
+//! refused, and one that seems closed ends at the first fence. Both can be wrong for rare syntax, such as `case` in a
+//! command substitution.
 
 use crate::{Text, text};
 use std::collections::VecDeque;
 
-/// What is open, the innermost last.
+/// An open construct; the innermost is last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quote {
     /// `'..'`
@@ -22,7 +23,7 @@ enum Quote {
     Parenthesis,
     /// `$((..))` and `((..))`
     Arithmetic,
-    /// Parentheses in it.
+    /// Parentheses inside of it.
     Group,
     /// `${..}`
     Brace,
@@ -42,7 +43,7 @@ impl ShellText {
         !self.open.is_empty() || !self.heredocs.is_empty()
     }
 
-    /// Takes a line. Returns what makes the text no script: the prompt of a terminal.
+    /// Adds a line. Returns a message if the line shows that the text is not a script: it begins with a prompt.
     pub(super) fn line(&mut self, line: &str) -> Option<Text> {
         let is_quoted = matches!(self.open.last(), Some(Quote::Single | Quote::Ansi | Quote::Double));
         if let Some((tag, tabs)) = self.heredocs.front().filter(|_| !is_quoted) {
@@ -64,7 +65,7 @@ impl ShellText {
         None
     }
 
-    /// Takes what is at a place in a line, outside here-documents. Returns the next place.
+    /// Reads the character at a position outside of here-documents. Returns the next position.
     fn step(&mut self, line: &str, at: usize) -> usize {
         let bytes = line.as_bytes();
         let follows = |token: &[u8]| bytes[at..].starts_with(token);
@@ -118,7 +119,7 @@ impl ShellText {
         at + 1
     }
 
-    /// Takes the word after `<<`. Returns the place after it.
+    /// Reads the word after `<<`. Returns the position after it.
     fn heredoc(&mut self, line: &str, from: usize) -> usize {
         let rest = line[from..].strip_prefix('-');
         let tabs = rest.is_some();
@@ -147,12 +148,12 @@ impl ShellText {
     }
 }
 
-/// Whether a comment may begin at this place.
+/// Returns `true` if a comment may begin at this position.
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     at == 0 || matches!(bytes[at - 1], b' ' | b'\t' | b';' | b'&' | b'|' | b'(' | b'`')
 }
 
-/// Whether the first word of a line is the prompt of a shell: `$`, `user@host:~/project$`, `root@host:/#`.
+/// Returns `true` if the first word of a line is the prompt of a shell: `$`, `user@host:~/project$`, `root@host:/#`.
 fn begins_with_prompt(line: &str) -> bool {
     let word = line.trim_start_matches([' ', '\t']).split([' ', '\t']).next().unwrap_or_default();
     word == "$" || word.len() > 1 && word.contains('@') && word.ends_with(['$', '#'])
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_open_until_its_end() {
+    fn scripts_are_open_until_their_quotes_and_heredocs_end() {
         for script in [
             "ls",
             "echo 'it''s' \"a 'b' \\\" c\" # don't",
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_are_found_outside_of_texts() {
+    fn prompts_are_found_outside_of_quotes() {
         for script in ["$ ls", "  $ ls\na", "make\nme@box:~/x$ ls", "root@box:/# id"] {
             assert!(follow(script).1, "{script}");
         }

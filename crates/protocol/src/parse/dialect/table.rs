@@ -19,7 +19,7 @@ const fn framing(dialect: Dialect, opener: &'static str) -> Row {
     row(dialect, opener, Framing)
 }
 
-/// Tags of which `call` and `parameter` end before a name, and each tag ends with `>`.
+/// Builds tags: `call` and `parameter` end before a name, and each tag ends with `>`.
 const fn tags(
     call: [&'static str; 2],
     parameter: [&'static str; 2],
@@ -116,7 +116,7 @@ const KIMI_CALL: Shape = Named { separator: "<|tool_call_argument_begin|>", clos
 
 const MINIMAX_CALLS: Shape = Section { open: minimax::INVOKE, end: minimax::END, call: &Own(minimax::invoke, &[]) };
 
-/// All rows, in the order in which they are tried where families share a token.
+/// All rows. Rows that share a token are tried in this order.
 pub(super) const ROWS: &[Row] = &[
     // Llama 3: Meta's documentation of the prompt formats of Llama 3.1 to 3.3; Functionary 3.1 writes the first form too.
     plain(Dialect::Llama, "<function=", Named { separator: ">", close: "</function>" }),

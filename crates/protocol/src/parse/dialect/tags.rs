@@ -1,54 +1,54 @@
-//! Calls whose arguments are in tags: `<function=name>` with `<parameter=key>`, `<invoke name="..">` with `<parameter name="..">`, or a
-//! name with `<arg_key>` and `<arg_value>`. The text of an argument is raw: nothing is escaped in it.
+//! Calls whose arguments are in tags: `<function=name>` with `<parameter=key>`, `<invoke name="..">` with `<parameter
+//! name="..">`, or a name with `<arg_key>` and `<arg_value>`. The text of an argument is raw: nothing in it is escaped.
 
 use super::scan::{Read, Scan, Stop, without_own_lines};
 use crate::json;
 use crate::parse::call;
 use crate::{Args, Repair, text};
 
-/// How the tags of a dialect are written.
+/// The tags of a dialect.
 #[derive(Clone, Copy)]
 pub(super) struct Tags<'a> {
-    /// What a call begins with, up to its name: `<function=`, `<invoke name=`. Empty if the opening token of the row is followed by the
-    /// name itself.
+    /// The text before the name of a call: `<function=`, `<invoke name=`. Empty if the name directly follows the
+    /// opening token of the row.
     pub(super) call: &'a str,
-    /// What ends the head of a call. Empty if the name is a word by itself.
+    /// The end of the head of a call. Empty if the name is a word by itself.
     pub(super) head_end: &'a str,
     pub(super) call_end: &'a str,
-    /// What the tag of a parameter begins with, and what ends its key.
+    /// The text before the key of a parameter, and the text after it.
     pub(super) parameter: &'a str,
     pub(super) key_end: &'a str,
-    /// The tags around the type of the value, if the dialect has them: any but `string` is JSON.
+    /// The tags around the type of the value, if the dialect has them. Values of any type but `string` are JSON.
     pub(super) kind: Option<(&'a str, &'a str)>,
     /// The tag between key and value, if there is one.
     pub(super) value: &'a str,
     pub(super) parameter_end: &'a str,
-    /// The tags around arguments that are one object. Without them, an object may take the place of the parameters.
+    /// The tags around arguments that are one object. Without such tags, an object may replace the parameters.
     pub(super) object: Option<(&'a str, &'a str)>,
-    /// What may follow the call: a parameter's closing tag before it is the end of the parameter.
+    /// The tokens that may follow the call: a parameter's closing tag before one of them ends the parameter.
     pub(super) closers: &'a [&'a str],
     pub(super) text: TextForm,
 }
 
-/// How the text of an argument is written.
+/// The form of an argument's text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextForm {
-    /// As it is.
+    /// The text as it is.
     Raw,
-    /// A long one is on lines of its own.
+    /// A long text is on lines of its own.
     OwnLines,
-    /// A long one is on lines of its own, and one with markup in a CDATA section.
+    /// A long text is on lines of its own, and one with markup is in a CDATA section.
     Cdata,
 }
 
-/// Reads calls one after another, up to one of the closing tokens of the dialect.
+/// Reads consecutive calls up to one of the closing tokens of the dialect.
 pub(super) fn calls(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
     let mut end = scan.at;
     loop {
         scan.skip_whitespace();
         match scan.want(tags.call).and_then(|()| call_named(scan, tags)) {
             Ok(()) => {}
-            // The calls before it are good, unless a text of theirs was cut at its own tags: so they are guesses.
+            // The earlier calls are good unless one of their texts was cut at its own tags, so they are guesses.
             Err(Stop::Bad(_) | Stop::Incomplete) if !scan.drafts.is_empty() => {
                 scan.inner_tag = true;
                 scan.at = end;
@@ -67,7 +67,8 @@ pub(super) fn calls(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
     }
 }
 
-/// Reads one call without the outer tag, whose own tag has begun. The closing token of the outer tag may follow.
+/// Reads one call without the outer tag, after the beginning of its own tag. The closing token of the outer tag may
+/// follow.
 pub(super) fn alone(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
     let start = scan.at;
     scan.head(tags.head_end)?;
@@ -99,7 +100,7 @@ pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
     if name.is_empty() {
         return scan.no();
     }
-    // Some templates make every tool a namespace of itself: `read_file.read_file`.
+    // Some templates make every tool its own namespace: `read_file.read_file`.
     let name = match name.split_once('.') {
         Some((space, inside)) if space == inside && !scan.offers(name) => inside,
         _ => name,
@@ -109,7 +110,8 @@ pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
 
 /// Reads the arguments of a call after its name, and the end of the call.
 pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, tags: &Tags<'_>) -> Read {
-    let behind: Vec<&str> = [tags.parameter, tags.call_end].into_iter().chain(tags.closers.iter().copied()).collect();
+    let following: Vec<&str> =
+        [tags.parameter, tags.call_end].into_iter().chain(tags.closers.iter().copied()).collect();
     let (mut args, mut repairs) = (Args::new(), Vec::new());
     loop {
         let end = scan.at;
@@ -135,10 +137,10 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, tags: &Tags<'_>) -> Rea
                     return scan.bad(text!("{tag} or the closing tag of the call is wanted here", tag = tags.value));
                 }
             }
-            let (text, guess) = scan.content(tags.parameter_end, &behind)?;
+            let (text, guess) = scan.content(tags.parameter_end, &following)?;
             repairs.extend(guess);
             let json = if is_json { json::strict(text.trim()).ok() } else { None };
-            let value = json.unwrap_or_else(|| meant(text, tags.text).into());
+            let value = json.unwrap_or_else(|| text_value(text, tags.text).into());
             scan.insert(&mut args, key, value)?;
             continue;
         }
@@ -161,14 +163,14 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, tags: &Tags<'_>) -> Rea
             break;
         }
         if tags.head_end.is_empty() {
-            // Nothing but its first key tells such a call from prose.
+            // Only its first key distinguishes such a call from prose.
             if args.is_empty() {
                 return scan.no();
             }
             scan.call(name, args, repairs);
             return scan.missing_end(end, true);
         }
-        // After a tag in prose, which names no tool, anything may follow.
+        // A tag in prose names no tool, and any text may follow it.
         let unknown = scan.catalog().is_some_and(|catalog| call::spec(Some(catalog), name).is_none());
         if unknown && args.is_empty() && !scan.rest().trim().is_empty() {
             return Err(Stop::Not);
@@ -179,7 +181,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, tags: &Tags<'_>) -> Rea
     Ok(())
 }
 
-/// Whether the arguments are one object, which begins here.
+/// Returns `true` if the arguments are one object, which begins here.
 fn takes_object(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read<bool> {
     match tags.object {
         Some((open, _)) if scan.take(open)? => scan.until(tags.key_end).map(|_| true),
@@ -188,8 +190,8 @@ fn takes_object(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read<bool> {
     }
 }
 
-/// The text that is meant by what is between the tags.
-fn meant(text: &str, form: TextForm) -> &str {
+/// Returns the value of the text between the tags.
+fn text_value(text: &str, form: TextForm) -> &str {
     match form {
         TextForm::Raw => text,
         TextForm::OwnLines => without_own_lines(text),
@@ -200,7 +202,7 @@ fn meant(text: &str, form: TextForm) -> &str {
     }
 }
 
-/// The name in the head of a tag: `name`, `"name"`, `"name" string="true"`.
+/// Returns the name in the head of a tag: `name`, `"name"`, `"name" string="true"`.
 pub(super) fn unquoted(head: &str) -> &str {
     let head = head.trim();
     for quote in ['"', '\''] {
@@ -211,15 +213,15 @@ pub(super) fn unquoted(head: &str) -> &str {
     head
 }
 
-/// Whether the tag says that its text is JSON: `string="false"`, `type="number"`.
+/// Returns `true` if the tag declares its text as JSON: `string="false"`, `type="number"`.
 fn holds_json(head: &str) -> bool {
     head.contains("string=\"false\"") || head.contains("type=\"") && !head.contains("type=\"string\"")
 }
 
-/// Bytes of a suffix.
+/// Most bytes of a suffix.
 const MOST_SUFFIX: usize = 64;
 
-/// Reads calls of Hunyuan whose tags all have a suffix that the checkpoint chooses: `<tool_calls:x>`.
+/// Reads calls of Hunyuan whose tags all have a suffix chosen by the checkpoint: `<tool_calls:x>`.
 pub(super) fn with_suffix(scan: &mut Scan<'_>) -> Read {
     let is_suffix = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let length = scan.rest().find(|c| !is_suffix(c)).unwrap_or(scan.rest().len());

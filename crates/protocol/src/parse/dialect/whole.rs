@@ -1,8 +1,9 @@
-//! Replies that are calls from the first byte to the last: bare JSON (Llama 3, xLAM), a list as Python writes it
-//! (meta-llama/Llama-3.2-3B-Instruct, MadeAgents/Hammer2.1-7b), and forms whose beginning the template of the model writes.
+//! Replies that consist of calls from the first byte to the last: bare JSON (Llama 3, xLAM), a Python list
+//! (meta-llama/Llama-3.2-3B-Instruct, MadeAgents/Hammer2.1-7b), and forms whose beginning is written by the model's
+//! template.
 //!
-//! Prose may begin with a bracket, and an answer may be JSON: so only a reply that is nothing else counts, only when it
-//! ended by itself, and only when every name in it is a tool on offer.
+//! Prose may begin with a bracket, and an answer may be JSON. A reply therefore counts only if it contains nothing
+//! else, ended by itself, and names only offered tools.
 
 use super::scan::{Read, Scan, Stop};
 use super::{Dialect, harmony, python};
@@ -10,22 +11,22 @@ use crate::json::Problem;
 use crate::parse::call::{self, Draft};
 use crate::{Catalog, Dialects, FinishReason};
 
-/// What a reply is, as far as it came.
+/// The reading of a reply so far.
 #[derive(Debug)]
 pub(in crate::parse) enum Whole {
-    /// It may be calls.
+    /// It may consist of calls.
     Undecided,
     /// It is something else.
     Nothing,
-    /// It is these calls.
+    /// These calls.
     Calls(Dialect, Vec<Draft>),
-    /// It was to be calls, and broke off.
+    /// It was meant as calls and broke off.
     Incomplete(Dialect),
-    /// It was to be calls, and cannot be read.
+    /// It was meant as calls and cannot be read.
     Malformed(Dialect, Problem),
 }
 
-/// Reads a reply, from the first character that is not whitespace.
+/// Reads a reply from the first character that is not whitespace.
 pub(in crate::parse) fn read(
     text: &str,
     dialects: Dialects,
@@ -33,10 +34,10 @@ pub(in crate::parse) fn read(
     catalog: Option<&Catalog>,
 ) -> Whole {
     let mut scan = Scan::new(text, ended, catalog);
-    let (dialect, reader) = match kind(text, ended.is_some()) {
-        Kind::Undecided => return Whole::Undecided,
-        Kind::Reply(dialect, reader) if dialects.contains(dialect) => (dialect, reader),
-        Kind::Reply(..) | Kind::Other => return Whole::Nothing,
+    let (dialect, reader) = match reply_form(text, ended.is_some()) {
+        ReplyForm::Undecided => return Whole::Undecided,
+        ReplyForm::Reply(dialect, reader) if dialects.contains(dialect) => (dialect, reader),
+        ReplyForm::Reply(..) | ReplyForm::Other => return Whole::Nothing,
     };
     let read = reader(&mut scan);
     let known = |drafts: &[Draft]| !drafts.is_empty() && drafts.iter().all(|draft| scan.offers(&draft.name));
@@ -45,7 +46,7 @@ pub(in crate::parse) fn read(
         Ok(()) => match ended {
             None => Whole::Undecided,
             Some(FinishReason::Stop) => Whole::Calls(dialect, scan.drafts),
-            // The array may have been cut off behind its last bracket: nothing says that it was meant to end there.
+            // The array may have been cut off after its last bracket: nothing shows that it was meant to end there.
             Some(_) => Whole::Incomplete(dialect),
         },
         Err(Stop::More) => Whole::Undecided,
@@ -61,18 +62,18 @@ pub(in crate::parse) fn read(
 /// Reads calls up to the end of a reply.
 type Reader = fn(&mut Scan<'_>) -> Read;
 
-/// The form of a reply by its beginning.
-enum Kind {
+/// The form of a reply, recognised by its beginning.
+enum ReplyForm {
     Undecided,
     Other,
     Reply(Dialect, Reader),
 }
 
-/// Forms whose replies begin with these words. The template of gpt-oss writes what precedes the second one.
+/// Forms whose replies begin with these words. The template of gpt-oss writes the text before the second one.
 const NAMED: [(&str, Dialect, Reader); 2] =
-    [(ACTION, Dialect::Cohere, action), (harmony::RECIPIENT, Dialect::Harmony, harmony::addressed)];
+    [(ACTION, Dialect::Cohere, action), (harmony::RECIPIENT, Dialect::Harmony, harmony::addressed_message)];
 
-/// What a reply of Command R begins with (CohereLabs/c4ai-command-r-plus, template `tool_use`): a list in a code span.
+/// The beginning of a reply of Command R (CohereLabs/c4ai-command-r-plus, template `tool_use`): a list in a code span.
 const ACTION: &str = "Action:";
 
 fn action(scan: &mut Scan<'_>) -> Read {
@@ -82,29 +83,29 @@ fn action(scan: &mut Scan<'_>) -> Read {
     scan.json_calls(&["```"])
 }
 
-fn kind(text: &str, whole: bool) -> Kind {
+fn reply_form(text: &str, whole: bool) -> ReplyForm {
     let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
     match (bytes.next(), bytes.next(), bytes.next()) {
-        (Some(b'['), None, _) | (Some(b'['), Some(b'{'), None) if !whole => return Kind::Undecided,
-        (Some(b'['), Some(b'{'), Some(b'\'')) => return Kind::Reply(Dialect::Sarashina, python::dictionaries),
+        (Some(b'['), None, _) | (Some(b'['), Some(b'{'), None) if !whole => return ReplyForm::Undecided,
+        (Some(b'['), Some(b'{'), Some(b'\'')) => return ReplyForm::Reply(Dialect::Sarashina, python::dictionaries),
         (Some(b'['), Some(next), _) if next.is_ascii_alphabetic() => {
-            return Kind::Reply(Dialect::Pythonic, python::list);
+            return ReplyForm::Reply(Dialect::Pythonic, python::list);
         }
-        (Some(b'{' | b'['), ..) => return Kind::Reply(Dialect::BareJson, |scan| scan.json_calls(&[])),
+        (Some(b'{' | b'['), ..) => return ReplyForm::Reply(Dialect::BareJson, |scan| scan.json_calls(&[])),
         _ => {}
     }
     for (beginning, dialect, reader) in NAMED {
         if text.starts_with(beginning) {
-            return Kind::Reply(dialect, reader);
+            return ReplyForm::Reply(dialect, reader);
         }
         if !whole && beginning.starts_with(text) {
-            return Kind::Undecided;
+            return ReplyForm::Undecided;
         }
     }
-    Kind::Other
+    ReplyForm::Other
 }
 
-/// Whether the beginning of a reply names a tool on offer where a call has its name.
+/// Returns `true` if the beginning of a reply has the name of an offered tool in the place of a call's name.
 fn names_a_tool(text: &str, catalog: Option<&Catalog>) -> bool {
     let beginning = &text[..crate::clip::floor_boundary(text, 256)];
     let words =

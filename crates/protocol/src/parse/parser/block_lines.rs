@@ -1,4 +1,4 @@
-//! The lines of an open tool block: what of them is content, and which one ends the block.
+//! The lines of an open tool block: which of them are content, and which line ends the block.
 
 use super::{FedPrefix, MOST_SPECULATIONS, Parser, ParserState, Trust, is_tool};
 use crate::clip::floor_boundary;
@@ -13,8 +13,8 @@ use crate::parse::read::takes_body;
 use crate::parse::reasoning::{self, TagPair};
 use crate::parse::spans::closing_tags;
 
-/// Bytes of a line that are given to a block at once. What is found in them waits in the queue and may take many times
-/// their room.
+/// Most bytes of a line that are fed to a block at once. The events from them wait in the queue and may take many times
+/// their size.
 const MOST_AT_ONCE: usize = 16 * 1024;
 
 impl Parser {
@@ -30,13 +30,13 @@ impl Parser {
         match (self.input.next_line(self.options.limits.block), self.input.finished) {
             (Some(line), _) => {
                 if let FedPrefix::Part(seen) | FedPrefix::Undecided(seen) = before {
-                    // Of a long line a part at a time, so that what is found in it is delivered before the next one.
+                    // A long line is fed in parts, so that the events of each part are delivered before the next.
                     let text = self.input.slice(self.input.at, line.end);
                     if text.len() > seen + MOST_AT_ONCE {
-                        self.give(floor_boundary(text, seen + MOST_AT_ONCE));
+                        self.feed_block(floor_boundary(text, seen + MOST_AT_ONCE));
                     }
                 }
-                if matches!(self.state, ParserState::Block(given) if given == before) {
+                if matches!(self.state, ParserState::Block(fed) if fed == before) {
                     self.block_line(line, before);
                 }
                 true
@@ -46,48 +46,48 @@ impl Parser {
                 true
             }
             (None, None) => {
-                self.give(self.input.rest().len());
-                self.settle()
+                self.feed_block(self.input.rest().len());
+                self.resolve_candidate()
             }
         }
     }
 
-    /// The ending of the line is not there yet, or far. Gives the block what is certainly content of the line's first
-    /// `length` bytes.
-    fn give(&mut self, length: usize) {
-        let ParserState::Block(given) = &mut self.state else { return };
+    /// Feeds the block what is certainly content of the first `length` bytes of a line whose ending has not arrived or
+    /// is far away.
+    fn feed_block(&mut self, length: usize) {
+        let ParserState::Block(fed) = &mut self.state else { return };
         if length == 0 || !self.block.takes_parts() {
             return;
         }
         let rest = self.input.slice(self.input.at, self.input.at + length);
-        let Content { pad, text } = match *given {
+        let Content { pad, text } = match *fed {
             FedPrefix::Part(seen) => Content { pad: 0, text: &rest[seen..] },
             FedPrefix::Undecided(_) if self.options.bare => Content { pad: 0, text: rest },
             FedPrefix::Undecided(seen) => {
                 if rest.bytes().skip(seen).all(|byte| matches!(byte, b' ' | b'\t' | b'`' | b'~')) {
-                    *given = FedPrefix::Undecided(rest.len());
+                    *fed = FedPrefix::Undecided(rest.len());
                     return;
                 }
                 match self.containers.certain_content(rest) {
                     Some(content) => content,
                     None => {
-                        *given = FedPrefix::Withheld;
+                        *fed = FedPrefix::Withheld;
                         return;
                     }
                 }
             }
             FedPrefix::Withheld | FedPrefix::Rest => return,
         };
-        self.block.content(pad, text, &mut self.queue);
-        *given = FedPrefix::Part(rest.len());
+        self.block.push_content(pad, text, &mut self.queue);
+        *fed = FedPrefix::Part(rest.len());
     }
 
-    /// Reads a line of the open block. `given` is what the block has of it already.
-    fn block_line(&mut self, line: InputLine, given: FedPrefix) {
+    /// Reads a line of the open block. `fed` is the part that the block already has.
+    fn block_line(&mut self, line: InputLine, fed: FedPrefix) {
         self.state = ParserState::Block(if line.cut { FedPrefix::Rest } else { FedPrefix::Undecided(0) });
-        if given == FedPrefix::Rest {
+        if fed == FedPrefix::Rest {
             self.block.span.end = self.input.offset(line.end);
-            return self.pass_in_block(line);
+            return self.consume_block_line(line);
         }
         let text = self.input.slice(self.input.at, line.end);
         if self.block.awaits_loose_body() && ends_before_body(&self.containers, text) {
@@ -97,7 +97,7 @@ impl Parser {
         let content = if self.options.bare {
             Ok((Content { pad: 0, text }, false))
         } else {
-            content_or_ending(&self.containers, text, matches!(given, FedPrefix::Part(_)), &self.block)
+            content_or_ending(&self.containers, text, matches!(fed, FedPrefix::Part(_)), &self.block)
         };
         let (content, doubtful) = match content {
             Ok(content) => content,
@@ -110,11 +110,11 @@ impl Parser {
         let block = &mut self.block;
         if doubtful {
             let (end, next) = (self.input.offset(line.end), self.input.offset(line.next));
-            block.doubt(end, next, self.input.line + 1);
+            block.note_candidate(end, next, self.input.line + 1);
         }
-        match given {
-            FedPrefix::Part(seen) => block.content(0, &text[seen..], &mut self.queue),
-            _ => block.content(content.pad, content.text, &mut self.queue),
+        match fed {
+            FedPrefix::Part(seen) => block.push_content(0, &text[seen..], &mut self.queue),
+            _ => block.push_content(content.pad, content.text, &mut self.queue),
         }
         if let Some(at) = block.glued_fence().filter(|_| !line.cut)
             && let Some(after_fence) = loose_closing(&self.containers, &block.body[at..])
@@ -130,8 +130,8 @@ impl Parser {
             && let Some((end, at, tag)) = block.tag_after_call(self.options.catalog.as_deref())
         {
             let offset = place_of_tail(text, &block.body[at..]);
-            // The lines before the tag may be content that lost its quotes, and so may what follows it.
-            let is_followed = !block.lines_behind(&[]).trim().is_empty();
+            // The lines before the tag may be content that lost its quotes, and so may the text after it.
+            let is_followed = !block.lines_after_object(&[]).trim().is_empty();
             block.end_after_call(end);
             if is_followed {
                 self.distrust();
@@ -151,17 +151,18 @@ impl Parser {
             }
         }
         block.span.end = self.input.offset(line.end);
-        self.pass_in_block(line);
-        self.settle();
+        self.consume_block_line(line);
+        self.resolve_candidate();
     }
 
-    /// The block ends at a line, or before it; where a closing tag of reasoning follows the block on the line, at that `tag`.
+    /// Ends the block at or before a line. `tag` is the position of a closing tag of reasoning that follows the block
+    /// on the line.
     fn end_at_line(&mut self, ending: Ending, line: InputLine, tag: Option<(usize, &'static TagPair)>) {
         if let Some((offset, tag)) = tag {
             self.end_block(ending, self.input.at + offset);
             return self.close_unopened(offset, tag);
         }
-        // A fence that is the reply's last line and has no line ending may have been cut off.
+        // A fence in the last line of the reply, without a line ending, may have been cut off.
         let cut = self.input.finished.filter(|reason| reason.is_early() && !line.ended);
         match (cut, ending) {
             (Some(reason), Ending::Fence | Ending::LooseFence { .. } | Ending::NextFence) => {
@@ -171,16 +172,16 @@ impl Parser {
         }
     }
 
-    /// Passes a line of the open block. Of a block that is too large nothing is kept, unless its candidate is.
-    fn pass_in_block(&mut self, line: InputLine) {
+    /// Consumes a line of the open block. Input of an oversized block is discarded, unless its candidate may need it.
+    fn consume_block_line(&mut self, line: InputLine) {
         if self.block.is_full() && self.block.candidate.is_none() {
             self.input.use_up(self.block.span.end);
         }
         self.input.pass(line);
     }
 
-    /// Goes back to a doubtful closing fence when what followed it does not fit. Returns whether it did.
-    fn settle(&mut self) -> bool {
+    /// Goes back to a doubtful closing fence if the text after it does not fit. Returns `true` if it did.
+    fn resolve_candidate(&mut self) -> bool {
         let Some(candidate) = self.block.candidate else { return false };
         // The rest of the line decides whether a closing fence is glued to the object.
         let at_line_start = matches!(self.state, ParserState::Block(FedPrefix::Undecided(0)));
@@ -195,13 +196,13 @@ impl Parser {
     }
 }
 
-/// What a whole line of the open block is: content, and whether it may be the closing fence too; or the end of the
-/// block, with the text after its closing fence. `given`: the block has a part of the line, so it was content when that came,
-/// and how far the block is now must not matter.
+/// Classifies a whole line of the open block. `Ok` is content, with whether the line may also be the closing fence.
+/// `Err` is the end of the block, with the text after its closing fence. With `fed`, the block already has a part of
+/// the line: it was content when it arrived, so the current state of the block must not matter.
 fn content_or_ending<'a>(
     containers: &Containers,
     text: &'a str,
-    given: bool,
+    fed: bool,
     block: &Block,
 ) -> Result<(Content<'a>, bool), (Ending, &'a str)> {
     let (content, closes) = match containers.in_fence(text) {
@@ -212,12 +213,12 @@ fn content_or_ending<'a>(
     if closes && !block.doubts_fence() {
         return Err((Ending::Fence, ""));
     }
-    if given || closes || !block.speculates || block.form == BlockForm::Result {
+    if fed || closes || !block.speculates || block.form == BlockForm::Result {
         return Ok((content, closes));
     }
     if let Some(tag) = block.last_tag() {
-        let behind = content.text.strip_prefix(tag).map(|rest| rest.trim_start_matches([' ', '\t']));
-        let run = behind.filter(|_| content.pad == 0);
+        let after = content.text.strip_prefix(tag).map(|rest| rest.trim_start_matches([' ', '\t']));
+        let run = after.filter(|_| content.pad == 0);
         if let Some(after) = run.and_then(|run| loose_closing(containers, run)) {
             return Err((Ending::LooseFence { glued: true, text: !fence::is_blank(after) }, after));
         }
@@ -235,27 +236,28 @@ fn content_or_ending<'a>(
     Ok((content, false))
 }
 
-/// Whether a line after an object whose announcements are not exact shows that no body follows: it is a closing fence, or
-/// opens the next tool block.
+/// Returns `true` if a line after an object with inexact announcements shows that no body follows: it is a closing
+/// fence, or opens the next tool block.
 fn ends_before_body(containers: &Containers, line: &str) -> bool {
     let opens_tool = |rest| fence::opening(rest).is_some_and(|opening| is_tool(&opening));
     let ends = |rest| loose_closing(containers, rest).is_some() || opens_tool(rest);
     containers.at_fence(line).is_some_and(ends)
 }
 
-/// The place in a line where its last characters begin, as many as `tail` has. A body has other bytes than the line where NUL is
-/// replaced.
+/// Returns the position in a line of its last characters, as many as `tail` has. The bytes of a body differ from those
+/// of the line if a NUL was replaced.
 fn place_of_tail(line: &str, tail: &str) -> usize {
     let last = tail.chars().count().checked_sub(1);
     last.and_then(|last| line.char_indices().rev().nth(last)).map_or(line.len(), |(at, _)| at)
 }
 
-/// The text after a run of fence characters that closes the open block. `None` if the run does not close it: it is too short, or
-/// the text is an info string and makes an opening fence of it.
+/// Returns the text after a run of fence characters that closes the open block. `None` if the run does not close it: it
+/// is too short, or the text is an info string, which makes it an opening fence.
 fn loose_closing<'a>(containers: &Containers, run: &'a str) -> Option<&'a str> {
-    let after = containers.behind_closing_run(run)?;
+    let after = containers.after_closing_run(run)?;
     let text = after.trim_matches([' ', '\t']);
-    // An info string begins with a word, or with attributes in braces. Apart from the run it is one word: prose has several.
+    // An info string begins with a word or with attributes in braces. If it is separated from the run it is one word,
+    // whereas prose has several.
     let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '{' | '.'));
     let is_prose = after.starts_with([' ', '\t']) && text.contains([' ', '\t']);
     (!begins || is_prose).then_some(after)

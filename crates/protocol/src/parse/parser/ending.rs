@@ -1,4 +1,5 @@
-//! How a tool block ends, and what it is then: calls, a broken block, a made-up result, or prose from a doubtful fence on.
+//! How a tool block ends, and what it becomes: calls, a broken block, a forged result, or prose from a doubtful fence
+//! on.
 
 use super::{MOST_SPECULATIONS, Parser, ParserState, ProsePlace, Trust};
 use crate::json::Problem;
@@ -10,7 +11,7 @@ use crate::parse::read::{bodies_of_dialect, read_block};
 use crate::{Dialect, FinishReason, Repair, Text, ToolCall, text};
 
 impl Parser {
-    /// The block ends at or before the line that ends at `line_end`.
+    /// Ends the block at or before the line that ends at `line_end`.
     pub(super) fn end_block(&mut self, ending: Ending, line_end: usize) {
         let by_itself = ending == Ending::Reply(FinishReason::Stop);
         if by_itself && self.block.awaits_loose_body() {
@@ -30,7 +31,7 @@ impl Parser {
         self.resume_prose();
         if matches!(ending, Ending::Fence | Ending::LooseFence { .. } | Ending::ClosingTag) {
             self.block.span.end = self.input.offset(line_end);
-            // Any other line that ends the block is read again, as prose.
+            // Any other line that ends the block is read again as prose.
             if let Some(line) = self.input.next_line(usize::MAX).filter(|line| line.end == line_end) {
                 self.input.pass(line);
             }
@@ -40,55 +41,55 @@ impl Parser {
             Ending::LooseFence { .. } | Ending::ClosingTag => self.containers.end_fence_early(),
             _ => self.containers.close_leaf(),
         }
-        self.conclude(ending);
+        self.report_block(ending);
         self.input.use_up(self.block.span.end);
         if matches!(ending, Ending::Reply(_)) {
-            self.end();
+            self.finish_reply();
         }
     }
 
-    /// The block is over and read.
+    /// Returns to prose after a block.
     pub(super) fn resume_prose(&mut self) {
         self.state = ParserState::Prose(ProsePlace::Line);
     }
 
-    /// A block broke off.
+    /// Records that a block broke off.
     pub(super) fn distrust(&mut self) {
         self.trust = self.trust.max(Trust::AfterBroken { failed: 0 });
     }
 
-    /// Says what the block is.
-    pub(super) fn conclude(&mut self, ending: Ending) {
+    /// Queues the events for the block that has ended.
+    pub(super) fn report_block(&mut self, ending: Ending) {
         let span = self.block.span;
         if self.block.form == BlockForm::Result {
             return self.queue.push_event(Event::ForgedResult { body: "".into(), span });
         }
         let stage = self.block.stage();
         if self.options.bare && stage == Stage::Empty {
-            return; // nothing was said
+            return; // the reply was empty
         }
         let cut = matches!(ending, Ending::Reply(reason) if reason.is_early());
         if cut && !self.options.bare && stage != Stage::Spoiled {
-            return self.incomplete();
+            return self.queue_incomplete();
         }
         if self.block.text_call.is_some() {
-            return self.conclude_text(ending);
+            return self.report_text_block(ending);
         }
         let mut dialect = None;
         let read = if ending == Ending::Container {
             let inside = !matches!(stage, Stage::Complete | Stage::After);
             Err(Problem { inside, ..Problem::new(self.block.body.len(), list_item_ended()) })
-        } else if let Some(read) = self.python() {
+        } else if let Some(read) = self.read_python() {
             dialect = Some(Dialect::Pythonic);
             read
         } else {
             read_block(&self.block, self.options.catalog.as_deref(), ending)
         };
-        // Whether or not strict mode takes what was read: what follows may have been meant as the rest of it.
+        // Computed before strict mode refuses calls: in either case the text after the block may be the rest of it.
         let broke_off = read.as_ref().is_ok_and(|drafts| {
             let repairs = drafts.first().map_or(&[][..], |draft| &draft.repairs);
             self.block.is_unfinished() && drafts.iter().any(Draft::is_completed)
-                || !self.block.lines_behind(repairs).trim().is_empty()
+                || !self.block.lines_after_object(repairs).trim().is_empty()
         });
         let ends_early = matches!(ending, Ending::NextFence | Ending::LooseFence { .. } | Ending::ClosingTag);
         match read.and_then(|drafts| self.admit(drafts, ending)) {
@@ -101,25 +102,26 @@ impl Parser {
                 self.queue_calls(drafts, dialect);
             }
             Err(_) if self.block.is_unfinished() && matches!(ending, Ending::Reply(_)) && stage != Stage::Spoiled => {
-                self.incomplete();
+                self.queue_incomplete();
             }
             Err(problem) => {
-                // The end of a block that cannot be read and was ended early is a guess as well.
+                // The end of an unreadable block that was ended early is also a guess.
                 if broke_off || problem.inside || ends_early {
                     self.distrust();
                 }
-                self.malformed(&problem);
+                self.queue_malformed(&problem);
             }
         }
     }
 
-    /// Says what a block is whose text is the argument of a call. Only its closing fence shows that the text is whole.
-    fn conclude_text(&mut self, ending: Ending) {
+    /// Queues the event for a block whose text is the argument of a call. Only its closing fence shows that the text is
+    /// complete.
+    fn report_text_block(&mut self, ending: Ending) {
         let (Some(call), BlockForm::Dialect(dialect)) = (&self.block.text_call, self.block.form) else { return };
         let body = &self.block.body;
         let read = match (&self.block.phase, ending) {
             (Phase::Spoiled { problem, .. }, _) => Err(problem.clone()),
-            (_, Ending::Reply(_)) => return self.incomplete(),
+            (_, Ending::Reply(_)) => return self.queue_incomplete(),
             (_, Ending::Fence | Ending::LooseFence { .. }) => call.call(body),
             (_, Ending::Container) => Err(Problem::new(body.len(), list_item_ended())),
             (_, Ending::NextFence | Ending::ClosingTag) => Err(Problem {
@@ -133,13 +135,13 @@ impl Parser {
                 if problem.inside {
                     self.distrust();
                 }
-                self.malformed(&problem);
+                self.queue_malformed(&problem);
             }
         }
     }
 
-    /// The calls of a block in which Python may stand, where it does.
-    fn python(&self) -> Option<Result<Vec<Draft>, Problem>> {
+    /// Reads the calls of a block that may contain Python. `None` if it does not.
+    fn read_python(&self) -> Option<Result<Vec<Draft>, Problem>> {
         let catalog = self.options.catalog.as_deref();
         let is_python = self.block.form == BlockForm::Python;
         let read = is_python.then(|| dialect::python_calls(&self.block.body, catalog))??;
@@ -149,23 +151,24 @@ impl Parser {
         }))
     }
 
-    pub(super) fn incomplete(&mut self) {
+    pub(super) fn queue_incomplete(&mut self) {
         self.block.span.end = self.input.offset(self.input.len());
         let id = self.block.outline.first_id(&mut self.queue).into();
         self.queue.push_event(Event::Incomplete { id, body: "".into(), span: self.block.span });
     }
 
-    pub(super) fn malformed(&mut self, problem: &Problem) {
-        let (line, column) = self.block.place(problem.at);
+    pub(super) fn queue_malformed(&mut self, problem: &Problem) {
+        let (line, column) = self.block.position(problem.at);
         let error = Box::new(ReadError { message: problem.message.clone(), line, column });
         let id = self.block.outline.first_id(&mut self.queue).into();
         self.queue.push_event(Event::Malformed { id, body: "".into(), error, span: self.block.span });
     }
 
-    /// Adds the repairs that the block itself needed. Refuses too many calls, and in strict mode any repair.
+    /// Adds the repairs that the block itself needed. Refuses calls beyond the limit, and in strict mode calls with
+    /// repairs.
     pub(super) fn admit(&self, mut drafts: Vec<Draft>, ending: Ending) -> Result<Vec<Draft>, Problem> {
         let other_word = matches!(self.block.form, BlockForm::OtherWord | BlockForm::Python);
-        // Models often glue fences: the next write must not be lost because of that.
+        // Models often glue fences to other text; a canonical write after such a block must not become lossy.
         let canonical = ending == Ending::Fence
             && self.block.at_line_start
             && !other_word
@@ -193,7 +196,7 @@ impl Parser {
         match drafts.iter().flat_map(|draft| &draft.repairs).next() {
             Some(repair) if self.options.strict => Err(Problem::new(
                 0,
-                text!("not written as taught ({repair}); write it exactly so", repair = repair.name()),
+                text!("not in the exact form ({repair}); write the call exactly as instructed", repair = repair.name()),
             )),
             _ => Ok(drafts),
         }
@@ -205,7 +208,7 @@ impl Parser {
             // Only the first call of a block was announced, and it keeps its id.
             let started = if index == 0 { self.block.outline.take_started() } else { None };
             let ids = &mut self.queue.ids;
-            let id = started.or_else(|| ids.take(draft.id.as_deref())).unwrap_or_else(|| ids.give());
+            let id = started.or_else(|| ids.take(draft.id.as_deref())).unwrap_or_else(|| ids.assign());
             let Draft { name, args, reason, repairs, .. } = draft;
             let call = Box::new(ToolCall { id, name, args, reason, repairs, dialect });
             let event = Event::Call { call, index, body: "".into(), span: self.block.span };
@@ -217,7 +220,8 @@ impl Parser {
         }
     }
 
-    /// The doubtful closing fence was the end: the block is malformed, and what follows it is read again.
+    /// Ends the block at the doubtful closing fence: the block is malformed, and the text after the fence is read
+    /// again.
     pub(super) fn go_back(&mut self, candidate: Candidate) {
         self.resume_prose();
         self.block.body.truncate(candidate.body);
@@ -234,7 +238,7 @@ impl Parser {
                  strings as \\n, or end the verbatim body with its TAG"
             ),
         };
-        self.malformed(&Problem::new(candidate.body, message));
+        self.queue_malformed(&Problem::new(candidate.body, message));
         self.containers.close_leaf();
         let failed = if let Trust::AfterBroken { failed } = self.trust { failed } else { 0 };
         self.trust = Trust::AfterBroken { failed: (failed + 1).min(MOST_SPECULATIONS) };
@@ -244,5 +248,5 @@ impl Parser {
 }
 
 fn list_item_ended() -> Text {
-    text!("the list item ended before the block; indent every line of it alike")
+    text!("the list item ended before the block; indent all lines of the block equally")
 }

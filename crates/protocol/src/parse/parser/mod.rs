@@ -10,13 +10,15 @@
 //!                          Section
 //! ```
 //!
-//! A reply begins as `Prose`, as `Reasoning` if the template of the backend opened it, or as `Block` if it is one bare call. It may end in
-//! any of these states, and then the machine is `Done`. Prose has places: [`ProsePlace`] says what is known of the current line.
+//! A reply begins as `Prose`, as `Reasoning` if the template of the backend opened it, or as `Block` if it is one bare
+//! call. It can end in any of these states; the machine is then `Done`. [`ProsePlace`] refines the state `Prose`: it
+//! describes what is known of the current line.
 //!
-//! One way leads back in the text: a closing fence inside an open string or verbatim body may be content. If what follows shows that it was
-//! the end, the machine goes back to the next line and reads on from there as prose ([`Candidate`](super::block::Candidate)).
+//! Only one transition goes back in the text. A closing fence inside an open string or verbatim body may be content; if
+//! the following text shows that it was the end of the block, the machine returns to the line after it and reads on as
+//! prose ([`Candidate`](super::block::Candidate)).
 //!
-//! Architecture invariant: what is delivered does not depend on how the reply was cut into chunks.
+//! Architecture invariant: the events do not depend on how the reply was cut into chunks.
 
 mod block_lines;
 mod ending;
@@ -50,7 +52,7 @@ pub struct Parser {
     state: ParserState,
     containers: Containers,
     ignored: IgnoredCalls,
-    /// The open tool block, or what is left of the last one: its body, which events borrow.
+    /// The open tool block, or else the last one, whose body events may still borrow.
     block: Block,
     queue: Queue,
     calls: usize,
@@ -58,47 +60,51 @@ pub struct Parser {
     findings: Findings,
     /// Code spans of the open paragraph.
     spans: CodeSpans,
-    /// The rest of that paragraph, if a closing tag in it may be code.
+    /// The rest of that paragraph, if a closing tag in it may be in a code span.
     paragraph: ParagraphRest,
-    /// The place of the last token of a dialect that no call followed.
+    /// The offset of the last dialect token that no call followed.
     refused: Option<usize>,
-    /// What follows calls in dialects on their line, and where that is: it holds for all calls that begin before.
+    /// What follows calls in dialects on their line, and the offset of that text. It applies to all calls that begin
+    /// before the offset.
     line_rest: (LineRest, usize),
-    /// Whether a closing tag of this dialect follows outside of any call, and up to which byte that holds for calls.
+    /// Per dialect, whether one of its closing tags follows outside of any call, and the offset up to which that
+    /// applies to calls.
     stray_closers: Vec<(Dialect, bool, usize)>,
-    /// The last line of prose, if the path of a SEARCH/REPLACE block may be in it.
+    /// The last line of prose, which may contain the path of a SEARCH/REPLACE block.
     line_before: String,
-    /// How often a document began after reasoning.
+    /// How many documents began after reasoning.
     documents: u32,
 }
 
-/// The states of the diagram above, each with what it alone needs.
+/// The states of the diagram above, each with the data that only it needs.
 #[derive(Debug)]
 enum ParserState {
     Prose(ProsePlace),
-    /// In a tool block, whose content is in [`Parser::block`].
+    /// Inside a tool block, whose content is in [`Parser::block`].
     Block(FedPrefix),
     Reasoning(reasoning::ReasoningSection),
-    /// At the token of a dialect, which may begin calls.
+    /// At the token of a dialect that may begin calls.
     Section(Box<Section>),
-    /// The reply is over and read.
+    /// The reply has ended and been read.
     Done,
 }
 
-/// Where in the prose the parser is.
+/// The place of the parser within prose.
 #[derive(Debug)]
 enum ProsePlace {
-    /// At the beginning of the reply, or of what follows reasoning, or in blank lines after it: it may be calls from end to end.
+    /// At the beginning of the reply or of the text after reasoning, or in blank lines there: the text may consist only
+    /// of calls.
     Document(Tries),
     /// At the beginning of a line.
     Line,
-    /// Directly after a call in a dialect, in its last line.
+    /// In the last line of a call in a dialect, directly after it.
     AfterCall,
-    /// In a line that CommonMark was asked about already: it is prose.
+    /// Within a line that CommonMark has already classified as prose.
     MidLine,
-    /// In a line whose rest is text, for it was longer than the limit.
+    /// Within a line that exceeded the limit; its rest is text.
     Rest,
-    /// In a line whose rest is text, for reasoning ended in it inside of a quote. The document begins on the next line.
+    /// Within a line whose rest is text because reasoning ended in it inside a quote. The document begins on the next
+    /// line.
     QuotedRest,
 }
 
@@ -106,46 +112,46 @@ enum ProsePlace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Findings {
     Nothing,
-    /// An ignored call, and no tool block and no call.
+    /// An ignored call, but no tool block and no call.
     Ignored,
     /// A tool block, or a call in a dialect.
     Block,
 }
 
-/// How far the calls that follow are what the model meant. Holds until the end of the reply, and never gets better.
+/// How certain it is that later calls are meant as calls. It holds until the end of the reply and only gets worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Trust {
     /// Every block so far ended where CommonMark sees its end.
     Clean,
-    /// A block was ended where CommonMark sees no end. A later call needs the exact form, or it is a guess.
+    /// A block was ended where CommonMark sees no end. Later calls need the exact form to be lossless.
     AfterRepair,
-    /// A block broke off: what follows may have been meant as its content, and every later call is a guess. So many blocks that
-    /// were read past a doubtful closing fence had ended there after all.
+    /// A block broke off: the text after it may have been meant as its content, so every later call is a guess.
+    /// `failed` counts the blocks that were read past a doubtful closing fence although they had ended there.
     AfterBroken { failed: u8 },
 }
 
-/// What the open block has of a line that is still coming.
+/// The part of an incomplete line that was fed to the open block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FedPrefix {
-    /// Nothing yet: so many of its bytes are only whitespace and fence characters.
+    /// Nothing yet; this many bytes are only whitespace and fence characters.
     Undecided(usize),
-    /// So many bytes: the line is content for certain.
+    /// This many bytes; the line is certainly content.
     Part(usize),
-    /// Nothing, whatever comes: the line does not continue the block's container.
+    /// Nothing, whatever follows: the line does not continue the block's container.
     Withheld,
-    /// All that counts: the line was longer than the limit.
+    /// Everything that counts: the line exceeded the limit.
     Rest,
 }
 
-/// After so many failed speculations the rest of a reply is read by CommonMark alone: each one reads a part of the
-/// reply again, and the time must stay linear.
+/// After this many failed speculations the rest of a reply is read by CommonMark alone. Each failure reads a part of
+/// the reply again, and the total time must stay linear.
 const MOST_SPECULATIONS: u8 = 3;
 
-/// Sections of reasoning behind which a reply may be calls from end to end.
+/// Most sections of reasoning after which the reply may consist only of calls.
 const MOST_WHOLE: u32 = 16;
 
 impl Parser {
-    /// A parser at the beginning of a reply.
+    /// Creates a parser at the beginning of a reply.
     pub fn new(mut options: Options) -> Parser {
         options.bare &= options.reasoning != Reasoning::Opened;
         if options.bare {
@@ -179,18 +185,19 @@ impl Parser {
         parser
     }
 
-    /// Appends the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll), so poll after every
-    /// push. A piece that comes after [`finish`](Parser::finish) is ignored.
+    /// Appends the next piece of the reply. This is cheap because [`poll`](Parser::poll) does the work; call it after
+    /// every push. A piece that is pushed after [`finish`](Parser::finish) is ignored.
     pub fn push(&mut self, chunk: &str) {
         self.input.push(chunk, self.queue.is_empty());
     }
 
-    /// Says that the reply is over, and how it ended.
+    /// Marks the reply as complete and sets how it ended.
     pub fn finish(&mut self, reason: FinishReason) {
         self.input.finish(reason);
     }
 
-    /// The next event; `None` when more input is needed, or after [`finish`](Parser::finish) when all is delivered.
+    /// Returns the next event. `None` means that more input is needed or, after [`finish`](Parser::finish), that all
+    /// events were delivered.
     #[must_use]
     pub fn poll(&mut self) -> Option<Event<'_>> {
         while self.queue.is_empty() && self.advance() {}
@@ -214,31 +221,32 @@ impl Parser {
         }
     }
 
-    /// Whether what was delivered of the open block came from strict reading, and nothing suggests yet that it could be
-    /// read in another way: no repair, no verbatim body, no doubtful closing fence, no block
-    /// before it that broke off or had to be ended early, and no doubt whether the reply [is thought](Parser::is_undecided).
+    /// Returns `true` if everything delivered of the open block was read strictly and nothing suggests another reading
+    /// yet: no repair, no verbatim body, no doubtful closing fence, no earlier block that broke off or was ended early,
+    /// and no doubt whether the reply [is reasoning](Parser::is_undecided).
     ///
-    /// For hosts that pass provisional events on and cannot take them back. The block may turn out to be malformed
-    /// still. Where this holds after an event was polled, it holds for that event and all of its block before it.
+    /// For hosts that forward provisional events and cannot take them back. The block may still turn out to be
+    /// malformed. If this returns `true` after an event was polled, it applies to that event and to all earlier events
+    /// of its block.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         !self.queue.holds() && self.trust == Trust::Clean && self.block.is_exact()
     }
 
-    /// Whether a closing tag may still show that all of the reply so far was thought: under [`Reasoning::Unknown`], until a
-    /// section of reasoning was met or the reply is over. Until then no call is delivered, and nothing else that was delivered
-    /// is certain to count.
+    /// Returns `true` while a closing tag may still show that everything so far was reasoning: under
+    /// [`Reasoning::Unknown`], until a section of reasoning or the end of the reply was found. Until then no calls are
+    /// delivered, and no other event is certain to count.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
         self.queue.holds()
     }
 
-    /// Forgets the reply and waits for the beginning of another one. The options stay.
+    /// Discards the reply and waits for the beginning of another one. The options stay.
     pub fn reset(&mut self) {
         *self = Parser::new(self.options.clone());
     }
 
-    /// Takes one step. Returns whether there may be more to do with the input there is.
+    /// Takes one step. Returns `true` if the available input may allow another one.
     fn advance(&mut self) -> bool {
         match self.state {
             ParserState::Prose(_) => self.advance_prose(),
@@ -249,25 +257,25 @@ impl Parser {
         }
     }
 
-    /// Queues the text up to `end`, an index of the input, that was not shown yet.
-    fn show(&mut self, end: usize) {
+    /// Queues the text up to `end`, an index of the input, that was not queued yet.
+    fn queue_text(&mut self, end: usize) {
         if let Some(span) = self.input.take_text(end) {
             self.queue.push(Queued::Text(span));
         }
     }
 
-    /// Queues an event about text that is shown up to `at`, if there is one.
-    fn announce(&mut self, event: Option<Event<'static>>, at: usize) {
+    /// Queues an event about ignored text, if there is one, after the text up to `at`.
+    fn queue_ignored(&mut self, event: Option<Event<'static>>, at: usize) {
         if let Some(event) = event {
             self.findings = self.findings.max(Findings::Ignored);
-            self.show(at);
+            self.queue_text(at);
             self.queue.push_event(event);
         }
     }
 
-    /// The reply is over and read.
-    fn end(&mut self) -> bool {
-        self.show(self.input.len());
+    /// Ends the reply.
+    fn finish_reply(&mut self) -> bool {
+        self.queue_text(self.input.len());
         self.queue.release(false);
         self.state = ParserState::Done;
         true
@@ -281,7 +289,7 @@ impl Parser {
             self.input.pass_within('\u{feff}'.len_utf8(), 1);
         }
         if let ParserState::Prose(ProsePlace::Document(_)) = self.state {
-            if self.whole_waits() {
+            if self.awaits_whole_reply() {
                 return false;
             }
             if !matches!(self.state, ParserState::Prose(_)) || !self.queue.is_empty() {
@@ -302,24 +310,24 @@ impl Parser {
             return self.beginning_of_line();
         }
         let ignored = self.ignored.end_all();
-        self.announce(ignored, self.input.len());
+        self.queue_ignored(ignored, self.input.len());
         if self.findings == Findings::Nothing && !self.ignored.has_candidate() {
             let wrong_form = self.ignored.take_wrong_form();
-            self.announce(wrong_form, self.input.len());
+            self.queue_ignored(wrong_form, self.input.len());
         }
         if self.input.finished == Some(FinishReason::Stop) && self.findings < Findings::Block {
-            self.candidate_counts();
+            self.accept_candidate();
         }
         self.drop_candidate(self.input.len());
-        self.end()
+        self.finish_reply()
     }
 
-    /// The ending of the line is not there yet. Shows what can be nothing but text, and opens reasoning at once.
+    /// Handles a line whose ending has not arrived. Queues what is certainly text, and opens reasoning at once.
     fn beginning_of_line(&mut self) -> bool {
         let ParserState::Prose(place) = &self.state else { return true };
         let rest = self.input.rest();
         if let ProsePlace::Rest | ProsePlace::QuotedRest = place {
-            self.show(self.input.at + rest.len());
+            self.queue_text(self.input.at + rest.len());
             return false;
         }
         if let Some((indent, tag)) = reasoning::opening(&self.containers, rest, false) {
@@ -337,12 +345,12 @@ impl Parser {
             return true;
         }
         let (rest, shown) = (self.input.rest(), self.input.shown_of_line());
-        // The lines before are text for certain, also if this one must wait.
+        // Earlier lines are certainly text, even if this one must wait.
         let length = match after_call {
             true => 0,
             false => certain_text::certain_length(rest, shown, self.dialects(), self.queue.holds()),
         };
-        self.show(self.input.at + length);
+        self.queue_text(self.input.at + length);
         false
     }
 
@@ -402,13 +410,13 @@ impl Parser {
         self.input.pass(line);
         match &mut self.state {
             ParserState::Prose(place) => *place = next,
-            ParserState::Block(given) if line.cut => *given = FedPrefix::Rest,
+            ParserState::Block(fed) if line.cut => *fed = FedPrefix::Rest,
             _ => {}
         }
     }
 
-    /// A line of prose, which may hold the special token of a dialect or a closing tag, unless it is `marked` as a quote. Returns
-    /// whether the parser went to one.
+    /// Reads a line of prose, which may contain the special token of a dialect or a closing tag unless the line has the
+    /// mark of a quote (`marked`). Returns `true` if the parser moved to one of them.
     fn prose_tokens(&mut self, line: InputLine, dialects: Dialects, marked: bool) -> bool {
         let text = self.input.slice(self.input.at, line.end);
         let blank = fence::is_blank(text);
@@ -418,19 +426,19 @@ impl Parser {
         } else if self.finds_in_prose(line.end - self.input.at, dialects) {
             return true;
         }
-        let ended = self.ignored.fence_ends(None);
+        let ended = self.ignored.end_fence(None);
         let text = self.input.slice(self.input.at, line.end);
         let span = self.input.span(self.input.at, line.end);
         if !marked {
             self.ignored.watch_form(text, span, false);
         }
-        let found = if blank { self.ignored.blank() } else { self.ignored.prose(text, span, quoted) };
-        self.announce(ended.or(found), line.end);
+        let found = if blank { self.ignored.end_paragraph() } else { self.ignored.prose_line(text, span, quoted) };
+        self.queue_ignored(ended.or(found), line.end);
         false
     }
 
-    /// Asks CommonMark what the line is, and opens a tool block where it is the fence of one. Returns whether the parser went to
-    /// another place in the line.
+    /// Classifies a line by CommonMark, and opens a tool block if the line is its fence. Returns `true` if the parser
+    /// moved to another place in the line.
     fn block_structure(&mut self, line: InputLine) -> bool {
         let at = self.input.at;
         let text = self.input.slice(at, line.end);
@@ -453,10 +461,11 @@ impl Parser {
         };
         let in_quote = self.containers.in_quote();
         if !in_quote && self.follows_call() {
-            // A closing fence with a tag after it: for CommonMark it is content, or the info string of an opening fence.
+            // CommonMark treats a closing fence with a tag after it as content, or as an opening fence with an info
+            // string.
             let after_fence = match kind {
                 LineKind::Inside(_) => {
-                    self.containers.at_fence(text).and_then(|line| self.containers.behind_closing_run(line))
+                    self.containers.at_fence(text).and_then(|line| self.containers.after_closing_run(line))
                 }
                 LineKind::Opens(opening, _) => Some(opening.info),
                 _ => None,
@@ -470,18 +479,18 @@ impl Parser {
         }
         match kind {
             LineKind::Prose => {
-                // A line without the mark of the quote: a closing tag in it counts, but a call does not.
+                // In a line without the mark of the quote, a closing tag counts but a call does not.
                 let dialects = if in_quote { Dialects::NONE } else { self.dialects() };
                 return self.prose_tokens(line, dialects, in_quote && !is_lazy);
             }
-            // The same for a paragraph that continues: a call in it is indented too far.
+            // The same applies if a paragraph continues: a call in it is indented too far.
             LineKind::Indented(_) if self.containers.in_paragraph() && (is_lazy || !in_quote) => {
                 if self.finds_in_prose(line.end - at, Dialects::NONE) {
                     return true;
                 }
-                let ended = self.ignored.fence_ends(None);
-                let found = self.ignored.drawn(Ignored::Indentation, self.input.slice(at, line.end), span);
-                self.announce(ended.or(found), line.end);
+                let ended = self.ignored.end_fence(None);
+                let found = self.ignored.nested_line(Ignored::Indentation, self.input.slice(at, line.end), span);
+                self.queue_ignored(ended.or(found), line.end);
                 return false;
             }
             LineKind::Html { text: html, raw } if !in_quote => {
@@ -493,13 +502,13 @@ impl Parser {
         let ended = match kind {
             LineKind::Inside(_) | LineKind::Closes(_) => None,
             LineKind::Opens(..) => self.ignored.end_all(),
-            _ => self.ignored.fence_ends(None),
+            _ => self.ignored.end_fence(None),
         };
         let found = match kind {
-            LineKind::Inside(content) => self.ignored.inside(content.text, span),
-            LineKind::Closes(_) => self.ignored.fence_ends(Some(span)),
-            LineKind::Html { text: rest, .. } => self.ignored.drawn(Ignored::Html, rest, span),
-            LineKind::Indented(rest) => self.ignored.drawn(Ignored::Indentation, rest, span),
+            LineKind::Inside(content) => self.ignored.fenced_line(content.text, span),
+            LineKind::Closes(_) => self.ignored.end_fence(Some(span)),
+            LineKind::Html { text: rest, .. } => self.ignored.nested_line(Ignored::Html, rest, span),
+            LineKind::Indented(rest) => self.ignored.nested_line(Ignored::Indentation, rest, span),
             LineKind::Prose => None,
             LineKind::Opens(opening, offset) => {
                 let holds_object = opening.info.contains('{');
@@ -509,8 +518,8 @@ impl Parser {
                     None => block_form(&opening, dialects),
                 };
                 if let Some(form) = form.filter(|_| !self.containers.in_quote()) {
-                    self.show(at + offset);
-                    self.announce(ended, at);
+                    self.queue_text(at + offset);
+                    self.queue_ignored(ended, at);
                     self.drop_candidate(at);
                     self.findings = Findings::Block;
                     self.open_block(span, self.input.line + 1, form);
@@ -524,20 +533,20 @@ impl Parser {
                     return false;
                 }
                 let why = if self.containers.in_quote() { Ignored::Quote } else { Ignored::InfoWord };
-                self.ignored.fence(why, opening, span);
+                self.ignored.open_fence(why, opening, span);
                 None
             }
         };
-        // Behind the line, for the beginning of the line may be shown already.
-        self.announce(ended.or(found), line.end);
+        // Queued at the end of the line, because its beginning may have been delivered already.
+        self.queue_ignored(ended.or(found), line.end);
         false
     }
 }
 
 /// HTML.
 impl Parser {
-    /// Reads a line of an HTML block, whose text begins at `start`. It is not code: a closing tag after a call counts in it, but a
-    /// call does not. Returns `true` if the parser went to a closing tag.
+    /// Reads a line of an HTML block, whose text begins at `start`. HTML is not code: a closing tag after a call counts
+    /// in it, but a call does not. Returns `true` if the parser moved to a closing tag.
     fn html_line(&mut self, line: InputLine, start: usize, raw: bool) -> bool {
         if self.follows_call() {
             if raw {
@@ -546,24 +555,24 @@ impl Parser {
                 return true;
             }
         }
-        let ended = self.ignored.fence_ends(None);
+        let ended = self.ignored.end_fence(None);
         let (text, span) = (self.input.slice(start, line.end), self.input.span(self.input.at, line.end));
         if !raw && !self.input.slice(start, line.end).trim_start().starts_with("<!") {
             self.ignored.watch_form(text, span, false);
         }
-        let found = self.ignored.drawn(Ignored::Html, text, span);
-        self.announce(ended.or(found), line.end);
+        let found = self.ignored.nested_line(Ignored::Html, text, span);
+        self.queue_ignored(ended.or(found), line.end);
         false
     }
 
-    /// Looks for a closing tag in a line of raw HTML: all before it was reasoning. The HTML block continues, since a call in it is
-    /// quoted, whatever precedes it.
+    /// Looks for a closing tag in a line of raw HTML: everything before it was reasoning. The HTML block continues,
+    /// since a call in it is quoted regardless of what precedes it.
     fn close_in_raw_html(&mut self, line: InputLine) {
         let found = closing_tags(self.input.slice(self.input.at, line.end)).next();
         if let Some((offset, tag)) = found {
             let at = self.input.at + offset;
             self.drop_candidate(at);
-            self.show(at);
+            self.queue_text(at);
             self.release_thought(at, tag);
         }
     }
@@ -574,7 +583,7 @@ fn ignored_calls(options: &Options) -> IgnoredCalls {
     IgnoredCalls::new(options.limits.block, dialects, options.catalog.clone())
 }
 
-/// What the first word of an info string makes of a fenced code block. `None` if it is no tool block.
+/// Returns the form of a fenced code block by the first word of its info string. `None` if it is not a tool block.
 fn block_form(opening: &Opening<'_>, dialects: Dialects) -> Option<BlockForm> {
     match opening.word() {
         "tool" => Some(BlockForm::Tool),
@@ -585,20 +594,20 @@ fn block_form(opening: &Opening<'_>, dialects: Dialects) -> Option<BlockForm> {
     }
 }
 
-/// Whether a fence opens a block of calls.
+/// Returns `true` if a fence opens a block of calls.
 fn is_tool(opening: &Opening<'_>) -> bool {
     matches!(opening.word(), "tool" | "tool_call" | "tool_code")
 }
 
 /// Reasoning.
 impl Parser {
-    /// A section opens at the beginning of the current line, behind `indent` spaces.
+    /// Opens a section of reasoning at the current line, after `indent` spaces.
     fn open_reasoning(&mut self, indent: usize, tag: &'static TagPair) {
         let at = self.input.at + indent;
         let ignored = self.ignored.end_all();
-        self.show(at);
-        self.announce(ignored, at);
-        // What follows is a document of its own, in which the block is not the last one.
+        self.queue_text(at);
+        self.queue_ignored(ignored, at);
+        // The text after the reasoning is a document of its own, in which the block is not the last one.
         self.drop_candidate(at);
         self.spans.end_paragraph();
         self.queue.release(false);
@@ -607,15 +616,16 @@ impl Parser {
         self.state = ParserState::Reasoning(reasoning::ReasoningSection::new(Some(tag), start));
     }
 
-    /// A closing tag without an opening one is `offset` bytes after the parser's place, on its line. All before it was thought.
+    /// Handles a closing tag without an opening one, `offset` bytes after the parser's place on its line. Everything
+    /// before it was reasoning.
     ///
-    /// That a block broke off in what was thought is not forgotten: the tag may be a line of that block's content, and what
-    /// follows the rest of it.
+    /// The trust stays reduced if a block broke off in that reasoning: the tag may be a line of the block's content,
+    /// and the following text the rest of it.
     fn close_unopened(&mut self, offset: usize, tag: &'static TagPair) {
         let at = self.input.at + offset;
         let ignored = self.ignored.end_all();
-        self.show(at);
-        self.announce(ignored, at);
+        self.queue_text(at);
+        self.queue_ignored(ignored, at);
         self.release_thought(at, tag);
         let end = at + tag.close.len();
         let chars = self.input.slice(self.input.at, end).chars().count();
@@ -626,19 +636,19 @@ impl Parser {
     /// Queues the calls that were held back as reasoning, which the closing tag at `at` ends.
     fn release_thought(&mut self, at: usize, tag: &'static TagPair) {
         let span = self.input.span(at, at + tag.close.len());
-        // Before the calls: the first event after the decision shows what was decided.
+        // Queued before the calls, so that the first event after the decision tells what was decided.
         self.queue.push(Queued::Unopened(span));
         self.queue.release(true);
         self.input.use_up(span.end);
         self.calls = 0;
     }
 
-    /// What follows is read as the start of a new document, but not the rest of a line that is `quoted`.
+    /// Reads the following text as the start of a new document, except for the rest of a line that is `quoted`.
     fn begin_document(&mut self, quoted: bool) {
         self.containers.begin_document();
         self.ignored = ignored_calls(&self.options);
         self.spans.end_paragraph();
-        // Each of these readings may go to the end of the reply: of a reply full of reasoning only so many are made.
+        // Each document may be read to the end of the reply, so only [`MOST_WHOLE`] of them are tried.
         self.documents = self.documents.saturating_add(1);
         self.state = ParserState::Prose(match (quoted, self.documents <= MOST_WHOLE) {
             (true, true) => ProsePlace::QuotedRest,
@@ -653,7 +663,7 @@ impl Parser {
         let at = self.input.at;
         let text = self.input.slice(at, self.input.len());
         let finished = self.input.finished.is_some();
-        let (length, closing) = section.reach(text, finished);
+        let (length, closing) = section.find_end(text, finished);
         let used = length + closing;
         if used == 0 && !finished {
             return false;
@@ -673,7 +683,7 @@ impl Parser {
         self.input.use_up(end);
         match closed {
             None => false,
-            Some(false) => self.end(),
+            Some(false) => self.finish_reply(),
             Some(true) => {
                 self.begin_document(quoted);
                 true

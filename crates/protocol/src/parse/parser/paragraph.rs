@@ -1,8 +1,8 @@
-//! Whether a closing tag of reasoning in a paragraph is code: an unmatched backtick before it opens a code span only if a later
-//! line of the paragraph closes it.
+//! Decides whether a closing tag of reasoning in a paragraph is code: an unmatched backtick before it opens a code span
+//! only if a later line of the paragraph closes it.
 //!
-//! The parser takes a line with such a tag only when the rest of its paragraph is there, since text that was emitted cannot become
-//! reasoning. At most one limit of a block is awaited; if the paragraph is longer, its rest counts as another one.
+//! The parser reads a line with such a tag only when the rest of its paragraph has arrived, since delivered text cannot
+//! become reasoning. It waits for at most the limit of one block; the rest of a longer paragraph counts as another one.
 
 use super::Parser;
 use crate::parse::containers::{Containers, continues_paragraph};
@@ -10,23 +10,23 @@ use crate::parse::input::InputLine;
 use crate::parse::reasoning;
 use crate::parse::spans::CodeSpans;
 
-/// The lines that follow a line in its paragraph. All places are offsets in the reply.
+/// The lines that follow a line in its paragraph. All positions are offsets in the reply.
 #[derive(Debug, Default)]
 pub(super) struct ParagraphRest {
     start: usize,
     /// The beginning of the first line that is not known to be in the paragraph.
     end: usize,
-    /// Up to here that line has no line ending.
+    /// The offset up to which that line has no line ending.
     searched: usize,
     is_complete: bool,
     /// The end of a line in which no closing tag can be code.
     line_without_code: usize,
-    /// The end of the last code span that was looked for: what precedes it is code.
+    /// The end of the last code span found: the text before it is code.
     pub(super) code_end: usize,
 }
 
 impl Parser {
-    /// Returns `true` if the line can be read: whether a closing tag in it is code does not depend on text that is still to come.
+    /// Returns `true` if the line can be read, because no later text decides whether a closing tag in it is code.
     pub(super) fn has_paragraph_of(&mut self, line: InputLine) -> bool {
         let next = self.input.offset(line.next);
         if !(self.paragraph.start..=self.paragraph.end).contains(&next) {
@@ -36,7 +36,8 @@ impl Parser {
             let text = self.input.slice(self.input.at, line.end);
             let may_be_code = self.spans.is_open() || text.contains('`');
             if !may_be_code || !reasoning::has_closing_tag(text) {
-                // The parser comes back to the rest of the line after each token in it, which must not be searched each time.
+                // The parser returns to the rest of the line after each token in it; it must not search the line each
+                // time.
                 self.paragraph.line_without_code = next;
                 return true;
             }
@@ -61,8 +62,8 @@ impl Parser {
         true
     }
 
-    /// Finds the end of the code span that the place `at`, in a line that ends at `line_end`, is in. `spans` has read what precedes
-    /// it.
+    /// Returns the end of the code span that contains offset `at`, in a line that ends at `line_end`. `spans` must have
+    /// read the preceding text.
     pub(super) fn code_span_end(&self, spans: &CodeSpans, at: usize, line_end: usize) -> Option<usize> {
         let end = line_end.max(self.paragraph.end);
         let text = self.input.slice(self.input.index(at), self.input.index(end));

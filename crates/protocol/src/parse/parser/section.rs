@@ -1,9 +1,10 @@
-//! Calls in dialects: where their tokens count, and what becomes of the text behind them.
+//! Calls in dialects: the places where their tokens count, and the handling of the text after them.
 //!
-//! A token counts at the beginning of a line, at document level or in a list item, and directly behind another call in a
-//! dialect; a special token also behind prose. Never in a quote, a fence, indented code, a code span, HTML or reasoning.
-//! The text after it is read by a pure function ([`dialect`]), again and again while it comes: at each closing token, and whenever
-//! there is twice as much as the last time, so that the time stays linear. A call is announced as soon as its name is known.
+//! A token counts at the beginning of a line, at document level or in a list item, and directly after another call in a
+//! dialect; a special token also counts after prose. Tokens never count in a quote, a fence, indented code, a code
+//! span, HTML or reasoning. A pure function ([`dialect`]) reads the text after a token, repeatedly while it streams: at
+//! each closing token, and whenever the text has doubled since the last reading, so that the time stays linear. A call
+//! is announced as soon as its name is known.
 
 use super::{Findings, Parser, ParserState, ProsePlace, is_tool};
 use crate::clip::floor_boundary;
@@ -23,30 +24,30 @@ use crate::parse::reasoning;
 use crate::{Dialect, Dialects, FinishReason, Repair, text};
 use serde_json::Value;
 
-/// A call whose opening token stands in the current line. The parser's place is the beginning of the line until it is certain
-/// that this is a call.
+/// A call whose opening token is in the current line. The parser stays at the beginning of the line until this is
+/// certainly a call.
 #[derive(Debug)]
 pub(super) struct Section {
     opener: &'static str,
-    /// Where the token stands in the line.
+    /// The position of the token in the line.
     offset: usize,
     lead: Lead,
     emission: Emission,
     tries: Tries,
-    /// How often the rest of the line was read.
+    /// The readings of the rest of the line.
     looks: Tries,
     /// What the last reading recognised of the first call.
     sketch: Sketch,
-    /// Bytes of the text up to which its JSON was followed, as long as its first value has not ended.
+    /// The number of bytes whose JSON was followed, while its first value has not ended.
     followed: Option<usize>,
-    /// What it is, where that is decided and not everything of it was told.
+    /// The final reading, if it is known but not fully emitted.
     decided: Option<CallReading>,
 }
 
 /// What precedes the token of a section on its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lead {
-    /// Whitespace, and markers of list items if it is in one.
+    /// Whitespace, and the markers of list items if the token is in one.
     LineStart { in_item: bool },
     /// A call in a dialect.
     Call,
@@ -54,14 +55,14 @@ enum Lead {
     Prose,
 }
 
-/// What was emitted of a section.
+/// The part of a section that was emitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Emission {
-    /// Nothing, before the rest of its line is known: it may be a quotation.
+    /// Nothing until the rest of its line is known, because it may be a quotation.
     Withheld,
-    /// Nothing, before it is certain that a call has begun.
+    /// Nothing until a call has certainly begun.
     Awaited,
-    /// The text before the call is shown, and its block is open.
+    /// The text before the call was queued, and its block is open.
     Begun,
 }
 
@@ -102,25 +103,25 @@ impl Section {
     }
 }
 
-/// The text of the open section as far as it is there, from its opening token on.
+/// The available text of the open section, from its opening token on.
 struct SectionText<'a> {
     text: &'a str,
-    /// Where it begins in the reply.
+    /// The offset of the text in the reply.
     start: usize,
-    /// It is longer than the limit, and was cut there.
+    /// Whether the text was cut because it exceeds the limit.
     is_over: bool,
-    /// How the reply ended, if the text is there to that end.
+    /// How the reply ended, if the text extends to its end.
     ended: Option<FinishReason>,
 }
 
 impl SectionText<'_> {
-    /// Returns `true` if no more of the text will come.
+    /// Returns `true` if the text cannot grow.
     fn is_complete(&self) -> bool {
         self.is_over || self.ended.is_some()
     }
 }
 
-/// The text of a section that begins `offset` bytes after the place of the parser.
+/// Returns the text of a section that begins `offset` bytes after the parser's place.
 fn section_text(input: &Input, limit: usize, offset: usize) -> SectionText<'_> {
     let all = input.slice(input.at + offset, input.len());
     let is_over = all.len() > limit;
@@ -132,28 +133,28 @@ fn section_text(input: &Input, limit: usize, offset: usize) -> SectionText<'_> {
     }
 }
 
-/// How often a text was read that was not whole.
+/// Counts the readings of an incomplete text.
 #[derive(Debug, Default)]
 pub(super) struct Tries {
     count: u32,
-    /// Bytes there were.
+    /// Bytes of the text at the last reading.
     seen: usize,
-    /// Bytes in which a hint was looked for: each is looked at once.
+    /// Bytes in which a hint was searched; each byte is searched once.
     searched: usize,
 }
 
-/// Bytes of a line before the token of a dialect: whitespace and the markers of list items.
+/// Most bytes of a line before the token of a dialect: whitespace and the markers of list items.
 const MOST_LEAD: usize = 64;
 
-/// Readings at a closing token. After these only a text of twice the length is read again.
+/// Most readings triggered by a closing token. After these, the text is read again only when it has doubled.
 const MOST_TRIES: u32 = 16;
 
 impl Tries {
-    /// Whether a text of this length is worth another reading. `hint`: whether the bytes from here on give reason to believe
-    /// that it is whole.
+    /// Returns `true` if a text of this length is worth another reading. `hint` returns whether the bytes from an
+    /// offset on suggest that the text is complete.
     fn is_due(&mut self, length: usize, ended: bool, hint: impl FnOnce(usize) -> bool) -> bool {
         if length == self.searched && self.count > 0 && !ended {
-            return false; // nothing came since
+            return false; // nothing has arrived since
         }
         let due = ended || length >= 2 * self.seen || self.count < MOST_TRIES && hint(self.searched);
         self.searched = length;
@@ -166,13 +167,13 @@ impl Tries {
 }
 
 impl Parser {
-    /// The dialects that are read.
+    /// Returns the dialects that are read.
     pub(super) fn dialects(&self) -> Dialects {
         if self.options.strict || self.options.bare { Dialects::NONE } else { self.options.dialects }
     }
 
-    /// Opens a section where the current line, of which `length` bytes are there, begins with the token of one. Returns whether it
-    /// did.
+    /// Opens a section if the current line, of which `length` bytes have arrived, begins with a token. Returns `true`
+    /// if it did.
     pub(super) fn section_opens(&mut self, length: usize, whole: bool, after_call: bool) -> bool {
         let text = self.input.slice(self.input.at, self.input.at + length);
         let Some((offset, in_item, token)) = self.leading_token(text, whole, after_call) else { return false };
@@ -187,13 +188,14 @@ impl Parser {
         true
     }
 
-    /// The token that the current line begins with, where one counts: its place, and whether that is in a list item.
+    /// Returns the token that counts at the beginning of the current line, with its position and whether it is in a
+    /// list item.
     fn leading_token(&self, text: &str, whole: bool, after_call: bool) -> Option<(usize, bool, Token)> {
         let dialects = self.dialects();
         if dialects.is_empty() {
             return None;
         }
-        // Asked at every piece of a line that comes: of a long beginning only so much is looked at.
+        // This runs for every piece of an incomplete line, so only [`MOST_LEAD`] bytes are examined.
         let lead = text.bytes().take(MOST_LEAD).take_while(|byte| is_lead(*byte)).count();
         if lead == MOST_LEAD || !text.as_bytes().get(lead).is_some_and(|byte| dialect::may_begin(*byte)) {
             return None; // nearly every line
@@ -213,12 +215,13 @@ impl Parser {
         }
     }
 
-    /// Looks in a line of prose, of which `length` bytes are all, for what counts after other text: the special token of a dialect,
-    /// which opens a section, and the closing tag of reasoning. Returns whether the parser went to one.
+    /// Searches a line of prose of `length` bytes for tokens that count after other text: the special token of a
+    /// dialect, which opens a section, and the closing tag of reasoning. Returns `true` if the parser moved to one of
+    /// them.
     pub(super) fn finds_in_prose(&mut self, length: usize, dialects: Dialects) -> bool {
         let mut spans = std::mem::take(&mut self.spans);
         let text = self.input.slice(self.input.at, self.input.at + length);
-        // What precedes a token that was refused was read.
+        // The text before a refused token was read already.
         let start = self.input.offset(self.input.at);
         let from = self.refused.map_or(0, |refused| (refused + 1).saturating_sub(start).min(length));
         let (mut section, mut closing, mut fed) = (None, None, from);
@@ -228,7 +231,7 @@ impl Parser {
             let tag = if self.queue.holds() { reasoning::closing_tag(rest) } else { None };
             let token = dialect::special_token(rest, true, dialects);
             if tag.is_none() && token == Token::None {
-                continue; // nearly every place
+                continue; // nearly every position
             }
             spans.feed(&text[fed..at]);
             fed = at;
@@ -260,13 +263,13 @@ impl Parser {
         true
     }
 
-    /// Returns `true` if a call precedes that would count, but not if the reply so far is reasoning.
+    /// Returns `true` if an earlier call would count unless the reply so far is reasoning.
     pub(super) fn follows_call(&self) -> bool {
         self.queue.has_held() || self.ignored.has_candidate()
     }
 
-    /// Whether a closing tag of reasoning in prose, which `rest` follows on its line, counts: a call precedes it, or a call or
-    /// the end of the line follows it.
+    /// Returns `true` if a closing tag of reasoning in prose counts. `rest` is the text after it on its line: a call
+    /// must precede the tag, or a call or the end of the line must follow it.
     fn closes_thought(&self, rest: &str) -> bool {
         let rest = rest.trim_matches([' ', '\t']);
         if rest.is_empty() || self.follows_call() {
@@ -280,12 +283,12 @@ impl Parser {
                 && matches!(whole::read(rest, dialects, Some(FinishReason::Stop), catalog), Whole::Calls(..))
     }
 
-    /// What stands `offset` bytes behind the parser's place is certain to be no prose: the parser goes there.
-    fn go_to(&mut self, offset: usize) {
+    /// Moves the parser `offset` bytes ahead, to a place that is certainly not prose.
+    fn advance_to(&mut self, offset: usize) {
         let at = self.input.at + offset;
         let ignored = self.ignored.end_all();
-        self.show(at);
-        self.announce(ignored, at);
+        self.queue_text(at);
+        self.queue_ignored(ignored, at);
         let (lines, chars) = reasoning::count_lines(self.input.slice(self.input.at, at));
         self.input.line += lines;
         if lines > 0 {
@@ -294,9 +297,9 @@ impl Parser {
         self.input.pass_within(at, chars);
     }
 
-    /// What the model writes in the host's name: from here on the reply does not count.
+    /// Handles a token that the model writes in the host's name. Nothing after it in the reply counts.
     fn forged_token(&mut self, offset: usize, token: &str) {
-        self.go_to(offset);
+        self.advance_to(offset);
         let span = self.input.span(self.input.at, self.input.at + token.len());
         self.block.open(span, self.input.line, BlockForm::Dialect(None), false);
         self.block.take_section(token, self.input.column, None);
@@ -304,16 +307,16 @@ impl Parser {
         self.pass_section(token.len());
     }
 
-    /// Something else in the reply is a call: the block under a wrong word is none.
+    /// Gives up the block under a wrong word, because something else in the reply is a call.
     pub(super) fn drop_candidate(&mut self, at: usize) {
         let ignored = self.ignored.drop_candidate();
-        self.announce(ignored, at);
+        self.queue_ignored(ignored, at);
     }
 
-    /// The reply ended by itself, and nothing in it was a call but a block under a wrong word.
-    pub(super) fn candidate_counts(&mut self) {
+    /// Accepts a block under a wrong word as a call, if the reply ended by itself and contains no other call.
+    pub(super) fn accept_candidate(&mut self) {
         let Some(IgnoredCall { draft, body, span, .. }) = self.ignored.take_candidate() else { return };
-        self.show(self.input.len());
+        self.queue_text(self.input.len());
         self.block.open(span, self.input.line, BlockForm::Dialect(None), false);
         self.block.take_section(&body, 0, None);
         if let Ok(drafts) = self.admit(vec![draft], Ending::Fence) {
@@ -321,8 +324,8 @@ impl Parser {
         }
     }
 
-    /// Emits what is known of the open section, reads it as far as it is there, and ends it. What it is in the end is decided after
-    /// everything that is known was emitted, so that this does not depend on the pieces in which it came.
+    /// Emits what is known of the open section, reads the available text, and ends the section. The final decision
+    /// follows all emitted events, so it does not depend on the chunks.
     pub(super) fn advance_section(&mut self) -> bool {
         self.begin_section();
         let ParserState::Section(section) = &mut self.state else { return false };
@@ -337,7 +340,7 @@ impl Parser {
         }
     }
 
-    /// Reads the open section if there is enough of it. Returns `false` if more of it must come first.
+    /// Reads the open section if enough of it has arrived. Returns `false` if more is needed.
     fn read_section(&mut self) -> bool {
         let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
         let ParserState::Section(section) = &mut self.state else { return false };
@@ -355,8 +358,8 @@ impl Parser {
         true
     }
 
-    /// Takes the calls of the open section, which end at `end` of its text, once it is known what surrounds them: they may be a
-    /// quotation, or guesses. Returns `false` if more of the text must come first.
+    /// Handles the calls of the open section, which end at `end` of its text, once the surrounding text is known: they
+    /// may be a quotation or guesses. Returns `false` if more text is needed.
     fn take_calls(&mut self, dialect: Dialect, mut drafts: Vec<Draft>, end: usize) -> bool {
         let followed = self.is_followed(end);
         let ParserState::Section(section) = &mut self.state else { return false };
@@ -389,17 +392,17 @@ impl Parser {
                 }
             }
         }
-        self.go_to(offset);
+        self.advance_to(offset);
         self.end_section(end, Some(dialect), Ok(drafts));
-        // What follows may be the rest of a text of the call.
+        // The text after the call may be the rest of one of its arguments.
         if stray {
             self.distrust();
         }
         true
     }
 
-    /// Returns whether other text follows, on their line, the calls that end at `end` of the open section. `None` if that depends
-    /// on what is still to come.
+    /// Returns whether other text follows the calls that end at `end` of the open section, on the same line. `None` if
+    /// more text is needed to tell.
     fn is_followed(&mut self, end: usize) -> Option<bool> {
         let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
         let ParserState::Section(section) = &mut self.state else { return None };
@@ -420,8 +423,8 @@ impl Parser {
         Some(self.line_rest.0 == LineRest::Text)
     }
 
-    /// Returns whether a closing tag of the dialect follows the call that ends at `end` of the open section, outside of any call.
-    /// `None` if the rest of the reply is still to come.
+    /// Returns whether a closing tag of the dialect follows the call that ends at `end` of the open section, outside of
+    /// any call. `None` until the rest of the reply has arrived.
     fn has_stray_closer(&mut self, dialect: Dialect, end: usize) -> Option<bool> {
         let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
         let ParserState::Section(section) = &self.state else { return None };
@@ -438,7 +441,7 @@ impl Parser {
         let (_, is_stray, until) = &mut self.stray_closers[known];
         if start >= *until {
             let found = dialect::stray_closer(text, end, dialect, dialects, catalog);
-            // Of a reply that was cut, the closing tags that end the text may be missing.
+            // If the reply was cut off, the closing tags at the end of the text may be missing.
             let rest = text[end..].trim_start();
             let is_cut = whole.ended.is_some_and(FinishReason::is_early)
                 && !rest.is_empty()
@@ -449,7 +452,7 @@ impl Parser {
         Some(*is_stray)
     }
 
-    /// Ends the open section, which holds no call that can be read. Returns `false` if more of it must come first.
+    /// Ends the open section, which contains no readable call. Returns `false` if more text is needed.
     fn take_other_reading(&mut self, reading: CallReading) -> bool {
         let ParserState::Section(section) = &self.state else { return false };
         let (offset, opener, limit) = (section.offset, section.opener, self.options.limits.block);
@@ -457,37 +460,37 @@ impl Parser {
         match reading {
             CallReading::Undecided if is_over => {
                 let length = text.len();
-                self.go_to(offset);
+                self.advance_to(offset);
                 let problem =
                     Problem::new(0, text!("the call is longer than {most} bytes; split the work", most = limit));
                 self.end_section(length, None, Err(problem));
             }
             CallReading::Undecided => return false,
             CallReading::Nothing => self.refuse_section(offset),
-            // The name of a token at the end of a sentence.
+            // Prose that ends with the name of a token.
             CallReading::Incomplete(_)
                 if ended == Some(FinishReason::Stop) && text[opener.len()..].trim().is_empty() =>
             {
                 self.refuse_section(offset);
             }
             CallReading::Incomplete(dialect) => {
-                self.go_to(offset);
+                self.advance_to(offset);
                 self.incomplete_section(Some(dialect));
             }
             CallReading::Malformed(dialect, problem, end) => {
-                self.go_to(offset);
+                self.advance_to(offset);
                 self.end_section(end, Some(dialect), Err(problem));
             }
-            // The tokens around a text that is no call: nothing for a reader, and no gap in the reply.
+            // Tokens around a text that is no call; they are neither shown nor a gap in the reply.
             CallReading::Calls(_, _, end) => self.think_section(offset, (0, 0), true, end),
             CallReading::Thought { text, closed, end } => self.think_section(offset, text, closed, end),
         }
         true
     }
 
-    /// Ends a section of `length` bytes that is reasoning: `text` is what is between the tags.
+    /// Ends a section of `length` bytes that is reasoning; `text` is the range between the tags.
     fn think_section(&mut self, offset: usize, text: (usize, usize), closed: bool, length: usize) {
-        self.go_to(offset);
+        self.advance_to(offset);
         let at = self.input.at;
         let text = self.input.span(at + text.0, at + text.1);
         let span = self.input.span(at, at + length);
@@ -495,7 +498,7 @@ impl Parser {
         self.pass_section(length);
     }
 
-    /// Shows the text before the call and opens its block, once it is certain that a call has begun.
+    /// Queues the text before the call and opens its block, once a call has certainly begun.
     fn begin_section(&mut self) {
         let ParserState::Section(section) = &mut self.state else { return };
         if section.emission != Emission::Awaited || !section.sketch.begun {
@@ -503,13 +506,13 @@ impl Parser {
         }
         section.emission = Emission::Begun;
         let offset = std::mem::take(&mut section.offset);
-        self.go_to(offset);
+        self.advance_to(offset);
         self.drop_candidate(self.input.at);
         let span = self.input.span(self.input.at, self.input.at);
         self.block.open(span, self.input.line, BlockForm::Dialect(None), false);
     }
 
-    /// The block of the section: opened where it was not told that a call began.
+    /// Fills the block of the section, opening it if no beginning of a call was emitted.
     fn section_block(&mut self, span: Span, text: &str, dialect: Option<Dialect>) {
         let begun = matches!(&self.state, ParserState::Section(section) if section.emission == Emission::Begun);
         if begun {
@@ -520,11 +523,11 @@ impl Parser {
         self.block.take_section(text, self.input.column, dialect);
     }
 
-    /// What stands here is no call: the line is read as if the token meant nothing.
+    /// Refuses the token, because no call follows it: the line is read again without regard to it.
     fn refuse_section(&mut self, offset: usize) {
         let at = self.input.offset(self.input.at + offset);
         self.refused = Some(at);
-        // Behind prose, CommonMark was asked already what the line is.
+        // A line with prose before the token was already classified by CommonMark.
         let ParserState::Section(section) = &self.state else { return };
         self.state = ParserState::Prose(match section.lead {
             Lead::LineStart { .. } => ProsePlace::Line,
@@ -533,12 +536,12 @@ impl Parser {
         });
     }
 
-    /// Other text surrounds the calls on their line: a sentence about them. It is shown.
+    /// Treats calls that are surrounded by other text on their line as a quotation and shows them.
     fn quote_section(&mut self, offset: usize, length: usize) {
         let at = self.input.at + offset;
         let span = self.input.span(at, at + length);
         let body = self.input.slice(at, at + length).to_owned().into();
-        self.go_to(offset + length);
+        self.advance_to(offset + length);
         let why = Ignored::NotAtLineStart;
         self.queue.push_event(Event::Ignored { why, id: None, name: None, body, span });
         self.state = ParserState::Prose(ProsePlace::MidLine);
@@ -549,12 +552,12 @@ impl Parser {
         let text = self.input.slice(self.input.at, self.input.len()).to_owned();
         let span = self.input.span(self.input.at, self.input.len());
         self.section_block(span, &text, dialect);
-        self.incomplete();
+        self.queue_incomplete();
         self.input.use_up(span.end);
-        self.end();
+        self.finish_reply();
     }
 
-    /// The section is over, `length` bytes behind its beginning.
+    /// Ends the section `length` bytes after its beginning.
     fn end_section(&mut self, length: usize, dialect: Option<Dialect>, read: Result<Vec<Draft>, Problem>) {
         let (mid_line, in_item) = match &self.state {
             ParserState::Section(section) => {
@@ -590,13 +593,13 @@ impl Parser {
             Ok(drafts) => self.queue_calls(drafts, dialect),
             Err(problem) => {
                 self.distrust();
-                self.malformed(&problem);
+                self.queue_malformed(&problem);
             }
         }
         self.pass_section(length);
     }
 
-    /// Goes on behind a section.
+    /// Continues after a section.
     fn pass_section(&mut self, length: usize) {
         let at = self.input.at;
         let (lines, chars) = reasoning::count_lines(self.input.slice(at, at + length));
@@ -611,14 +614,14 @@ impl Parser {
         self.state = ParserState::Prose(ProsePlace::AfterCall);
     }
 
-    /// A reply, or what follows reasoning, begins here: reads it as calls from end to end. Returns whether it must wait for
-    /// more.
-    pub(super) fn whole_waits(&mut self) -> bool {
+    /// Reads the reply, or the text after reasoning, as calls from end to end. Returns `true` if it must wait for more
+    /// text.
+    pub(super) fn awaits_whole_reply(&mut self) -> bool {
         let dialects = self.dialects();
         let ended = self.input.finished;
         let text = self.input.slice(self.input.at, self.input.len());
         let ParserState::Prose(ProsePlace::Document(tries)) = &mut self.state else { return false };
-        // Lines of whitespace before it are passed one by one; a long beginning of this one is quoted code.
+        // Preceding lines of whitespace are consumed one by one; deep indentation on this line makes it code.
         if text.bytes().take(MOST_LEAD).take_while(|byte| matches!(byte, b' ' | b'\t')).count() > 3 {
             self.state = ParserState::Prose(ProsePlace::Line);
             return false;
@@ -626,7 +629,7 @@ impl Parser {
         let calls = text.trim_start();
         let blanks = text.len() - calls.len();
         if calls.is_empty() && ended.is_none() && !dialects.is_empty() {
-            return false; // whitespace is shown, and the beginning is still to come
+            return false; // the whitespace is shown; the beginning is yet to come
         }
         // Code that is indented by four columns is quoted.
         let indent = text[..blanks].rsplit(['\n', '\r']).next().unwrap_or_default();
@@ -646,16 +649,16 @@ impl Parser {
             Whole::Undecided | Whole::Nothing => {}
             Whole::Calls(dialect, drafts) => {
                 let length = calls.trim_end().len();
-                self.go_to(blanks);
+                self.advance_to(blanks);
                 self.end_section(length, Some(dialect), Ok(drafts));
             }
             Whole::Malformed(dialect, problem) => {
                 let length = calls.trim_end().len();
-                self.go_to(blanks);
+                self.advance_to(blanks);
                 self.end_section(length, Some(dialect), Err(problem));
             }
             Whole::Incomplete(dialect) => {
-                self.go_to(blanks);
+                self.advance_to(blanks);
                 self.incomplete_section(Some(dialect));
             }
         }
