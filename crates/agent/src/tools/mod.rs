@@ -24,7 +24,7 @@ use toolfence_session::StopReason;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::{History, Outcome};
 
-/// A turn that runs: it gives the agent back when it ends.
+/// A running turn, which returns the agent when it ends.
 type RunningTurn = Pin<Box<dyn Future<Output = (Agent, Result<StopReason, Error>)> + Send>>;
 
 /// The tools of one project, connected to the replies of a model.
@@ -70,7 +70,7 @@ pub struct Tools {
     waits_for_reply: bool,
     /// The user's message, until its turn begins.
     user: String,
-    /// What the model was not sent when its turns ended.
+    /// Texts that the model had not received when its turns ended.
     unsent: Vec<String>,
     workspace: Arc<Workspace>,
     history: Option<Arc<History>>,

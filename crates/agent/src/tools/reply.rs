@@ -12,7 +12,7 @@ use toolfence_protocol::{
 };
 use toolfence_session::{Answer, Note, StopReason};
 
-/// What happens next with a reply.
+/// The next step of a reply.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReplyStep {
@@ -29,13 +29,13 @@ pub enum ReplyStep {
     Ended(StopReason),
 }
 
-/// What the agent's side reports to the host.
+/// A report of the agent to the host.
 #[derive(Debug)]
 pub(super) enum Report {
     Step(Box<ReplyStep>),
     /// The message for the model; the turn waits for its next reply.
     Send(String),
-    /// What the model was not sent when the turn ended.
+    /// The texts that the model had not received when the turn ended.
     Unsent(String),
 }
 
