@@ -208,10 +208,7 @@ impl Session {
     fn request_continuation(&mut self, found: &mut ReplyContents, notes: &mut Vec<Text>) {
         if found.not_continued && found.items.is_empty() {
             notes.push(text!(
-                "Note: the block that broke off was not run, for your reply does not begin with the text that it was \
-                 to repeat. Send the whole call again as the first thing of your reply, from its opening fence; if it \
-                 is long, split the work into several smaller calls. If you do not need it any more, answer in plain \
-                 text."
+                "Note: the block that broke off was not run, because your reply does not begin with the text that it had to repeat. Send the whole call again as the first thing of your reply, from its opening fence; if it is long, split the work into several smaller calls. If you no longer need it, answer in plain text."
             ));
         }
         let may_continue = self.counters.rounds + 1 < self.options.limits.rounds;
@@ -334,7 +331,7 @@ impl Session {
     fn owe_note_about_calls(&mut self, found: &ReplyContents) {
         if !found.items.is_empty() {
             let note = text!(
-                "Note: the calls in your last reply were not run, for the limit of {limit} rounds was reached.",
+                "Note: the calls in your last reply were not run, because the limit of {limit} rounds was reached.",
                 limit = self.options.limits.rounds
             );
             self.owed.push(session_note(&note, self.options.language));
