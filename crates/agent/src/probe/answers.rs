@@ -30,7 +30,7 @@ pub enum StreamAnswer {
     },
     /// The reply arrived at once.
     AtOnce,
-    /// The reply was too short to say.
+    /// The reply was too short to decide.
     TooShort,
     /// The backend failed or did not answer.
     NoAnswer {

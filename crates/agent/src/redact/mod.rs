@@ -44,7 +44,7 @@ impl std::fmt::Debug for Redactor {
 }
 
 /// A secret in a text: its range and its name.
-struct Found<'a> {
+struct Secret<'a> {
     start: usize,
     end: usize,
     what: &'a str,
@@ -139,7 +139,7 @@ fn without_shapes(text: &str) -> Option<String> {
 }
 
 /// Returns the first secret at or after an offset.
-fn next(text: &str, from: usize) -> Option<Found<'static>> {
+fn next(text: &str, from: usize) -> Option<Secret<'static>> {
     let bytes = text.as_bytes();
     (from..bytes.len()).find_map(|at| match bytes[at] {
         b'=' | b':' => named::at(bytes, at),

@@ -1,6 +1,6 @@
 //! Finds secrets by the name before them, by headers, and as passwords in URLs.
 
-use super::Found;
+use super::Secret;
 
 /// Parts of the names of secrets, in lower case and without `_`, `-` and `.`.
 const WORDS: &[&str] = &[
@@ -124,7 +124,7 @@ fn is_place(value: &[u8]) -> bool {
 }
 
 /// Finds the value after `=` or `:` if the name before it is that of a secret, or the password after `://`.
-pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+pub(super) fn at(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     if bytes[at..].starts_with(b"://") {
         return password(bytes, at + 3);
     }
@@ -151,7 +151,7 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         || is_password_line(bytes, at, name, start + value.len());
     let fits = value.len() >= SHORTEST_VALUE && looks_secret && !is_reference(value, form);
     let fits = fits && !(short && is_place(value));
-    fits.then(|| Found { start, end: start + form.length(&bytes[start..]), what: "value" })
+    fits.then(|| Secret { start, end: start + form.length(&bytes[start..]), what: "value" })
 }
 
 /// Returns `true` for a line that has nothing but the name of a password and one word that is not the name of a type.
@@ -191,7 +191,7 @@ fn is_password_line(bytes: &[u8], at: usize, name: &str, end: usize) -> bool {
 
 /// Finds the password in an entry of netrc(5), also over several lines: `machine HOST login NAME password VALUE`. `at`
 /// is the offset of the word `password`.
-pub(super) fn netrc(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+pub(super) fn netrc(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     let value =
         bytes[at..].strip_prefix(b"password").filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))?;
     let blanks = value.iter().take(64).take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -216,11 +216,11 @@ pub(super) fn netrc(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         && length > 0
         && !bytes[start..].starts_with(b"$")
         && !bytes[start..].starts_with(b"[redacted");
-    fits.then_some(Found { start, end: start + length, what: "password" })
+    fits.then_some(Secret { start, end: start + length, what: "password" })
 }
 
 /// Finds the value of `Cookie:`, `Set-Cookie:` and `Authorization:`. `name` is in lower case.
-fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
+fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Secret<'static>> {
     let cookie = matches!(name, "cookie" | "set-cookie");
     if bytes[colon] != b':' || !(cookie || matches!(name, "authorization" | "proxy-authorization")) {
         return None;
@@ -238,7 +238,7 @@ fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
     }
     if cookie {
         let fits = text.contains(&b'=') && !text.contains(&b'$');
-        return fits.then(|| Found { start, end: start + length(&bytes[start..]), what: "cookie" });
+        return fits.then(|| Secret { start, end: start + length(&bytes[start..]), what: "cookie" });
     }
     // The value is a scheme with a credential, or a credential alone.
     let scheme = memchr::memchr(b' ', text).map_or(0, |blank| blank + 1);
@@ -251,7 +251,7 @@ fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
         && !secret.contains(&b'$')
         && !secret.contains(&b'{')
         && memchr::memmem::find(secret, b"[redacted").is_none();
-    fits.then(|| Found { start: start + scheme, end: start + length(&bytes[start..]), what: "credential" })
+    fits.then(|| Secret { start: start + scheme, end: start + length(&bytes[start..]), what: "credential" })
 }
 
 /// How a value is written.
@@ -350,7 +350,7 @@ pub(super) fn beginning(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)>
 }
 
 /// Finds the text between the user's name and the `@` of a URL.
-fn password(bytes: &[u8], start: usize) -> Option<Found<'static>> {
+fn password(bytes: &[u8], start: usize) -> Option<Secret<'static>> {
     let rest = &bytes[start..bytes.len().min(start + LONGEST_AUTHORITY)];
     let ends =
         |&byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'"' | b'\'' | b'<' | b'>' | b'?' | b'#');
@@ -359,5 +359,5 @@ fn password(bytes: &[u8], start: usize) -> Option<Found<'static>> {
     let colon = authority[..host].iter().position(|&byte| byte == b':')?;
     let value = &authority[colon + 1..host];
     let fits = !value.is_empty() && !value.starts_with(b"$") && !value.starts_with(b"[redacted");
-    fits.then_some(Found { start: start + colon + 1, end: start + host, what: "password" })
+    fits.then_some(Secret { start: start + colon + 1, end: start + host, what: "password" })
 }

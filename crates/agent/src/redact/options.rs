@@ -4,7 +4,7 @@
 //! program (`-p` of `mysql` is a password, of `docker` a port). Text that is not a command contains such words too, so
 //! a value must also look like a secret.
 
-use super::Found;
+use super::Secret;
 use super::named::{ValueForm, beginning, is_reference};
 
 /// Last words of the names of options with a secret value, after `--`.
@@ -55,16 +55,31 @@ const NAMES_OF_TWO: &[&str] = &[
 ];
 
 /// Options that are only secret after these programs.
-const SHORT: &[Short] = &[
-    Short { programs: &["curl", "wget"], option: "-u", join: Join::Both, part: SecretPart::AfterColon },
-    Short { programs: &["curl", "wget"], option: "--user", join: Join::NextWord, part: SecretPart::AfterColon },
-    Short { programs: &["curl"], option: "-U", join: Join::Both, part: SecretPart::AfterColon },
-    Short { programs: &["curl"], option: "--proxy-user", join: Join::NextWord, part: SecretPart::AfterColon },
-    Short { programs: &["curl"], option: "-b", join: Join::Both, part: SecretPart::Cookie },
-    Short { programs: &["curl"], option: "--cookie", join: Join::NextWord, part: SecretPart::Cookie },
-    Short { programs: &["http", "https"], option: "-a", join: Join::Both, part: SecretPart::AfterColon },
-    Short { programs: &["http", "https"], option: "--auth", join: Join::NextWord, part: SecretPart::AfterColon },
-    Short {
+const SHORT: &[ShortOption] = &[
+    ShortOption { programs: &["curl", "wget"], option: "-u", join: ValuePlace::Both, part: SecretPart::AfterColon },
+    ShortOption {
+        programs: &["curl", "wget"],
+        option: "--user",
+        join: ValuePlace::NextWord,
+        part: SecretPart::AfterColon,
+    },
+    ShortOption { programs: &["curl"], option: "-U", join: ValuePlace::Both, part: SecretPart::AfterColon },
+    ShortOption {
+        programs: &["curl"],
+        option: "--proxy-user",
+        join: ValuePlace::NextWord,
+        part: SecretPart::AfterColon,
+    },
+    ShortOption { programs: &["curl"], option: "-b", join: ValuePlace::Both, part: SecretPart::Cookie },
+    ShortOption { programs: &["curl"], option: "--cookie", join: ValuePlace::NextWord, part: SecretPart::Cookie },
+    ShortOption { programs: &["http", "https"], option: "-a", join: ValuePlace::Both, part: SecretPart::AfterColon },
+    ShortOption {
+        programs: &["http", "https"],
+        option: "--auth",
+        join: ValuePlace::NextWord,
+        part: SecretPart::AfterColon,
+    },
+    ShortOption {
         programs: &[
             "mysql",
             "mysqldump",
@@ -76,22 +91,27 @@ const SHORT: &[Short] = &[
             "mycli",
         ],
         option: "-p",
-        join: Join::Attached,
+        join: ValuePlace::Attached,
         part: SecretPart::All,
     },
-    Short {
+    ShortOption {
         programs: &["sshpass", "mongo", "mongosh", "mongodump"],
         option: "-p",
-        join: Join::Both,
+        join: ValuePlace::Both,
         part: SecretPart::All,
     },
-    Short { programs: &["redis-cli"], option: "-a", join: Join::NextWord, part: SecretPart::All },
-    Short { programs: &["ldapsearch", "ldapmodify", "ldapadd"], option: "-w", join: Join::Both, part: SecretPart::All },
-    Short { programs: &["login"], option: "-p", join: Join::NextWord, part: SecretPart::All },
-    Short { programs: &["openssl"], option: "-k", join: Join::NextWord, part: SecretPart::All },
-    Short { programs: &["openssl"], option: "-K", join: Join::NextWord, part: SecretPart::All },
-    Short { programs: SAMBA, option: "-U", join: Join::Both, part: SecretPart::AfterPercent },
-    Short { programs: SAMBA, option: "--user", join: Join::NextWord, part: SecretPart::AfterPercent },
+    ShortOption { programs: &["redis-cli"], option: "-a", join: ValuePlace::NextWord, part: SecretPart::All },
+    ShortOption {
+        programs: &["ldapsearch", "ldapmodify", "ldapadd"],
+        option: "-w",
+        join: ValuePlace::Both,
+        part: SecretPart::All,
+    },
+    ShortOption { programs: &["login"], option: "-p", join: ValuePlace::NextWord, part: SecretPart::All },
+    ShortOption { programs: &["openssl"], option: "-k", join: ValuePlace::NextWord, part: SecretPart::All },
+    ShortOption { programs: &["openssl"], option: "-K", join: ValuePlace::NextWord, part: SecretPart::All },
+    ShortOption { programs: SAMBA, option: "-U", join: ValuePlace::Both, part: SecretPart::AfterPercent },
+    ShortOption { programs: SAMBA, option: "--user", join: ValuePlace::NextWord, part: SecretPart::AfterPercent },
 ];
 
 const SAMBA: &[&str] =
@@ -162,16 +182,16 @@ const LOOKED_BACK: usize = 256;
 /// The most bytes of a value that are checked before it counts as a secret.
 const LOOKED_AT: usize = 512;
 
-struct Short {
+struct ShortOption {
     programs: &'static [&'static str],
     option: &'static str,
-    join: Join,
+    join: ValuePlace,
     part: SecretPart,
 }
 
 /// How a value follows its option.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Join {
+enum ValuePlace {
     /// `-pX`
     Attached,
     /// `-p X`
@@ -192,7 +212,7 @@ enum SecretPart {
 }
 
 /// Finds the secret value of the option that begins at `at`.
-pub(super) fn option(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+pub(super) fn option(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     let before = at.checked_sub(1).map(|before| bytes[before]);
     // Inside a word, `-p` is not an option, but after `\n` in a quoted text it is.
     let inside = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
@@ -214,7 +234,9 @@ pub(super) fn option(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     let second = *word.get(1)?;
     let mut fits = SHORT.iter().filter(|short| {
         let option = short.option.as_bytes();
-        option[1] == second && word.starts_with(option) && (word.len() == option.len() || short.join != Join::NextWord)
+        option[1] == second
+            && word.starts_with(option)
+            && (word.len() == option.len() || short.join != ValuePlace::NextWord)
     });
     let Some(first) = fits.next() else { return find_in_joined_options(bytes, at, word) };
     let program = program_before(bytes, at)?;
@@ -223,15 +245,16 @@ pub(super) fn option(bytes: &[u8], at: usize) -> Option<Found<'static>> {
 }
 
 /// Finds the value of an option of curl that follows others in one word: `-su user:X`.
-fn find_in_joined_options(bytes: &[u8], at: usize, word: &[u8]) -> Option<Found<'static>> {
+fn find_in_joined_options(bytes: &[u8], at: usize, word: &[u8]) -> Option<Secret<'static>> {
     let place = 1 + word.get(1..)?.iter().position(|byte| !CURL_FLAGS.contains(byte))?;
-    let is_one = |short: &&Short| short.option.as_bytes() == [b'-', word[place]] && short.programs.contains(&"curl");
+    let is_one =
+        |short: &&ShortOption| short.option.as_bytes() == [b'-', word[place]] && short.programs.contains(&"curl");
     let short = SHORT.iter().find(is_one)?;
     (program_before(bytes, at)? == "curl").then(|| short_option_value(bytes, at + place + 1, short))?
 }
 
 /// Finds the value of `openssl -pass`: the password after `pass:`. Other values refer to the password.
-fn openssl_password(bytes: &[u8], start: usize, form: ValueForm) -> Option<Found<'static>> {
+fn openssl_password(bytes: &[u8], start: usize, form: ValueForm) -> Option<Secret<'static>> {
     let rest = &bytes[start..];
     if SOURCES.iter().any(|source| rest.starts_with(source.as_bytes())) {
         return None;
@@ -241,16 +264,16 @@ fn openssl_password(bytes: &[u8], start: usize, form: ValueForm) -> Option<Found
 }
 
 /// Finds the value of an option that ends at `end`.
-fn short_option_value(bytes: &[u8], end: usize, short: &Short) -> Option<Found<'static>> {
+fn short_option_value(bytes: &[u8], end: usize, short: &ShortOption) -> Option<Secret<'static>> {
     let is_attached = bytes
         .get(end)
         .is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'=' | b',' | b'"' | b'\'' | b'\\'));
     let quoted = short.option.len() == 2 && matches!(bytes.get(end), Some(b'"' | b'\''));
     let (start, form) = match short.join {
-        Join::Attached | Join::Both if is_attached => (end, ValueForm::Bare),
+        ValuePlace::Attached | ValuePlace::Both if is_attached => (end, ValueForm::Bare),
         // `-p'X'`. A quote before a comma or a blank closes the quotes of the option itself.
-        Join::Attached | Join::Both if quoted && !closes(bytes, end) => beginning(bytes, end)?,
-        Join::Attached => return None,
+        ValuePlace::Attached | ValuePlace::Both if quoted && !closes(bytes, end) => beginning(bytes, end)?,
+        ValuePlace::Attached => return None,
         _ if short.option.starts_with("--") && bytes.get(end) == Some(&b'=') => beginning(bytes, end)?,
         _ => apart(bytes, end)?,
     };
@@ -259,7 +282,7 @@ fn short_option_value(bytes: &[u8], end: usize, short: &Short) -> Option<Found<'
 
 /// Finds the value that a program stores under the name of a secret: `aws configure set aws_secret_access_key X`, `git
 /// config http.x.password X`, also as texts of a list: `["aws", "configure", "set", "aws_secret_access_key", "X"]`.
-pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     /// The most options between the verb and the name, and between the name and the value.
     const MOST_OPTIONS: usize = 3;
     if at == 0 || !matches!(bytes[at - 1], b' ' | b'"' | b'\'') {
@@ -406,7 +429,7 @@ fn nearest(before: &[u8], find: impl Fn(&[u8]) -> Option<&'static str>) -> Optio
     }
 }
 
-fn value(bytes: &[u8], start: usize, form: ValueForm, part: SecretPart) -> Option<Found<'static>> {
+fn value(bytes: &[u8], start: usize, form: ValueForm, part: SecretPart) -> Option<Secret<'static>> {
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
     let whole = &near[..length(near, form)];
     if is_reference(whole, form) || whole.is_empty() {
@@ -428,7 +451,7 @@ fn value(bytes: &[u8], start: usize, form: ValueForm, part: SecretPart) -> Optio
     };
     let fits = fits && !secret.is_empty() && !is_reference(secret, if skipped > 0 { ValueForm::Bare } else { form });
     let what = if part == SecretPart::Cookie { "cookie" } else { "value" };
-    fits.then(|| Found { start: start + skipped, end: start + length(&bytes[start..], form), what })
+    fits.then(|| Secret { start: start + skipped, end: start + length(&bytes[start..], form), what })
 }
 
 /// Returns the length of the value. In contrast to [`ValueForm::length`], a bare word on a command line may contain

@@ -1,6 +1,6 @@
 //! Finds secrets by their shape.
 
-use super::Found;
+use super::Secret;
 
 /// The prefix of the tokens of a service, the fewest characters after it, and the name of the token.
 const TOKENS: &[(&str, usize, &str)] = &[
@@ -63,7 +63,7 @@ const SCHEMES: &[&str] = &["Bearer ", "bearer ", "Basic ", "basic ", "Token ", "
 const SHORTEST_CREDENTIAL: usize = 16;
 
 /// Finds a token that begins at `at`.
-pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+pub(super) fn token(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     if at > 0 && is_token(bytes[at - 1]) && !ends_with_escape(&bytes[..at]) {
         return None;
     }
@@ -71,7 +71,7 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     if let Some(scheme) = SCHEMES.iter().find(|scheme| rest.starts_with(scheme.as_bytes())) {
         let start = at + scheme.len();
         let end = without_stop(bytes, end(bytes, start, is_credential));
-        return (end - start >= SHORTEST_CREDENTIAL && is_mixed(&bytes[start..end])).then_some(Found {
+        return (end - start >= SHORTEST_CREDENTIAL && is_mixed(&bytes[start..end])).then_some(Secret {
             start,
             end,
             what: "credential",
@@ -80,7 +80,7 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     if let Some(address) = WEBHOOKS.iter().find(|address| rest.starts_with(address.as_bytes())) {
         let start = at + address.len();
         let end = without_stop(bytes, end(bytes, start, |byte| is_credential(byte) || byte == b'@'));
-        return (end > start).then_some(Found { start, end, what: "webhook" });
+        return (end > start).then_some(Secret { start, end, what: "webhook" });
     }
     let &(prefix, least, what) = TOKENS.iter().find(|(prefix, ..)| rest.starts_with(prefix.as_bytes()))?;
     let start = at + prefix.len();
@@ -97,7 +97,7 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         // Few names in source code are that long and have capitals but no separator.
         _ => is_mixed(body) || least >= 30 && has_both_cases(body),
     };
-    (body.len() >= least && is_one).then(|| Found {
+    (body.len() >= least && is_one).then(|| Secret {
         start: at,
         end: without_stop(bytes, end(bytes, start, is_body)),
         what,
@@ -150,17 +150,17 @@ fn has_both_cases(bytes: &[u8]) -> bool {
 }
 
 /// Finds the token of a Telegram bot after this colon: `123456789:AA...`, 35 characters after the number of the bot.
-pub(super) fn bot_token(bytes: &[u8], colon: usize) -> Option<Found<'static>> {
+pub(super) fn bot_token(bytes: &[u8], colon: usize) -> Option<Secret<'static>> {
     const LENGTH: usize = 35;
     let rest = bytes[colon + 1..].strip_prefix(b"AA")?;
     let digits = bytes[..colon].iter().rev().take(13).take_while(|byte| byte.is_ascii_digit()).count();
     let length = 2 + rest.iter().take(LENGTH).take_while(|&&byte| is_token(byte)).count();
     let fits = (6..=12).contains(&digits) && length == LENGTH;
-    fits.then_some(Found { start: colon + 1, end: colon + 1 + LENGTH, what: "bot token" })
+    fits.then_some(Secret { start: colon + 1, end: colon + 1 + LENGTH, what: "bot token" })
 }
 
 /// Finds a private key in PEM that begins at `at`. A key without an end extends to the end of the text.
-pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     const END: &[u8] = b"-----END ";
     /// The longest name of a kind of key.
@@ -174,7 +174,7 @@ pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         Some(end) => start + end + END.len() + label.len() + "-----".len(),
         None => bytes.len(),
     };
-    Some(Found { start: at, end: boundary(bytes, end.min(bytes.len())), what: "private key" })
+    Some(Secret { start: at, end: boundary(bytes, end.min(bytes.len())), what: "private key" })
 }
 
 /// Returns the next character boundary, since any text may follow the end of a key.

@@ -203,7 +203,7 @@ pub struct RecordedCall {
     /// The names of the repairs that were necessary to parse it.
     #[serde(default)]
     pub repairs: Vec<String>,
-    /// The decision about it, or `None` if there was none.
+    /// The decision about it, if one was made.
     #[serde(default)]
     pub decision: Option<RecordedDecision>,
     /// The answers of the user, if the call needed approval. An edited call needs approval again.

@@ -20,7 +20,7 @@ const MOST_CALLS: usize = 1000;
 /// The recorded state of a running session.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
-    written: Written,
+    written: RecordedCounts,
     reply: ReplySoFar,
     /// The unanswered calls of the reply, in its order.
     calls: VecDeque<RecordedCall>,
@@ -31,7 +31,7 @@ pub(super) struct Recording {
 
 /// How much of a session is recorded. Turns only grow at their end.
 #[derive(Debug, Clone, Copy, Default)]
-struct Written {
+struct RecordedCounts {
     turns: usize,
     /// The number of replies in the last of these turns.
     replies: usize,
@@ -39,11 +39,11 @@ struct Written {
     notes: usize,
 }
 
-impl Written {
-    fn all(turns: &[Turn]) -> Written {
+impl RecordedCounts {
+    fn all(turns: &[Turn]) -> RecordedCounts {
         let replies = turns.last().map_or(&[][..], |turn| &turn.replies);
         let notes = replies.last().map_or(0, |reply| reply.notes.len());
-        Written { turns: turns.len(), replies: replies.len(), notes }
+        RecordedCounts { turns: turns.len(), replies: replies.len(), notes }
     }
 }
 
@@ -74,7 +74,7 @@ fn answer_word(answer: &Answer) -> &'static str {
 impl Transcript {
     /// Starts to record a session whose turns are in the transcript already.
     pub(crate) fn attach(&mut self, session: &Session) {
-        self.recording.written = Written::all(session.turns());
+        self.recording.written = RecordedCounts::all(session.turns());
         self.forget_stored();
     }
 
@@ -240,7 +240,7 @@ impl Transcript {
             record.kind = Some(Kind::TakenBack);
             self.append(record);
             // The rest of the conversation was written before.
-            self.recording.written = Written::all(turns);
+            self.recording.written = RecordedCounts::all(turns);
         }
         loop {
             let written = self.recording.written.turns;
@@ -249,13 +249,13 @@ impl Transcript {
             }
             let Some(turn) = turns.get(written) else { return };
             self.write_notes(&turn.user, &turn.images);
-            self.recording.written = Written { turns: written + 1, replies: 0, notes: 0 };
+            self.recording.written = RecordedCounts { turns: written + 1, replies: 0, notes: 0 };
         }
     }
 
     fn record_replies(&mut self, turn: &Turn) {
         loop {
-            let Written { replies, notes, .. } = self.recording.written;
+            let RecordedCounts { replies, notes, .. } = self.recording.written;
             if let Some(reply) = replies.checked_sub(1).and_then(|last| turn.replies.get(last)) {
                 self.write_notes(reply.notes.get(notes..).unwrap_or_default(), &[]);
                 self.recording.written.notes = reply.notes.len();

@@ -27,7 +27,7 @@ mod input;
 mod plain;
 
 use super::{Backend, Chunk, Request, Sink};
-use plain::Plain;
+use plain::PlainText;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -61,7 +61,7 @@ pub struct CommandOptions {
     pub own_conversation: bool,
     /// Whether the messages are sent as lines of JSON instead of text.
     pub json: bool,
-    /// The working folder of the program, or that of the host if there is none.
+    /// The working folder of the program; `None` for that of the host.
     pub folder: Option<PathBuf>,
     /// The most time until the first piece of a reply.
     pub first_byte: Duration,
@@ -202,7 +202,7 @@ impl Command {
         let mut reply = Reply::new(sink, &self.options);
         let end = reply.read(&mut piped).await;
         let exit = match end {
-            End::ByItself => piped.end().await.map(Some),
+            ReadEnd::ByItself => piped.end().await.map(Some),
             _ => {
                 drop(piped);
                 Ok(None)
@@ -323,7 +323,7 @@ fn replace_names(word: &str, values: &[(&str, &str)]) -> String {
 
 /// The reason to stop reading from a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ReadEnd {
     /// The program has ended.
     ByItself,
     /// The sink of the reply wants no more text.
@@ -340,7 +340,7 @@ enum End {
 struct Reply<'a> {
     sink: &'a mut dyn Sink,
     options: &'a CommandOptions,
-    plain: Plain,
+    plain: PlainText,
     /// The end of stderr.
     errors: VecDeque<u8>,
     /// Bytes of text so far.
@@ -351,7 +351,7 @@ struct Reply<'a> {
 impl<'a> Reply<'a> {
     fn new(sink: &'a mut dyn Sink, options: &'a CommandOptions) -> Reply<'a> {
         let deadline = Instant::now() + options.first_byte.min(LONGEST);
-        Reply { sink, options, plain: Plain::default(), errors: VecDeque::new(), bytes: 0, deadline }
+        Reply { sink, options, plain: PlainText::default(), errors: VecDeque::new(), bytes: 0, deadline }
     }
 
     fn began(&self) -> bool {
@@ -359,10 +359,10 @@ impl<'a> Reply<'a> {
     }
 
     /// Reads the output of the program until it ends, or the reply must end.
-    async fn read(&mut self, piped: &mut Piped) -> End {
+    async fn read(&mut self, piped: &mut Piped) -> ReadEnd {
         while let Ok(heard) = timeout_at(self.deadline, piped.next()).await {
             match heard {
-                None => return End::ByItself,
+                None => return ReadEnd::ByItself,
                 Some(Heard::Output(bytes)) => {
                     if let ControlFlow::Break(end) = self.output(bytes) {
                         return end;
@@ -373,16 +373,16 @@ impl<'a> Reply<'a> {
             }
         }
         // A program that has closed its stdout has completed its reply and does something else.
-        if self.began() && piped.output_has_ended() { End::StillRunning } else { End::Silent }
+        if self.began() && piped.output_has_ended() { ReadEnd::StillRunning } else { ReadEnd::Silent }
     }
 
     /// Adds a piece of stdout. Output without text extends no deadline, because an endless spinner is not an answer.
-    fn output(&mut self, bytes: &[u8]) -> ControlFlow<End> {
+    fn output(&mut self, bytes: &[u8]) -> ControlFlow<ReadEnd> {
         let mut text = self.plain.push(bytes);
         self.text(&mut text)
     }
 
-    fn text(&mut self, text: &mut String) -> ControlFlow<End> {
+    fn text(&mut self, text: &mut String) -> ControlFlow<ReadEnd> {
         if text.is_empty() {
             return ControlFlow::Continue(());
         }
@@ -394,9 +394,9 @@ impl<'a> Reply<'a> {
         self.bytes += text.len();
         self.deadline = Instant::now() + self.options.between.min(LONGEST);
         match self.sink.chunk(Chunk::Text(text)) {
-            ControlFlow::Break(()) => ControlFlow::Break(End::Unwanted),
+            ControlFlow::Break(()) => ControlFlow::Break(ReadEnd::Unwanted),
             ControlFlow::Continue(()) if whole => ControlFlow::Continue(()),
-            ControlFlow::Continue(()) => ControlFlow::Break(End::TooLong),
+            ControlFlow::Continue(()) => ControlFlow::Break(ReadEnd::TooLong),
         }
     }
 
@@ -407,29 +407,29 @@ impl<'a> Reply<'a> {
     }
 
     /// Ends the reply. `kept` identifies the program if it keeps the conversation.
-    fn finish(&mut self, end: End, exit: Option<Exit>, kept: Option<&str>) -> Result<FinishReason, Text> {
+    fn finish(&mut self, end: ReadEnd, exit: Option<Exit>, kept: Option<&str>) -> Result<FinishReason, Text> {
         let seconds = |limit: Duration| limit.as_secs_f32().to_string();
         match end {
-            End::Unwanted => return Ok(FinishReason::Cut),
-            End::TooLong => return Ok(FinishReason::Length),
-            End::Silent if self.began() => {
+            ReadEnd::Unwanted => return Ok(FinishReason::Cut),
+            ReadEnd::TooLong => return Ok(FinishReason::Length),
+            ReadEnd::Silent if self.began() => {
                 return Ok(self.broke_off(&text!(
                     "the program wrote nothing more for {seconds} s",
                     seconds = seconds(self.options.between)
                 )));
             }
-            End::Silent => {
+            ReadEnd::Silent => {
                 return Err(self.failure(text!(
                     "it wrote nothing to its stdout for {seconds} s and was ended. Try it by hand in a terminal: it \
                      may wait for a login or a model. If it is only slow, wait longer for it.",
                     seconds = seconds(self.options.first_byte)
                 )));
             }
-            End::ByItself | End::StillRunning => {}
+            ReadEnd::ByItself | ReadEnd::StillRunning => {}
         }
         let mut last = std::mem::take(&mut self.plain).finish();
         if let ControlFlow::Break(end) = self.text(&mut last) {
-            return Ok(if end == End::TooLong { FinishReason::Length } else { FinishReason::Cut });
+            return Ok(if end == ReadEnd::TooLong { FinishReason::Length } else { FinishReason::Cut });
         }
         let how = match exit {
             Some(Exit { code: Some(0), .. }) => None,
@@ -461,7 +461,7 @@ impl<'a> Reply<'a> {
     /// Returns the end of the program's stderr on one line.
     fn stderr(&self) -> Option<String> {
         let bytes: Vec<u8> = self.errors.iter().copied().collect();
-        let text = Plain::text_of(&bytes);
+        let text = PlainText::text_of(&bytes);
         // The text may begin in the middle of a character.
         let words: Vec<&str> = text.trim_start_matches('\u{FFFD}').split_whitespace().collect();
         Some(words.join(" ")).filter(|text| !text.is_empty())

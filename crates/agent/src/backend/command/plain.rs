@@ -5,17 +5,17 @@ const LONGEST: usize = 4096;
 
 /// Extracts text from pieces of any size.
 #[derive(Debug, Default)]
-pub(super) struct Plain {
+pub(super) struct PlainText {
     /// The incomplete character at the end of the input.
     begun: Vec<u8>,
-    inside: Inside,
+    inside: SequenceState,
     /// Characters of the current sequence.
     length: usize,
 }
 
 /// The position of the next character in a sequence (ECMA-48, section 5.3 and after).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Inside {
+enum SequenceState {
     #[default]
     Text,
     /// After ESC.
@@ -30,10 +30,10 @@ enum Inside {
     StringEscape,
 }
 
-impl Plain {
+impl PlainText {
     /// Returns the text of complete output.
     pub(super) fn text_of(bytes: &[u8]) -> String {
-        let mut plain = Plain::default();
+        let mut plain = PlainText::default();
         plain.push(bytes) + &plain.finish()
     }
 
@@ -69,31 +69,31 @@ impl Plain {
         const BELL: char = '\u{7}';
         self.length += 1;
         self.inside = match (self.inside, c) {
-            (Inside::String, ESCAPE) => Inside::StringEscape,
-            (Inside::String | Inside::StringEscape, BELL) => Inside::Text,
-            (Inside::StringEscape, '\\') => Inside::Text,
+            (SequenceState::String, ESCAPE) => SequenceState::StringEscape,
+            (SequenceState::String | SequenceState::StringEscape, BELL) => SequenceState::Text,
+            (SequenceState::StringEscape, '\\') => SequenceState::Text,
             // A sequence contains no line end and is not endless: anything else is text again from here on.
-            (Inside::String | Inside::StringEscape, '\n') => self.text(c, out),
-            (Inside::String | Inside::StringEscape, _) if self.length > LONGEST => self.text(c, out),
-            (Inside::String | Inside::StringEscape, _) => Inside::String,
+            (SequenceState::String | SequenceState::StringEscape, '\n') => self.text(c, out),
+            (SequenceState::String | SequenceState::StringEscape, _) if self.length > LONGEST => self.text(c, out),
+            (SequenceState::String | SequenceState::StringEscape, _) => SequenceState::String,
             (_, ESCAPE) => {
                 self.length = 0;
-                Inside::Escape
+                SequenceState::Escape
             }
-            (Inside::Text, c) => self.text(c, out),
-            (Inside::Escape, '[') => Inside::Control,
-            (Inside::Escape, ']' | 'P' | '_' | '^' | 'X') => Inside::String,
-            (Inside::Escape | Inside::Intermediate, ' '..='/') => Inside::Intermediate,
-            (Inside::Escape | Inside::Intermediate, '0'..='~') => Inside::Text,
-            (Inside::Control, ' '..='?') if self.length <= LONGEST => Inside::Control,
-            (Inside::Control, '@'..='~') => Inside::Text,
+            (SequenceState::Text, c) => self.text(c, out),
+            (SequenceState::Escape, '[') => SequenceState::Control,
+            (SequenceState::Escape, ']' | 'P' | '_' | '^' | 'X') => SequenceState::String,
+            (SequenceState::Escape | SequenceState::Intermediate, ' '..='/') => SequenceState::Intermediate,
+            (SequenceState::Escape | SequenceState::Intermediate, '0'..='~') => SequenceState::Text,
+            (SequenceState::Control, ' '..='?') if self.length <= LONGEST => SequenceState::Control,
+            (SequenceState::Control, '@'..='~') => SequenceState::Text,
             (_, c) => self.text(c, out),
         };
     }
 
-    fn text(&mut self, c: char, out: &mut String) -> Inside {
+    fn text(&mut self, c: char, out: &mut String) -> SequenceState {
         out.push(c);
-        Inside::Text
+        SequenceState::Text
     }
 }
 
@@ -108,9 +108,9 @@ mod tests {
 
     /// Returns the text, which must be the same for pieces of any size.
     fn text(bytes: &[u8]) -> String {
-        let whole = Plain::text_of(bytes);
+        let whole = PlainText::text_of(bytes);
         for size in [1, 2, 3, 5, 7] {
-            let mut plain = Plain::default();
+            let mut plain = PlainText::default();
             let mut out: String = bytes.chunks(size).map(|piece| plain.push(piece)).collect();
             out.push_str(&plain.finish());
             assert_eq!(out, whole, "in pieces of {size}");

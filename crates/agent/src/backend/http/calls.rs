@@ -11,11 +11,11 @@ const MOST_BYTES: usize = 8 << 20;
 /// The calls received so far.
 #[derive(Default)]
 pub(super) struct Calls {
-    calls: Vec<Part>,
+    calls: Vec<PartialCall>,
     bytes: usize,
 }
 
-struct Part {
+struct PartialCall {
     index: Option<u64>,
     id: String,
     name: String,
@@ -54,7 +54,7 @@ impl Piece {
 
     /// Returns `true` if the piece continues this call. Some servers give every call of a reply the index 0, so a new
     /// id with a name begins another call.
-    fn continues(&self, call: &Part) -> bool {
+    fn continues(&self, call: &PartialCall) -> bool {
         let is_another = !self.name.is_empty() && !self.id.is_empty() && self.id != call.id;
         match (self.index, call.index) {
             (Some(index), Some(last)) => index == last && !is_another,
@@ -64,18 +64,18 @@ impl Piece {
 }
 
 /// An assembled call.
-pub(super) enum Whole {
+pub(super) enum AssembledCall {
     Call(ToolCall),
     /// A call whose arguments are not an object, as a block in the text. The session answers it like any other
     /// malformed block.
     Text(String),
 }
 
-impl Whole {
+impl AssembledCall {
     pub(super) fn as_chunk(&self) -> Chunk<'_> {
         match self {
-            Whole::Call(call) => Chunk::Call(call.clone()),
-            Whole::Text(text) => Chunk::Text(text),
+            AssembledCall::Call(call) => Chunk::Call(call.clone()),
+            AssembledCall::Text(text) => Chunk::Text(text),
         }
     }
 }
@@ -93,22 +93,24 @@ impl Calls {
             _ if is_full => {}
             _ => {
                 let Piece { index, id, name, args } = piece;
-                self.calls.push(Part { index, id, name, args });
+                self.calls.push(PartialCall { index, id, name, args });
             }
         }
     }
 
-    pub(super) fn whole(self) -> impl Iterator<Item = Whole> {
+    pub(super) fn whole(self) -> impl Iterator<Item = AssembledCall> {
         self.calls.into_iter().map(whole)
     }
 }
 
-fn whole(part: Part) -> Whole {
-    let Part { id, name, args, .. } = part;
+fn whole(part: PartialCall) -> AssembledCall {
+    let PartialCall { id, name, args, .. } = part;
     let read = if args.trim().is_empty() { Ok(Args::new()) } else { serde_json::from_str::<Args>(&args) };
     match read {
-        Ok(args) => Whole::Call(ToolCall::new(id, name, args)),
-        Err(_) => Whole::Text(format!("\n\n```tool\n{{\"name\": {}, \"args\": {args}}}\n```\n", Value::from(name))),
+        Ok(args) => AssembledCall::Call(ToolCall::new(id, name, args)),
+        Err(_) => {
+            AssembledCall::Text(format!("\n\n```tool\n{{\"name\": {}, \"args\": {args}}}\n```\n", Value::from(name)))
+        }
     }
 }
 
@@ -133,8 +135,8 @@ mod tests {
         let assembled: Vec<String> = calls
             .whole()
             .map(|whole| match whole {
-                Whole::Call(call) => format!("{} {} {}", call.id, call.name, Value::Object(call.args)),
-                Whole::Text(text) => text,
+                AssembledCall::Call(call) => format!("{} {} {}", call.id, call.name, Value::Object(call.args)),
+                AssembledCall::Text(text) => text,
             })
             .collect();
         let broken = "\n\n```tool\n{\"name\": \"bash\", \"args\": {\"command\": }}\n```\n";

@@ -81,8 +81,8 @@ pub async fn models(options: HttpOptions) -> Option<Vec<LocalModel>> {
     let listed = time::timeout(PATIENCE, fetch(&http.client, http.headers.clone(), url)).await;
     let answer = match listed.ok().flatten() {
         None => return Some(Vec::new()),
-        Some(Served::Loading { .. }) => return None,
-        Some(Served::Json(answer)) => answer,
+        Some(ModelsResponse::Loading { .. }) => return None,
+        Some(ModelsResponse::Json(answer)) => answer,
     };
     let mut models = parse_models(&answer);
     let root = http.url.join("../../").ok().filter(is_on_this_machine);
@@ -106,8 +106,10 @@ async fn look(base_url: &str, deadline: Instant) -> Option<LocalServer> {
     let page = fetch(&client, HeaderMap::new(), base.join("models").ok()?);
     let base_url = base_url.trim_end_matches('/').to_owned();
     let answer = match time::timeout_at(deadline, page).await.ok()?? {
-        Served::Loading { kind } => return Some(LocalServer { kind, base_url, models: Vec::new(), loads: true }),
-        Served::Json(answer) => answer,
+        ModelsResponse::Loading { kind } => {
+            return Some(LocalServer { kind, base_url, models: Vec::new(), loads: true });
+        }
+        ModelsResponse::Json(answer) => answer,
     };
     let mut models = parse_models(&answer);
     answer.get("data")?.as_array()?;
@@ -208,13 +210,13 @@ async fn get(client: &Client, url: Url) -> Option<Value> {
 /// Returns the JSON of a page, if it is valid and not too long.
 pub(super) async fn page(client: &Client, headers: HeaderMap, url: Url) -> Option<Value> {
     match fetch(client, headers, url).await? {
-        Served::Json(value) => Some(value),
-        Served::Loading { .. } => None,
+        ModelsResponse::Json(value) => Some(value),
+        ModelsResponse::Loading { .. } => None,
     }
 }
 
 /// The response of a server at an address.
-enum Served {
+enum ModelsResponse {
     Json(Value),
     /// The server loads its model; its kind is known if its message shows it.
     Loading {
@@ -222,7 +224,7 @@ enum Served {
     },
 }
 
-async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Served> {
+async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<ModelsResponse> {
     let mut response = client.get(url).headers(headers).send().await.ok()?;
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let mut body = Vec::new();
@@ -232,7 +234,7 @@ async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Served> 
         let body = String::from_utf8_lossy(&body);
         // llama.cpp answers every request with this message.
         let kind = body.contains("\"Loading model\"").then_some("llama.cpp");
-        return failure::says_loading(&body).then_some(Served::Loading { kind });
+        return failure::says_loading(&body).then_some(ModelsResponse::Loading { kind });
     }
     if !response.status().is_success() {
         return None;
@@ -244,7 +246,7 @@ async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Served> 
         }
         bytes.extend_from_slice(&more);
     }
-    serde_json::from_slice(&bytes).ok().map(Served::Json)
+    serde_json::from_slice(&bytes).ok().map(ModelsResponse::Json)
 }
 
 #[cfg(test)]

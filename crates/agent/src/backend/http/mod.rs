@@ -253,7 +253,7 @@ impl Http {
             }
             return Box::pin(self.try_once(messages, sink)).await;
         }
-        Reading::new(sink).read(response, &self.options).await
+        ResponseReader::new(sink).read(response, &self.options).await
     }
 
     /// Returns the request's body. The host's own members take precedence.
@@ -307,7 +307,7 @@ impl Backend for Http {
 }
 
 /// A reply that is being received.
-struct Reading<'a> {
+struct ResponseReader<'a> {
     sink: &'a mut dyn Sink,
     calls: Calls,
     /// Whether a part of the reply was received.
@@ -323,10 +323,19 @@ struct Reading<'a> {
     bytes: bool,
 }
 
-impl<'a> Reading<'a> {
-    fn new(sink: &'a mut dyn Sink) -> Reading<'a> {
+impl<'a> ResponseReader<'a> {
+    fn new(sink: &'a mut dyn Sink) -> ResponseReader<'a> {
         let calls = Calls::default();
-        Reading { sink, calls, begun: false, reason: None, usage: None, done: false, events: false, bytes: false }
+        ResponseReader {
+            sink,
+            calls,
+            begun: false,
+            reason: None,
+            usage: None,
+            done: false,
+            events: false,
+            bytes: false,
+        }
     }
 
     async fn read(mut self, mut response: Response, options: &HttpOptions) -> Result<FinishReason, Failure> {

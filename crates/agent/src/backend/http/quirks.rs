@@ -185,11 +185,15 @@ mod tests {
             (404, r#"{"error":{"message":"No endpoints found that support image input","code":404}}"#),
         ] {
             assert_eq!(Quirks::NONE.learn_from(&refused(status, body), &shown), Some(no_images), "{body}");
-            assert_eq!(Quirks::NONE.learn_from(&refused(status, body), &talk), None, "there are none: {body}");
+            assert_eq!(Quirks::NONE.learn_from(&refused(status, body), &talk), None, "no image was sent: {body}");
         }
         assert_eq!(Quirks::NONE.learn_from(&refused(429, "image input is not supported"), &shown), None);
-        assert_eq!(no_system.learn_from(&refused(500, "System role not supported"), &talk), None, "it is known");
-        assert_eq!(Quirks::NONE.learn_from(&refused(400, "roles must alternate"), &talk[1..]), None, "there is none");
+        assert_eq!(no_system.learn_from(&refused(500, "System role not supported"), &talk), None, "nothing new");
+        assert_eq!(
+            Quirks::NONE.learn_from(&refused(400, "roles must alternate"), &talk[1..]),
+            None,
+            "no system message was sent"
+        );
     }
 
     #[test]
@@ -217,7 +221,7 @@ mod tests {
             {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlh"}},
         ]});
         assert_eq!(Quirks::NONE.messages(&shown)[3], want);
-        assert_eq!(Quirks::NONE.messages(&shown)[1], most[1], "a text is no list");
+        assert_eq!(Quirks::NONE.messages(&shown)[1], most[1], "a text is not a list");
         let strict = Quirks { no_system: true, ..Quirks::NONE };
         let want = json!([
             {"role": "user", "content": "s\n\nu"}, {"role": "assistant", "content": "a"},
