@@ -19,7 +19,7 @@ use super::{Backend, Chunk, Sink, Usage};
 use crate::http::{Route, sse};
 use crate::redact::Redactor;
 use calls::Calls;
-use events::{Said, finish_of};
+use events::{StreamEvent, finish_of};
 use failure::Failure;
 pub use local::{LocalModel, LocalServer, choose_model, local_servers, models};
 pub use preset::Preset;
@@ -211,19 +211,19 @@ impl Http {
             if !loads && (retries == 0 || !failure.is_passing()) {
                 return Err(failure.into_error(&self.whom()));
             }
-            let mut wished = failure.retry_after().unwrap_or(wait);
+            let mut pause = failure.retry_after().unwrap_or(wait);
             if loads {
                 // A server that is loading uses no retry, so a wait of zero would repeat the request without end.
                 let left = self.options.first_byte.saturating_sub(begun.elapsed());
-                wished = wished.max(wait).min(failure::LONGEST_WAIT_TO_LOAD).min(left);
+                pause = pause.max(wait).min(failure::LONGEST_WAIT_TO_LOAD).min(left);
             }
             let why = failure.text();
-            let wait_ms = u64::try_from(wished.as_millis()).unwrap_or(u64::MAX);
+            let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
             tracing::info!(server = self.whom(), failure = %why, wait_ms, "trying again");
-            if sink.chunk(Chunk::Waits { why: &why, wait: wished }).is_break() {
+            if sink.chunk(Chunk::Waits { why: &why, wait: pause }).is_break() {
                 return Ok(FinishReason::Cut);
             }
-            time::sleep(wished).await;
+            time::sleep(pause).await;
             let longest = if loads { failure::LONGEST_WAIT_TO_LOAD } else { failure::LONGEST_WAIT };
             wait = wait.saturating_mul(2).min(longest);
             retries -= u32::from(!loads);
@@ -405,7 +405,7 @@ impl<'a> ResponseReader<'a> {
             self.done = true;
             return Ok(ControlFlow::Break(self.ended()));
         }
-        let Said { texts, calls, reason, usage, error } = events::read(data).map_err(Failure::NotJson)?;
+        let StreamEvent { texts, calls, reason, usage, error } = events::read(data).map_err(Failure::NotJson)?;
         if let Some(error) = error {
             return Err(Failure::Reported(error));
         }
@@ -480,7 +480,7 @@ impl<'a> ResponseReader<'a> {
 
 /// Reads an error response. A body that does not end, or is very long, is cut.
 async fn refusal(mut response: Response, limit: Duration) -> Failure {
-    let retry_after = retry_after::wished(response.headers(), SystemTime::now());
+    let retry_after = retry_after::requested_wait(response.headers(), SystemTime::now());
     let status = response.status().as_u16();
     let mut body = Vec::new();
     while let Ok(Ok(Some(bytes))) = time::timeout(limit, response.chunk()).await {
