@@ -245,10 +245,10 @@ impl Http {
         if !response.status().is_success() {
             let refused = refusal(response, limit).await;
             // Some servers refuse what most accept. The request is repeated in their form, which is used from then on.
-            let quirks = self.quirks().learn_from(&refused, messages);
-            let Some(taught) = taught else { return Err(refused) };
-            *self.quirks.lock().unwrap_or_else(PoisonError::into_inner) = taught;
-            if let (true, Failure::Refused { status, body, .. }) = (taught.no_images, &refused) {
+            let learned = self.quirks().learn_from(&refused, messages);
+            let Some(learned) = learned else { return Err(refused) };
+            *self.quirks.lock().unwrap_or_else(PoisonError::into_inner) = learned;
+            if let (true, Failure::Refused { status, body, .. }) = (learned.no_images, &refused) {
                 return Err(Failure::NoImages { refused: Some((*status, body.clone())) });
             }
             return Box::pin(self.try_once(messages, sink)).await;
