@@ -1,7 +1,7 @@
-//! The hands alone: files below one root for a program that has its own idea of tools. No protocol, no policy, no runtime.
+//! Uses only the workspace: files below one root for a program with its own tools. No protocol, no policy, no runtime.
 //!
-//! `cargo run --example files -- [FOLDER]`: without a folder it makes one and works in
-//! it, with a folder it only looks.
+//! `cargo run --example files -- [FOLDER]`: without a folder it creates one and changes
+//! files in it; with a folder it only reads.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Reading. Every path is below `base`, which stays the same folder even if it is renamed.
+/// Reads files. Every path is below `base`, which stays the same folder even if it is renamed.
 fn look(base: &Path) -> Result<(), Box<dyn Error>> {
     let workspace = Workspace::open(base, PathRules::default())?;
-    // Another thread may stop what takes long, and see how far it is.
+    // Another thread may use this to stop a long operation and to see its progress.
     let stop = Stop::default();
 
     let listing =
@@ -40,7 +40,7 @@ fn look(base: &Path) -> Result<(), Box<dyn Error>> {
     }
     println!("{} matches in {} files", found.matches, found.files);
 
-    // What is wrong is data too.
+    // A failure is data too.
     match workspace.files().read(&ReadFile::new("src/mian.rs"), &stop) {
         Err(failure) if failure.code == ErrorCode::NotFound => println!("{failure} {:?}", failure.suggestions),
         other => println!("{other:?}"),
@@ -48,16 +48,16 @@ fn look(base: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Changing. Each function changes all it was asked to, or nothing at all.
+/// Changes files. Each function makes all of its changes or none.
 fn change(base: &Path) -> Result<(), Box<dyn Error>> {
     let workspace = Workspace::open(base, PathRules::default())?;
     workspace.changes().write("src/main.rs", "fn main() {\n    run(1);\n}\n")?;
 
-    // What was read says which content it was; an edit of another content is a conflict.
-    let seen = workspace.files().read(&ReadFile::new("src/main.rs"), &Stop::default())?;
+    // The result has the version of the content; an edit of another version is a conflict.
+    let content = workspace.files().read(&ReadFile::new("src/main.rs"), &Stop::default())?;
     let edits = vec![EditLines { start_line: 1, end_line: 0, replacement: "mod run;\n\n".into() }];
     let mut edit = EditFile::new("src/main.rs", edits);
-    (edit.base, edit.dry_run) = (seen.version, true);
+    (edit.base, edit.dry_run) = (content.version, true);
     println!("{}", workspace.changes().edit(&edit)?.diff.unwrap_or_default());
     edit.dry_run = false;
     workspace.changes().edit(&edit)?;

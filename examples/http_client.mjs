@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs one tool without a model through `coder serve`, and then asks the model, whose answer it shows while it comes.
+// Runs one tool without a model through `coder serve`, and then asks the model and streams its answer.
 //
 //     TOOLFENCE_SERVE_TOKEN=... http_client.mjs URL FILE PROMPT
 const [url, file, prompt] = process.argv.slice(2);

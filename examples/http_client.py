@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks `coder serve` and shows the answer while it comes. Nothing but the standard library.
+"""Asks `coder serve` and streams the answer. Nothing but the standard library.
 
     TOOLFENCE_SERVE_TOKEN=... http_client.py URL PROMPT [--yes]
 """
@@ -21,7 +21,7 @@ def post(url, body):
 
 
 def events(response):
-    """The data of each event: its name is in there too."""
+    """Yields the data of each event, which includes its name."""
     for line in response:
         if line.startswith(b"data: "):
             yield json.loads(line[6:])

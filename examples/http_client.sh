@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A shell script asks `coder serve` with curl and jq, and answers what it is asked on the way.
+# A shell script asks `coder serve` with curl and jq, and answers its questions.
 #
 #     TOOLFENCE_SERVE_TOKEN=... http_client.sh URL PROMPT
 #
-# Every call that waits is denied; http_client.py asks a person.
+# Every call that needs approval is denied; http_client.py asks a person.
 set -euo pipefail
 url=$1 prompt=$2
 

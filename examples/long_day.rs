@@ -1,5 +1,5 @@
-//! A day of 20 turns that read and edit large files, with a model whose window is small. Prints the size of each request, the share of it
-//! that is equal to the request before, and the compactions.
+//! Runs 20 turns that read and edit large files, with a model whose window is small. Prints the size of each request,
+//! the share of it that equals the previous request, and the compactions.
 //!
 //! ```text
 //! cargo run --example long_day -- --window 16384
@@ -21,17 +21,17 @@ use toolfence_tools::{self as tools, CommandRunner};
 use toolfence_workspace::Workspace;
 
 const TURNS: usize = 20;
-/// Lines of a file, and how many of them a reply reads.
+/// Lines of a file, and lines that a reply reads.
 const LINES: usize = 1200;
 const READ: usize = 300;
 
-/// A backend that notes the text of each request.
-struct Noting {
+/// A backend that records the text of each request.
+struct RecordingBackend {
     replies: Replay,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
-impl Backend for Noting {
+impl Backend for RecordingBackend {
     fn stream<'a>(
         &'a self,
         messages: &'a [Message],
@@ -46,11 +46,11 @@ impl Backend for Noting {
 
 /// Counts the compactions.
 #[derive(Default)]
-struct Counting {
+struct CompactionCounter {
     compactions: usize,
 }
 
-impl Host for Counting {
+impl Host for CompactionCounter {
     fn compacted(&mut self, _done: &Compacted) {
         self.compactions += 1;
     }
@@ -60,7 +60,7 @@ fn call(tool: &str, args: &serde_json::Value) -> String {
     format!("Now the next step.\n\n```tool\n{}\n```\n", json!({"name": tool, "args": args}))
 }
 
-/// Each turn reads a piece of a file, changes a line of it, and says so.
+/// Returns the replies of all turns. Each turn reads a piece of a file, changes a line of it, and reports it.
 fn replies() -> Vec<String> {
     let turn = |turn: usize| {
         let path = format!("src/file_{}.txt", turn % 5);
@@ -75,8 +75,8 @@ fn replies() -> Vec<String> {
     (0..TURNS).flat_map(turn).collect()
 }
 
-/// The bytes at the beginning that two requests have in common.
-fn common(one: &str, other: &str) -> usize {
+/// Returns the length of the common beginning of two requests.
+fn common_prefix(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
 }
 
@@ -104,16 +104,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     options.window = Some(window);
     let session = Session::new(options, catalog, Policy::default().ask(AskMode::Never), commands);
     let requests = Arc::new(Mutex::new(Vec::new()));
-    let backend = Noting { replies: Replay::new(replies()), requests: Arc::clone(&requests) };
+    let backend = RecordingBackend { replies: Replay::new(replies()), requests: Arc::clone(&requests) };
     let mut agent = Agent::new(session, toolbox, Arc::new(backend));
-    let mut host = Counting::default();
+    let mut host = CompactionCounter::default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     println!("request  tokens  equal to the request before");
     let (mut before, mut number, mut bytes, mut equal, mut largest) = (String::new(), 0, 0, 0, 0);
     for turn in 0..TURNS {
         runtime.block_on(agent.run(&format!("Change the next piece, number {turn}."), &mut host))?;
         for request in std::mem::take(&mut *requests.lock().unwrap_or_else(PoisonError::into_inner)) {
-            let common = common(&before, &request);
+            let common = common_prefix(&before, &request);
             // 3.5 bytes a token, as in code and English prose.
             let tokens = request.len() * 2 / 7;
             println!("{number:7}  {tokens:6}  {:3} %", common * 100 / before.len().max(1));

@@ -3,7 +3,7 @@
 //
 //     node pipe_client.mjs CODER FOLDER      CODER is the program, FOLDER the project
 //
-// `chat` stands for the client that you have: messages in, pieces of the reply out.
+// `chat` takes the place of your client: messages in, pieces of the reply out.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
@@ -20,7 +20,7 @@ async function* chat(messages) {
 const clock = {
   name: "clock",
   description: "Tell the time.",
-  effect: "read", // without it every call is asked about
+  effect: "read", // without it every call needs approval
   parameters: { type: "object", properties: { zone: { type: "string" } }, required: ["zone"] },
 };
 
@@ -34,7 +34,7 @@ const hear = async () => {
   return JSON.parse(value);
 };
 
-// Until the reply is answered: the text of the next message, or null when the turn is over.
+// Answers a reply. Returns the text of the next message, or null when the turn is over.
 async function answer() {
   for (;;) {
     const line = await hear();

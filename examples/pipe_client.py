@@ -3,7 +3,7 @@
 
     pipe_client.py CODER FOLDER      CODER is the program, FOLDER the project
 
-`chat` stands for the client that you have: messages in, pieces of the reply out.
+`chat` takes the place of your client: messages in, pieces of the reply out.
 """
 import json
 import queue
@@ -28,7 +28,7 @@ class Tools:
     def __init__(self, coder, root):
         command = [coder, "pipe", "--root", root]
         self.pipe = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
-        # What it tells is read while it is told something: who does not read is not read.
+        # A thread reads the output while the client writes: coder stops reading input while its output is not read.
         self.lines = queue.SimpleQueue()
         threading.Thread(target=self.listen, daemon=True).start()
         self.instructions = self.hear()["instructions"]
@@ -49,7 +49,7 @@ class Tools:
         return json.loads(line)
 
     def reply(self, pieces):
-        """Hands a reply over; gives it back whole."""
+        """Sends a reply in pieces. Returns the whole reply."""
         whole = ""
         for piece in pieces:
             whole += piece
@@ -58,7 +58,7 @@ class Tools:
         return whole
 
     def answer(self):
-        """Until the reply is answered: the text of the next message, or None when the turn is over."""
+        """Answers a reply. Returns the text of the next message, or None when the turn is over."""
         while True:
             line = self.hear()
             match line["event"]:

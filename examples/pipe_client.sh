@@ -3,7 +3,7 @@
 #
 #     pipe_client.sh CODER FOLDER < REPLY
 #
-# Every question is answered with no; see pipe_client.py for a client that asks.
+# Every question is denied; see pipe_client.py for a client that asks.
 set -euo pipefail
 coder=$1 root=$2
 

@@ -1,7 +1,7 @@
-//! What the sandbox costs: `bash -c true` bare, by `bwrap`, and with the whole sandbox, from a small host and from one with 512 MB of
-//! memory; and how fast a flood of output is drained. The tables are Markdown.
+//! Measures the cost of the sandbox: `bash -c true` bare, by `bwrap`, and with the whole sandbox, from a small host and
+//! from one with 512 MB of memory; and the time to drain a flood of output. The tables are Markdown.
 //!
-//! It is also a host as an embedder would write one: the first line of `main` makes the program its own helper.
+//! It is also an example of an embedder: the first line of `main` makes the program its own helper.
 //! `cargo run --release -p coder --example sandbox_cost [FOLDER]`
 
 use rustix::fd::{AsFd, BorrowedFd};
@@ -20,16 +20,16 @@ use toolfence_workspace::Access;
 use toolfence_workspace::Stop;
 use toolfence_workspace::Workspace;
 
-/// Commands of one figure.
+/// Commands per figure.
 const RUNS: usize = 300;
 
-/// Memory that a big host has touched, in bytes.
+/// Bytes of memory that a big host has touched.
 const BIG: usize = 512 << 20;
 
-/// Between two calls of a model there is at least its own time.
+/// The pause between two commands, at least as long as a model takes.
 const TURN: Duration = Duration::from_millis(15);
 
-/// What is drained, and how often.
+/// Bytes of output to drain, and how often.
 const FLOOD: u64 = 1 << 30;
 const FLOODS: usize = 15;
 
@@ -44,11 +44,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let host = Host::new(&workspace, &enclosure)?;
     runtime.block_on(async {
         println!("| `bash -c true` | p50 | p90 | p50 more than bare |\n|---|---|---|---|");
-        host.starts("").await?;
+        host.measure_starts("").await?;
         let big: Vec<u8> = (0..BIG).map(|at| at as u8).collect();
-        host.starts(", from a host of 512 MB").await?;
+        host.measure_starts(", from a host of 512 MB").await?;
         drop(black_box(big));
-        host.drains().await
+        host.measure_drain().await
     })
 }
 
@@ -77,18 +77,18 @@ impl<'w> Host<'w> {
         Ok(Host { workspace, enclosure, root, environment })
     }
 
-    async fn starts(&self, name: &str) -> Result<(), Box<dyn Error>> {
+    async fn measure_starts(&self, name: &str) -> Result<(), Box<dyn Error>> {
         let ways = [
             ("bare", Way::Bare),
             ("the whole sandbox", Way::Sandbox),
             ("`bwrap`, without Landlock and filter", Way::Bubblewrap),
         ];
         let mut times = vec![Vec::new(); ways.len()];
-        // In turn, so that what else the machine does is the same for all.
+        // In turn, so that other load of the machine affects all ways alike.
         for _ in 0..RUNS {
             for ((_, way), times) in ways.iter().zip(&mut times) {
                 std::thread::sleep(TURN);
-                times.extend(self.timed(*way).await?);
+                times.extend(self.time_start(*way).await?);
             }
         }
         times.iter_mut().for_each(|times| times.sort_unstable());
@@ -100,7 +100,7 @@ impl<'w> Host<'w> {
         Ok(())
     }
 
-    async fn timed(&self, way: Way) -> Result<Option<Duration>, Box<dyn Error>> {
+    async fn time_start(&self, way: Way) -> Result<Option<Duration>, Box<dyn Error>> {
         let bare = [BASH, &["true"]].concat();
         let masks = self
             .workspace
@@ -140,12 +140,12 @@ impl<'w> Host<'w> {
         process::run(&self.job(words[0], &words[1..])).await
     }
 
-    /// The writer, and beside it somebody who only reads.
-    async fn drains(&self) -> Result<(), Box<dyn Error>> {
+    /// Compares draining the output of a writer with piping it to `cat`.
+    async fn measure_drain(&self) -> Result<(), Box<dyn Error>> {
         let (write, read) =
             (format!("head -c {FLOOD} /dev/zero"), format!("head -c {FLOOD} /dev/zero | cat >/dev/null"));
         let (mut ours, mut cat) = (Vec::new(), Vec::new());
-        // From here on the peak is of the drain alone.
+        // Resets the peak, so that it is that of draining alone.
         std::fs::write("/proc/self/clear_refs", "5")?;
         let before = peak()?;
         for _ in 0..FLOODS {
@@ -159,9 +159,7 @@ impl<'w> Host<'w> {
         let grown = peak()?.saturating_sub(before);
         let [ours, cat] = [ours, cat].map(|times| times.into_iter().min().unwrap_or_default());
         let ratio = ours.as_secs_f64() / cat.as_secs_f64();
-        println!(
-            "\n| 1 GiB of output, best of {FLOODS} | time | beside `cat` | memory it took at its peak |\n|---|---|---|---|"
-        );
+        println!("\n| 1 GiB of output, best of {FLOODS} | time | relative to `cat` | peak memory |\n|---|---|---|---|");
         println!("| `cat >/dev/null` | {cat:.0?} | 1.00 | |");
         println!("| drained, 64 KiB a read, 100 KB kept | {ours:.0?} | {ratio:.2} | {grown} KiB |");
         Ok(())
@@ -182,7 +180,7 @@ impl<'w> Host<'w> {
     }
 }
 
-/// A tree that is as much like ours as its options make it.
+/// Returns a command line of bubblewrap whose tree resembles that of the sandbox.
 fn bubblewrap() -> Vec<&'static str> {
     let mut line = vec![BUBBLEWRAP, "--unshare-all", "--die-with-parent", "--new-session"];
     for folder in ["/usr", "/etc", "/opt"] {
@@ -198,9 +196,9 @@ fn bubblewrap() -> Vec<&'static str> {
     line
 }
 
-/// The most memory this process had, in KiB.
+/// Returns the peak memory of this process in KiB.
 fn peak() -> Result<u64, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("the peak is not told")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("the peak is not reported")?;
     Ok(line.trim().trim_end_matches(" kB").trim().parse()?)
 }

@@ -19,7 +19,7 @@
 //! assert_eq!(call.name, "read_file");
 //! assert_eq!(call.args["path"], "src/main.rs");
 //! assert_eq!(call.repairs, [toolfence::Repair::TrailingComma]); // every repair has a name
-//! assert!(!call.is_lossy()); // and this one was no guess
+//! assert!(!call.is_lossy()); // and this one was not a guess
 //! ```
 //!
 //! # Features

@@ -7,8 +7,8 @@
 #   model = "gemini-2.5-pro"
 #   command_first_byte = 300
 #
-# One call of geminiweb is one chat, so it is sent the whole conversation each time. It reads the prompt from its stdin, and prints
-# the answer plainly where its stdout is no terminal. A prompt that is too long for the web it uploads as a file by itself.
+# One call of geminiweb is one chat, so it gets the whole conversation each time. It reads the prompt from its stdin, and prints
+# plain text if its stdout is not a terminal. It uploads a prompt that is too long for the web as a file.
 #
 # With a Gem that holds the text of `coder prompt`, add `instructions = "external"` to the settings and `--gem NAME` below.
 set -euo pipefail

@@ -6,10 +6,10 @@
 #   command_conversation = "own"
 #   model = "gpt-4o-mini"            # as `llm models` names it; without it llm takes its default
 #
-# Without this script `command = "llm -m gpt-4o-mini"` works too: llm is then sent the whole conversation each time.
+# Without this script `command = "llm -m gpt-4o-mini"` works too: llm then gets the whole conversation each time.
 set -euo pipefail
 
-# A database for each session: `llm -c` goes on with the last conversation in it, whatever else you ask llm meanwhile.
+# A database for each session: `llm -c` continues the last conversation in it, whatever else you ask llm meanwhile.
 folder=${XDG_STATE_HOME:-$HOME/.local/state}/toolfence-llm
 mkdir -p "$folder"
 database=$folder/$TOOLFENCE_SESSION.db

@@ -5,8 +5,8 @@
 #   command = "~/bin/web_chat.sh"
 #   command_conversation = "own"
 #
-# `new_chat` prints the name of a new chat, `say CHAT` sends its stdin as a message to a chat and prints the answer while it comes.
-# Here both only pretend, with files.
+# `new_chat` prints the name of a new chat, `say CHAT` sends its stdin as a message to a chat and streams the answer.
+# Here both are only imitated with files.
 set -euo pipefail
 
 chats=${XDG_STATE_HOME:-$HOME/.local/state}/toolfence-web-chat

@@ -152,7 +152,7 @@ async fn how_a_reply_ends() {
             "by what is no JSON",
             vec![a, "{\"choi"],
             "one ",
-            "Cut: an event of the server is no JSON: EOF while parsing a string at line 1 column 6",
+            "Cut: an event of the server is not JSON: EOF while parsing a string at line 1 column 6",
         ),
     ] {
         let (got, ended, _) = reply(vec![vec![(sse(&events), 0)]]).await;
@@ -241,14 +241,14 @@ async fn errors_say_what_to_do() {
     for (script, wanted) in [
         (refusal("404 Not Found", "", json), "HTTP 404: model  [31m'x' not found. Check the model's name"),
         (refusal("401 Unauthorized", "", "{\"detail\": \"who?\"}"), "HTTP 401: who?. Check the key"),
-        (refusal("400 Bad Request", "", "{\"error\": \"too long\"}"), "HTTP 400: too long. Where the conversation"),
+        (refusal("400 Bad Request", "", "{\"error\": \"too long\"}"), "HTTP 400: too long. If the conversation"),
         (
             refusal("200 OK", "content-type: text/html\r\n", "<html>hi</html>"),
-            "no stream of events. Check the base URL",
+            "not a stream of events. Check the base URL",
         ),
-        (refusal("200 OK", "", "{\"choices\": [{\"message\": {}}]}"), "no stream of events. Check the base URL"),
+        (refusal("200 OK", "", "{\"choices\": [{\"message\": {}}]}"), "not a stream of events. Check the base URL"),
         (vec![(sse(&["{\"error\": \"full\"}"]), 0)], "the server said: full. "),
-        (vec![(sse(&[]), 0)], "the connection was closed. Look at the server's log"),
+        (vec![(sse(&[]), 0)], "the connection was closed. Check the server's log"),
     ] {
         let (told, ended, _) = reply(vec![script]).await;
         assert_eq!(told, "");

@@ -1,11 +1,13 @@
-//! What drives a session on tokio: it calls the model, runs the tools, asks the host, and feeds back what came.
+//! Drives a session on tokio: calls the model, runs the tools, asks the host, and feeds the results back.
 //!
-//! [`tools`] opens a project for a chat that exists already, or for a whole loop. [`agent`] is the driver, [`backend`] has the backends, [`probe`] asks a backend five questions. [`transcript`]
-//! records each turn: messages, decisions, results, times and tokens. A session is resumed from it, and the audit and the statistics
-//! read it. [`redact`] removes secrets from what is written down.
-//! This crate decides nothing: what may run was judged by the policy, and what comes next the session says.
+//! [`tools`] opens a project for an existing chat or for a whole loop. [`agent`] is the driver, [`backend`] has the
+//! backends, and [`probe`] asks a backend five questions. [`transcript`] records each turn: messages, decisions,
+//! results, times and tokens. Sessions are resumed from transcripts, and the audit and the statistics use them.
+//! [`redact`] removes secrets from records and logs.
 //!
-//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+//! This crate decides nothing: the policy judges what may run, and the session determines the next step.
+//!
+//! This crate is internal and makes no promises; the crate `toolfence` re-exports what is for users.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,11 @@
-//! Secrets that must go, and text that must stay.
+//! Tests which secrets are redacted and which text is unchanged.
 
 use serde_json::json;
 use toolfence_agent::redact::Redactor;
 use toolfence_kit::CaseFiles;
 
-/// So many characters that look random, the same each time: a secret in a file would be found by whoever looks for them.
+/// Returns this many random-looking characters, the same each time. Secret scanners would flag real secrets in this
+/// file.
 fn random(length: usize, capitals: bool) -> String {
     let alphabet: &[u8] = if capitals { b"7QX2ZK9VJ4" } else { b"q7Zb2xK9vJ4mT8" };
     (0..length).map(|at| char::from(alphabet[(at * at + 3 * at) % alphabet.len()])).collect()
@@ -13,9 +14,9 @@ fn random(length: usize, capitals: bool) -> String {
 fn filled(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once('{') {
+    while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
-        let inside = behind.split_once('}').and_then(|(inside, after)| {
+        let inside = after.split_once('}').and_then(|(inside, after)| {
             let length: usize = inside.trim_end_matches('U').parse().ok()?;
             Some((random(length, inside.ends_with('U')), after))
         });
@@ -26,7 +27,7 @@ fn filled(text: &str) -> String {
             }
             None => {
                 out.push('{');
-                rest = behind;
+                rest = after;
             }
         }
     }
@@ -34,13 +35,13 @@ fn filled(text: &str) -> String {
 }
 
 #[test]
-fn secrets_go() {
+fn secrets_are_redacted() {
     let redactor = Redactor::new();
     for (text, secret) in CaseFiles::of("redact/secrets.tsv").pairs() {
         let (text, secret) = (filled(text.text()), filled(secret.text()));
         let clean = redactor.text(&text);
         assert!(!clean.contains(&secret) && clean.contains("[redacted: "), "{text}\n{clean}");
-        // What is clean stays as it is, and what is around it stays too.
+        // Redacting again changes nothing, and the surrounding text is unchanged.
         assert_eq!(redactor.text(&clean), clean);
         let around = format!("é before\n{text}\nafter é");
         let clean = redactor.text(&around);
@@ -48,10 +49,10 @@ fn secrets_go() {
     }
 }
 
-/// A secret at the end of a sentence, in brackets or in quotes goes too, and nothing of it is left; what stands behind one that
-/// is known by its shape stays.
+/// A secret at the end of a sentence, in brackets or in quotes is redacted completely. Text after a secret with a known
+/// shape is unchanged.
 #[test]
-fn punctuation_hides_no_secret() {
+fn secrets_next_to_punctuation_are_redacted() {
     let redactor = Redactor::new();
     let around = [
         ("", "."),
@@ -79,29 +80,29 @@ fn punctuation_hides_no_secret() {
         [("", "…"), ("", "。"), ("", " —"), ("", "\n"), ("", "\\n"), ("\\n", ""), ("/", "/"), ("\t", "|"), ("=", "&x")];
     let pairs = CaseFiles::of("redact/secrets.tsv").pairs();
     let shapes = pairs.iter().map(|(_, secret)| filled(secret.text()));
-    // Random characters alone are no shape: these are secrets by their names.
+    // Random characters alone have no shape: these are secrets by their names.
     let shapes: Vec<String> =
         shapes.filter(|secret| redactor.text(&format!("x {secret} y")).contains("[redacted")).collect();
     assert!(shapes.len() > 15, "{shapes:?}");
     for secret in &shapes {
-        for (before, behind) in around.into_iter().chain(more).chain(last) {
-            let text = format!("the key {before}{secret}{behind}");
+        for (before, after) in around.into_iter().chain(more).chain(last) {
+            let text = format!("the key {before}{secret}{after}");
             let clean = redactor.text(&text);
             let wanted =
-                clean.starts_with(&format!("the key {before}[redacted: ")) && clean.ends_with(&format!("]{behind}"));
+                clean.starts_with(&format!("the key {before}[redacted: ")) && clean.ends_with(&format!("]{after}"));
             assert!(wanted, "{text}\n{clean}");
         }
     }
     for (text, secret) in pairs.iter().map(|(text, secret)| (filled(text.text()), filled(secret.text()))) {
-        for behind in [".", ",", ")", "!", "…", "\n"] {
-            let clean = redactor.text(&format!("{text}{behind}")).into_owned();
-            assert!(!clean.contains(&secret), "{text}{behind}\n{clean}");
+        for after in [".", ",", ")", "!", "…", "\n"] {
+            let clean = redactor.text(&format!("{text}{after}")).into_owned();
+            assert!(!clean.contains(&secret), "{text}{after}\n{clean}");
         }
     }
 }
 
 #[test]
-fn what_is_no_secret_stays() {
+fn other_text_is_unchanged() {
     for line in CaseFiles::of("redact/plain.txt").texts().flat_map(str::lines) {
         assert_eq!(Redactor::new().text(line), line);
     }
@@ -110,7 +111,7 @@ fn what_is_no_secret_stays() {
 }
 
 #[test]
-fn values_of_the_environment_go_by_name() {
+fn values_of_the_environment_are_redacted() {
     let variables =
         [("A_TOKEN", "abcdefgh"), ("PATH", "/usr/bin:/bin"), ("B_PASSWORD", "short"), ("C_SECRET", "abcdefghij")];
     let redactor = Redactor::new().environment(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -125,9 +126,9 @@ fn values_of_the_environment_go_by_name() {
     assert_eq!(redactor.value(&value), clean);
 }
 
-/// The marks around a value are no part of it, however often they are escaped.
+/// The quotes around a value are not part of it, however often they are escaped.
 #[test]
-fn what_is_around_a_value_stays() {
+fn text_around_a_value_is_unchanged() {
     for (text, want) in [
         (r#"echo A_TOKEN=\"letmein12345\" x"#, r#"echo A_TOKEN=\"[redacted: value]\" x"#),
         (r#"{\"token\": \"a\\\"bcdefgh\", \"x\": 1}"#, r#"{\"token\": \"[redacted: value]\", \"x\": 1}"#),
@@ -138,10 +139,9 @@ fn what_is_around_a_value_stays() {
     }
 }
 
-/// No shape takes more than linear time: a text of twice the length takes not much more than twice the time, which is so
-/// short here that only a square would be seen.
+/// Every shape takes linear time. The limit is generous, so that only quadratic time exceeds it.
 #[test]
-fn hostile_text_takes_no_longer() {
+fn hostile_text_takes_linear_time() {
     let redactor = Redactor::new();
     for piece in [
         "password=",

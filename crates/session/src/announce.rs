@@ -44,7 +44,7 @@ const FILLERS: &[&str] = &[
     "dar uma",
 ];
 
-/// Verbs of actions that need a tool. "I will remember that" and "let me know" announce none.
+/// Verbs of actions that need a tool. "I will remember that" and "let me know" contain no such verb.
 const ACTIONS: &[&str] = &[
     "analyze",
     "apply",
@@ -163,7 +163,7 @@ fn begins_with_announcement(sentence: &str) -> bool {
     ACTIONS.contains(&verb.as_str())
 }
 
-/// The rest of a sentence that begins with this word, without the punctuation and blanks that follow it.
+/// Returns the rest of a sentence that begins with `word`, without the punctuation and blanks after it.
 fn after_word<'a>(sentence: &'a str, word: &str) -> Option<&'a str> {
     let rest = sentence.strip_prefix(word)?;
     rest.starts_with([' ', ',']).then(|| rest.trim_start_matches([' ', ',']))
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_no_announcements() {
+    fn answers_are_not_announcements() {
         for reply in [
             "",
             "Done. Let me know if anything is missing.",

@@ -1,18 +1,18 @@
-//! Compaction: a conversation that no longer fits becomes one that does.
+//! Compaction shortens a conversation that no longer fits the window.
 //!
-//! Pure and deterministic: no model is asked for a summary, for that would be one more reply that can fail. What gives way, in
-//! this order, and only as far as the budget asks for it:
+//! Compaction is pure and deterministic. It does not ask a model for a summary, because that would be one more reply
+//! that can fail. It drops the following, in this order, and only as much as the budget requires:
 //!
-//! 1. Images in front of the last three exchanges, from the oldest on. A line says what stood there.
-//! 2. Old output of tools. Head and tail of it stay, and a note says how to see the rest.
-//! 3. The oldest exchanges. A note below the task says what they came to: the words of the user, the files that were changed,
-//!    what was not allowed and what is allowed for good, and the plan.
-//! 4. Images and output in the last three exchanges, the oldest first, then these exchanges, but for the last one, and at the very
-//!    last the images of the newest message of the user.
+//! 1. Images before the last three exchanges, oldest first. A line names each dropped image.
+//! 2. Old output of tools. Its head and tail stay, and a note says how to see the rest.
+//! 3. The oldest exchanges. A note below the task summarises them: the words of the user, the changed files, what was
+//!    denied, what is allowed for good, and the plan.
+//! 4. Images and output in the last three exchanges, oldest first, then these exchanges except the last one, and
+//!    finally the images of the newest message of the user.
 //!
-//! An exchange is a reply with the message that answers it. The instructions, the task, which is the first message of the user,
-//! and the words of the model stay as they are. The history stays an alternation of user and assistant, and a block of a result
-//! stays a block: it is written anew around its shortened output.
+//! An exchange is a reply with the message that answers it. The instructions, the task, which is the first message of
+//! the user, and the words of the model never change. User and assistant messages still alternate afterwards, and the
+//! block of a result stays a block, rewritten around its shortened output.
 
 use super::Reply;
 use super::turn::{Entry, Part, Turn, entries};
@@ -25,69 +25,69 @@ use toolfence_protocol::{
     Args, Catalog, Effect, ErrorCode, Image, Language, Message, Role, Text, ToolCall, ToolResult, clip, text,
 };
 
-/// Exchanges at the end that stay verbatim where they fit.
+/// Exchanges at the end that stay verbatim if they fit.
 const KEPT: usize = 3;
 
-/// What a backend's template adds to a message, in bytes.
+/// The bytes that a backend's template adds to a message.
 const AROUND: usize = 16;
 
-/// What an image takes of the window, in bytes of text: as many as have its tokens at the usual 3.5 bytes each.
+/// The size of an image in bytes of text, assuming the usual 3.5 bytes per token.
 const IMAGE: usize = Image::TOKENS * 7 / 2;
 
-/// Bytes to which old output is cut. A note and some lines of head and tail fit.
+/// Bytes to which old output is cut, enough for a note and some lines of head and tail.
 const SHORT: usize = 1000;
 
-/// Bytes to which output in the last exchanges is cut, the most generous first.
+/// Bytes to which output in the last exchanges is cut, in descending order.
 const CAPS: &[usize] = &[32_000, 8000, 2500, SHORT];
 
-/// Bytes of `data` in a result, such as a diff, beyond which it goes with the output.
+/// Bytes of `data` in a result, such as a diff, beyond which it is dropped with the output.
 const SMALL_DATA: usize = 300;
 
-/// Names of files, decisions and rules that a note holds.
+/// The most files, decisions or rules that a note lists.
 const MOST_LISTED: usize = 60;
 
-/// Characters of a line of such a list.
+/// The most characters of a line in such a list.
 const LONGEST_LINE: usize = 240;
 
-/// What the session knows beside the history.
+/// The session's data that compaction needs in addition to the history.
 pub(super) struct Context<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) format: &'a Format,
-    /// What the person allowed for good.
+    /// The rules that the person allowed for good.
     pub(super) allowed: &'a [String],
 }
 
-/// A conversation that was compacted.
+/// A compacted conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct View {
     pub(super) messages: Vec<Message>,
-    /// Outputs of tools that were shortened, in the messages that are left.
+    /// Shortened tool outputs in the remaining messages.
     pub(super) outputs: usize,
-    /// Messages that gave way to the note.
+    /// Messages that the note replaces.
     pub(super) dropped: usize,
-    /// Images that gave way to a line, in the messages that are left.
+    /// Images in the remaining messages that a line replaces.
     pub(super) images: usize,
 }
 
-/// What a conversation takes, in bytes as [`compact`] counts them.
+/// Returns the size of a conversation in the bytes that [`compact`] counts.
 pub(super) fn size(messages: &[Message]) -> usize {
     messages.iter().map(|message| message.content.len() + message.images.len() * IMAGE + AROUND).sum()
 }
 
-/// What messages take that are not rendered yet, in bytes as [`size`] counts them.
+/// Returns the size of each message, rendered, as [`size`] counts it.
 fn sizes(entries: &[Entry<'_>], format: &Format) -> Vec<usize> {
     entries.iter().map(|entry| size(&[entry.render(format)])).collect()
 }
 
-/// Compacts a conversation to `goal` bytes, or as far as possible. `None` if it is not longer, or nothing can give way. The images of the
-/// newest message give way only for `limit`, which is at least the goal.
+/// Compacts a conversation to `goal` bytes, or as far as possible. Returns `None` if it is not longer or nothing can be
+/// dropped. The images of the newest message are dropped only to meet `limit`, which is at least `goal`.
 pub(super) fn compact(history: &[Entry<'_>], goal: usize, limit: usize, context: &Context<'_>) -> Option<View> {
     let sizes = sizes(history, context.format);
     let before: usize = sizes.iter().sum();
     if before <= goal {
         return None;
     }
-    let layout = Layout::of(history);
+    let layout = Layout::new(history);
     let none = vec![0; history.len()];
     let mut view = Shortened { entries: history.to_vec(), sizes, outputs: none.clone(), images: none };
     let newest = history.iter().rposition(|entry| entry.role == Role::User).unwrap_or(0);
@@ -95,14 +95,14 @@ pub(super) fn compact(history: &[Entry<'_>], goal: usize, limit: usize, context:
         view.drop_images(0..layout.tail(KEPT).min(newest), goal, context);
     }
     view.shorten(layout.start..layout.tail(KEPT), SHORT, goal, context);
-    let facts: Vec<Facts> = history.iter().map(|entry| Facts::of(entry, context)).collect();
+    let facts: Vec<Facts> = history.iter().map(|entry| Facts::from_entry(entry, context)).collect();
     let drop = |view: &Shortened<'_>, keep, budget| {
         let most = layout.replies.len().saturating_sub(keep);
         layout.fewest_dropped(view, most, budget, &facts, context)
     };
     let mut best = drop(&view, KEPT, goal);
     let shows_images = |view: &Shortened<'_>| view.entries.iter().any(|entry| !entry.images.is_empty());
-    // What is dropped already needs no room, so that the newest gives way last.
+    // Exchanges that are dropped anyway need no room. Counting them would also shorten the newest output.
     let room = |view: &Shortened<'_>, best: &View| goal + view.size().saturating_sub(size(&best.messages));
     if size(&best.messages) > goal && shows_images(&view) {
         let room = room(&view, &best);
@@ -135,17 +135,17 @@ fn smaller(one: View, other: View) -> View {
     if size(&other.messages) < size(&one.messages) { other } else { one }
 }
 
-/// Where the parts of a history are.
+/// The positions of the parts of a history.
 struct Layout {
-    /// The first message that may give way: behind the instructions and the task.
+    /// The first message that may be dropped, after the instructions and the task.
     start: usize,
     task: bool,
-    /// The replies: each begins an exchange.
+    /// The indices of the replies, each of which begins an exchange.
     replies: Vec<usize>,
 }
 
 impl Layout {
-    fn of(history: &[Entry<'_>]) -> Layout {
+    fn new(history: &[Entry<'_>]) -> Layout {
         let system = usize::from(history.first().is_some_and(|message| message.role == Role::System));
         let task = history.get(system).is_some_and(|message| message.role == Role::User);
         let start = system + usize::from(task);
@@ -153,7 +153,7 @@ impl Layout {
         Layout { start, task, replies: (start..history.len()).filter(is_reply).collect() }
     }
 
-    /// Where the last `count` exchanges begin.
+    /// Returns the index at which the last `count` exchanges begin.
     fn tail(&self, count: usize) -> usize {
         match self.replies.len().checked_sub(count) {
             Some(first) => self.replies.get(first).copied().unwrap_or(usize::MAX),
@@ -161,7 +161,7 @@ impl Layout {
         }
     }
 
-    /// The view from which the fewest exchanges were dropped so that it fits; where none does, the smallest at hand.
+    /// Returns the view with the fewest dropped exchanges that fits the budget, or the smallest view if none fits.
     fn fewest_dropped(
         &self,
         view: &Shortened<'_>,
@@ -192,7 +192,7 @@ impl Layout {
         best
     }
 
-    /// The view without its first `count` exchanges.
+    /// Returns the view without its first `count` exchanges.
     fn without(
         &self,
         view: &Shortened<'_>,
@@ -208,7 +208,7 @@ impl Layout {
         }
         let end = self.replies.get(count).copied().unwrap_or(view.entries.len());
         let note = note(end - self.start, &facts[self.start..end], facts, budget / 5, context);
-        // The task is as it was written, but for its images.
+        // The task keeps its words, but not its images.
         let mut messages: Vec<Message> = render(&view.entries[..self.start]);
         match messages.last_mut().filter(|_| self.task) {
             Some(task) => {
@@ -223,13 +223,13 @@ impl Layout {
     }
 }
 
-/// A history some of whose outputs were cut, with how many of each message, and some of whose images are gone.
+/// A history with some outputs cut and some images removed.
 struct Shortened<'a> {
     entries: Vec<Entry<'a>>,
     /// The size of each message.
     sizes: Vec<usize>,
     outputs: Vec<usize>,
-    /// How many images of each message gave way.
+    /// The number of removed images of each message.
     images: Vec<usize>,
 }
 
@@ -238,7 +238,8 @@ impl Shortened<'_> {
         self.sizes.iter().sum()
     }
 
-    /// Takes images out of these messages, the oldest first, until all fits. A line in each message says which stood there.
+    /// Removes images from these messages, oldest first, until the whole fits. A line in each message names the removed
+    /// images.
     fn drop_images(&mut self, range: std::ops::Range<usize>, budget: usize, context: &Context<'_>) {
         let mut now = self.size();
         for index in range {
@@ -263,7 +264,7 @@ impl Shortened<'_> {
         }
     }
 
-    /// Cuts outputs in these messages, the oldest first, until all fits.
+    /// Cuts outputs in these messages, oldest first, until the whole fits.
     fn shorten(&mut self, range: std::ops::Range<usize>, cap: usize, budget: usize, context: &Context<'_>) {
         let mut now = self.size();
         for index in range.start..range.end.min(self.entries.len()) {
@@ -308,7 +309,7 @@ fn shorten_results(results: &mut Cow<'_, [ToolResult]>, cap: usize, context: &Co
         if has_big_data {
             result.data = None;
         }
-        // A block that was short but for its data may be longer when it is written anew.
+        // A short block whose data is dropped may become longer when it is rewritten.
         if block_size(&result) < block_size(whole) {
             results.to_mut()[at] = result;
             count += 1;
@@ -317,7 +318,7 @@ fn shorten_results(results: &mut Cow<'_, [ToolResult]>, cap: usize, context: &Co
     count
 }
 
-/// Head and tail of an output in at most `cap` bytes, whole lines where lines are not too long.
+/// Returns the head and tail of an output in at most `cap` bytes, as whole lines unless the lines are too long.
 fn cut(output: &str, cap: usize, reads: bool, context: &Context<'_>) -> String {
     let total = output.lines().count();
     let note = |lines: usize| {
@@ -336,7 +337,7 @@ fn cut(output: &str, cap: usize, reads: bool, context: &Context<'_>) -> String {
         };
         text.render(context.format.language)
     };
-    // The note is never longer than with the most lines, and two line ends stand around it.
+    // The note is longest with the most lines, and a line end precedes and follows it.
     let room = cap.saturating_sub(note(total.max(2)).len() + 2);
     let head = head(output, room / 3 * 2);
     let tail = tail(&output[head.len()..], room / 3);
@@ -345,7 +346,8 @@ fn cut(output: &str, cap: usize, reads: bool, context: &Context<'_>) -> String {
     format!("{head}{gap}{}\n{tail}", note(left_out))
 }
 
-/// The beginning of a text in at most `room` bytes: whole lines, unless more than half of the room would be left.
+/// Returns the beginning of a text in at most `room` bytes: whole lines, unless more than half of the room would stay
+/// empty.
 fn head(text: &str, room: usize) -> &str {
     let most = &text[..clip::floor_boundary(text, room)];
     match most.rfind('\n') {
@@ -354,7 +356,7 @@ fn head(text: &str, room: usize) -> &str {
     }
 }
 
-/// The end of a text in at most `room` bytes, as [`head`] has its beginning.
+/// Returns the end of a text in at most `room` bytes: whole lines, unless more than half of the room would stay empty.
 fn tail(text: &str, room: usize) -> &str {
     let start = clip::ceil_boundary(text, text.len().saturating_sub(room));
     let most = &text[start..];
@@ -368,21 +370,21 @@ fn tail(text: &str, room: usize) -> &str {
 #[derive(Debug, Default, Clone)]
 struct Facts {
     /// The words of the user.
-    said: String,
-    /// Files that calls changed.
+    user_text: String,
+    /// The files that calls changed.
     files: Vec<String>,
-    /// Calls that were refused, and why.
+    /// The denied calls with the reasons.
     refused: Vec<String>,
     plan: Option<Plan>,
 }
 
 impl Facts {
-    fn of(entry: &Entry<'_>, context: &Context<'_>) -> Facts {
+    fn from_entry(entry: &Entry<'_>, context: &Context<'_>) -> Facts {
         let mut facts = Facts::default();
-        let mut said = Vec::new();
+        let mut user_texts = Vec::new();
         for part in &entry.parts {
             match part {
-                Part::User(text) => said.push(text.trim()),
+                Part::User(text) => user_texts.push(text.trim()),
                 Part::Text(_) => {}
                 Part::Results(calls, results) => {
                     for result in results.iter() {
@@ -392,8 +394,8 @@ impl Facts {
                 }
             }
         }
-        said.retain(|text| !text.is_empty());
-        facts.said = said.join("\n\n");
+        user_texts.retain(|text| !text.is_empty());
+        facts.user_text = user_texts.join("\n\n");
         facts
     }
 
@@ -407,11 +409,11 @@ impl Facts {
         }
         let files = changed_files(call, result, context.catalog);
         self.files.extend(files.iter().map(|name| line(name)));
-        self.plan = planned(call).or(self.plan.take());
+        self.plan = plan_of_call(call).or(self.plan.take());
     }
 }
 
-/// The files that a call changed: those in its result, or else in its arguments.
+/// Returns the files that a call changed, from its result if it lists them, or else from its arguments.
 fn changed_files(call: Option<&ToolCall>, result: &ToolResult, catalog: &Catalog) -> Vec<String> {
     let names = result.data.as_ref().and_then(|data| data.get("files_modified")?.as_array());
     let files: Vec<String> = names.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect();
@@ -425,32 +427,33 @@ fn changed_files(call: Option<&ToolCall>, result: &ToolResult, catalog: &Catalog
     }
 }
 
-/// The plan that a call made.
-fn planned(call: Option<&ToolCall>) -> Option<Plan> {
+/// Returns the plan that a call made.
+fn plan_of_call(call: Option<&ToolCall>) -> Option<Plan> {
     let call = call.filter(|call| call.name == plan::TOOL)?;
     Plan::read(&call.args).ok()
 }
 
-/// The last plan of a conversation.
-pub(super) fn last_plan(turns: &[Turn]) -> Option<Plan> {
+/// Returns the last plan of a conversation.
+pub(super) fn find_last_plan(turns: &[Turn]) -> Option<Plan> {
     let replies = turns.iter().rev().flat_map(|turn| turn.replies.iter().rev());
     let plan_of = |reply: &Reply| {
         let succeeded = |result: &&ToolResult| result.success && result.tool == plan::TOOL;
         let results = reply.results.iter().rev().filter(succeeded);
-        results.filter_map(|result| planned(reply.calls.iter().find(|call| call.id == result.id))).next()
+        results.filter_map(|result| plan_of_call(reply.calls.iter().find(|call| call.id == result.id))).next()
     };
     replies.filter_map(plan_of).next()
 }
 
-/// Files that the calls of these turns changed, as far as results and arguments name them.
-pub(super) fn changed(turns: &[Turn], context: &Context<'_>) -> Vec<String> {
+/// Returns the files that the calls of these turns changed, as far as results and arguments name them.
+pub(super) fn changed_in_turns(turns: &[Turn], context: &Context<'_>) -> Vec<String> {
     let entries = entries(turns);
-    let mut files = listed(entries.iter().flat_map(|entry| Facts::of(entry, context).files));
+    let mut files = keep_last_occurrences(entries.iter().flat_map(|entry| Facts::from_entry(entry, context).files));
     files.truncate(MOST_LISTED);
     files
 }
 
-/// What stands in the place of so many dropped messages, whose facts are these, in a conversation with all these facts.
+/// Renders the note that replaces `count` messages with the facts `dropped`. `all` are the facts of the whole
+/// conversation.
 fn note(count: usize, dropped: &[Facts], all: &[Facts], room: usize, context: &Context<'_>) -> String {
     let language = context.format.language;
     let mut note = text!(
@@ -464,8 +467,8 @@ fn note(count: usize, dropped: &[Facts], all: &[Facts], room: usize, context: &C
             note.extend(["\n\n", &head.render(language), "\n", &body]);
         }
     };
-    section(text!("The user also said:"), said(dropped, room, language));
-    let names = listed(dropped.iter().flat_map(|facts| facts.files.iter().cloned()));
+    section(text!("The user also said:"), quote_user(dropped, room, language));
+    let names = keep_last_occurrences(dropped.iter().flat_map(|facts| facts.files.iter().cloned()));
     let more = names.len().saturating_sub(MOST_LISTED);
     let mut shown: Vec<String> = names.into_iter().skip(more).collect();
     shown.extend((more > 0).then(|| text!("and {count} more", count = more).render(language)));
@@ -480,9 +483,9 @@ fn note(count: usize, dropped: &[Facts], all: &[Facts], room: usize, context: &C
     note.trim_end().to_owned()
 }
 
-/// The words of the user, quoted, the newest first to find room; in the order in which they were said.
-fn said(dropped: &[Facts], room: usize, language: Language) -> String {
-    let all: Vec<&str> = dropped.iter().map(|facts| facts.said.as_str()).filter(|said| !said.is_empty()).collect();
+/// Quotes the words of the user in their order. The newest get the room first.
+fn quote_user(dropped: &[Facts], room: usize, language: Language) -> String {
+    let all: Vec<&str> = dropped.iter().map(|facts| facts.user_text.as_str()).filter(|text| !text.is_empty()).collect();
     let (mut quotes, mut left) = (Vec::new(), room);
     for words in all.iter().rev() {
         let quote: String = words.lines().map(|line| format!("> {line}\n")).collect();
@@ -504,22 +507,22 @@ fn said(dropped: &[Facts], room: usize, language: Language) -> String {
     quotes.join("\n").trim_end().to_owned()
 }
 
-/// Each of these once, where it comes last.
-fn listed(lines: impl DoubleEndedIterator<Item = String>) -> Vec<String> {
+/// Removes duplicates and keeps the last occurrence of each line.
+fn keep_last_occurrences(lines: impl DoubleEndedIterator<Item = String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut newest: Vec<String> = lines.rev().filter(|line| seen.insert(line.clone())).collect();
     newest.reverse();
     newest
 }
 
-/// The newest of these, one a line.
+/// Renders the newest of these lines as a list.
 fn bullets(lines: impl DoubleEndedIterator<Item = String>) -> String {
-    let lines = listed(lines);
+    let lines = keep_last_occurrences(lines);
     let newest = &lines[lines.len().saturating_sub(MOST_LISTED)..];
     newest.iter().map(|line| format!("- {line}\n")).collect::<String>().trim_end().to_owned()
 }
 
-/// A text as one line that is not too long.
+/// Returns a text as one line, cut to [`LONGEST_LINE`] characters.
 fn line(text: &str) -> String {
     let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
     let mut line: String = words.flat_map(str::chars).take(LONGEST_LINE + 1).collect();
@@ -530,9 +533,9 @@ fn line(text: &str) -> String {
     line
 }
 
-/// The tool and the path, command or pattern of a call: `read_file README.md`.
+/// Returns the tool and the path, command or pattern of a call: `read_file README.md`.
 fn label(call: &ToolCall, catalog: &Catalog) -> String {
-    /// Characters of a target that are shown.
+    /// The most characters of a label.
     const LONGEST_TARGET: usize = 80;
     let telling = catalog.find(&call.name).and_then(|spec| spec.telling(&call.args));
     let target = telling.map_or("", |(_, text)| text);
@@ -581,7 +584,7 @@ mod tests {
         }
     }
 
-    /// The messages of these turns, after the instructions.
+    /// Returns the messages of these turns, after the instructions.
     fn with_instructions<'a>(instructions: &'a str, turns: &'a [Turn]) -> Vec<Entry<'a>> {
         let mut system = Entry::new(Role::System);
         system.parts.push(Part::Text(instructions.into()));
@@ -590,12 +593,12 @@ mod tests {
         history
     }
 
-    /// A reply with a call.
+    /// Builds a reply with a call.
     fn call(name: &str, args: &Value, result: ToolResult) -> Reply {
         let args = args.as_object().cloned().unwrap_or_default();
         let call = ToolCall::new(&result.id, name, args);
         let body = json!({"id": call.id, "name": call.name, "args": call.args});
-        let text = format!("I go on.\n\n```tool\n{body}\n```\n");
+        let text = format!("I continue.\n\n```tool\n{body}\n```\n");
         Reply { text, calls: vec![call], results: vec![result], notes: Vec::new() }
     }
 
@@ -607,7 +610,7 @@ mod tests {
         Turn { user: vec![Note::User(text.into())], ..Turn::default() }
     }
 
-    /// A task of many steps. Plan, changes, refusals and the words of the user are at its beginning.
+    /// Builds a task of many steps that begins with a plan, a change, a refusal and words of the user.
     fn long_task() -> Vec<Turn> {
         let lines: String = (0..300).map(|line| format!("line {line} of a file\n")).collect();
         let steps = json!({"steps": [{"text": "read it", "state": "done"}, {"text": "write it", "state": "active"}]});
@@ -633,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn old_output_gives_way_first() {
+    fn old_output_is_cut_first() {
         let world = World::new();
         let turns = long_task();
         let history = with_instructions("instructions", &turns);
@@ -641,7 +644,7 @@ mod tests {
         let view = world.compact(&history, budget).unwrap();
         assert_eq!((view.dropped, view.messages.len()), (0, history.len()));
         assert!(view.outputs > 5 && size(&view.messages) <= budget);
-        // The oldest, and no more than was needed.
+        // Only the oldest were cut, and no more than needed.
         let cut = |message: &&Message| message.content.contains("[COMPACTED: ");
         assert_eq!(view.messages.iter().filter(cut).count(), view.outputs);
         let last_cut = view.messages.iter().rposition(|message| cut(&message)).unwrap();
@@ -654,7 +657,7 @@ mod tests {
     }
 
     #[test]
-    fn old_images_give_way_before_anything_else() {
+    fn old_images_are_dropped_first() {
         let world = World::new();
         let image = |name: &str| Image::new(name, b"GIF89a").unwrap();
         let turns = long_task();
@@ -676,14 +679,14 @@ mod tests {
         let view = world.compact(&history, world.size(&history) / 2).unwrap();
         assert!(view.outputs > 0 && names(&view) == ["recent.gif", "newest.gif"], "{:?}", names(&view));
         let view = world.compact(&history, 9000).unwrap();
-        assert_eq!(names(&view), ["newest.gif"], "the last exchanges give way if the rest is not enough");
+        assert_eq!(names(&view), ["newest.gif"], "the last exchanges are cut if the rest is not enough");
         assert!(view.messages[1].content.contains(line), "the task says what it showed");
         let view = world.compact(&history, 4000).unwrap();
         assert!(names(&view).is_empty() && view.messages.last().unwrap().content.contains("newest.gif was here"));
     }
 
     #[test]
-    fn what_has_to_outlive_the_history_does() {
+    fn notes_keep_the_facts_of_dropped_messages() {
         let world = World::new();
         let turns = long_task();
         let history = with_instructions("instructions", &turns);
@@ -704,11 +707,11 @@ mod tests {
         assert_eq!(view.messages[0], whole[0]);
         assert!(view.messages.ends_with(&whole[whole.len() - 6..]), "the last three exchanges stay verbatim");
         assert!(size(&view.messages) <= 24_000 && view.dropped > 10);
-        assert_eq!(last_plan(&turns).unwrap().checklist(), "[x] read it\n[>] write it");
+        assert_eq!(find_last_plan(&turns).unwrap().checklist(), "[x] read it\n[>] write it");
     }
 
     #[test]
-    fn the_last_exchanges_give_way_if_the_rest_is_not_enough() {
+    fn the_last_exchanges_are_dropped_if_the_rest_is_not_enough() {
         let world = World::new();
         let turns = long_task();
         let history = with_instructions("instructions", &turns);
@@ -721,7 +724,7 @@ mod tests {
     }
 
     #[test]
-    fn one_huge_output_at_the_end_gives_way_last() {
+    fn one_huge_output_at_the_end_is_cut_last() {
         let world = World::new();
         let mut turns = long_task();
         turns[1].replies[19].results = vec![done("r19", "read_file", &"ä long line of a file\n".repeat(20_000))];
@@ -732,7 +735,7 @@ mod tests {
         assert!(last[0].output.len() > 5000, "as much of it as fits: {}", last[0].output.len());
     }
 
-    /// What conversations hold that is hard to cut: fences, calls inside of outputs, long lines, other letters.
+    /// Pieces of conversations that are hard to cut: fences, calls inside outputs, long lines, other scripts.
     const PIECES: &[&str] = &[
         "a line\n",
         "\n",
@@ -788,14 +791,14 @@ mod tests {
         turns
     }
 
-    /// The calls that a reader of replies finds in a message of any role.
+    /// Returns the calls that the parser finds in a message of any role.
     fn visible(text: &str) -> Vec<String> {
         let calls = parse::parse(text).calls;
         calls.iter().map(|call| format!("{} {}", call.name, Value::Object(call.args.clone()))).collect()
     }
 
     #[test]
-    fn laws_on_random_histories() {
+    fn random_histories_keep_their_structure() {
         let mut random = Random::new(7);
         let (mut compacted, mut dropped, mut over) = (0, 0, 0);
         for round in 0..1500 {
@@ -827,16 +830,16 @@ mod tests {
                 "{what}"
             );
 
-            let layout = Layout::of(&entries);
+            let layout = Layout::new(&entries);
             for (index, message) in history[..layout.start].iter().enumerate() {
                 assert!(view.messages[index].content.starts_with(&message.content), "{what}: instructions and task");
             }
             let replies: Vec<&Message> =
                 view.messages.iter().filter(|message| message.role == Role::Assistant).collect();
             let tail: Vec<&Message> = history.iter().filter(|message| message.role == Role::Assistant).collect();
-            assert!(tail.ends_with(&replies), "{what}: replies stay as they were written, but for the oldest");
+            assert!(tail.ends_with(&replies), "{what}: all replies but the oldest stay unchanged");
 
-            // A result stays a result, and nothing in it becomes one or a call.
+            // A result stays a result, and no text in it becomes a result or a call.
             let nonce = world.format.nonce.as_deref();
             let kept = &history[history.len() - (view.messages.len() - layout.start.min(view.messages.len()))..];
             if view.dropped == 0 || layout.task {
@@ -852,15 +855,15 @@ mod tests {
                     };
                     let dropped = then.images.len() - now.images.len();
                     let (left, whole) = (between(now), between(then));
-                    assert!(left.starts_with(&whole), "{what}: what stands between results stays");
-                    assert_eq!(left.len() > whole.len(), dropped > 0, "{what}: a line for each image that is gone");
+                    assert!(left.starts_with(&whole), "{what}: the text between results stays");
+                    assert_eq!(left.len() > whole.len(), dropped > 0, "{what}: a line for each dropped image");
                     let before = visible(&then.content);
                     let after = visible(&now.content);
                     assert!(after.iter().all(|call| before.contains(call)), "{what}: {after:?} in {:?}", now.content);
                 }
             }
             if size(&view.messages) > budget {
-                assert!(replies.len() <= KEPT, "{what}: over the budget only where nothing is left to give way");
+                assert!(replies.len() <= KEPT, "{what}: over the budget only if nothing is left to drop");
             }
         }
         assert!(compacted > 600 && dropped > 100 && over > 50, "{compacted} {dropped} {over}");

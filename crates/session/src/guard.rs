@@ -1,53 +1,54 @@
-//! The loop guard: the same call with the same result, again and again, while nothing else was changed in between.
+//! The loop guard counts identical calls with identical results while nothing else changes in between.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use toolfence_protocol::{Effect, ToolCall, ToolResult};
 
-/// What the calls of one user turn came to. It keeps two numbers a call and no text.
+/// Hashes of the calls of one user turn and of their last results. The guard stores two numbers per call and no text.
 #[derive(Debug, Default)]
 pub(super) struct Guard {
-    seen: HashMap<u64, Seen>,
+    seen: HashMap<u64, LastResult>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct LastResult {
     result: u64,
     times: u64,
 }
 
 impl Guard {
-    /// How often in a row this call has now had this result. `ran` says whether it was cleared to run at all.
+    /// Returns how often in a row this call has had this result, this time included. `ran` is `true` if it was cleared
+    /// to run.
     pub(super) fn note(&mut self, call: &ToolCall, effect: Effect, ran: bool, result: &ToolResult) -> u64 {
-        let key = call_print(call);
+        let key = hash_call(call);
         if ran && effect != Effect::Read {
             self.seen.retain(|other, _| *other == key);
         }
-        let result = result_print(result);
-        let seen = self.seen.entry(key).or_insert(Seen { result, times: 0 });
+        let result = hash_result(result);
+        let seen = self.seen.entry(key).or_insert(LastResult { result, times: 0 });
         if seen.result != result {
-            *seen = Seen { result, times: 0 };
+            *seen = LastResult { result, times: 0 };
         }
         seen.times += 1;
         seen.times
     }
 }
 
-/// The order in which a model writes arguments means nothing, and it is kept or not as some dependency of the host
-/// has it.
-fn call_print(call: &ToolCall) -> u64 {
+/// Hashes a call with its arguments sorted by name, because their order has no meaning and may get lost on the way
+/// here.
+fn hash_call(call: &ToolCall) -> u64 {
     let mut args: Vec<(&String, String)> = call.args.iter().map(|(name, value)| (name, value.to_string())).collect();
     args.sort_unstable();
-    print(&(&call.name, args))
+    hash(&(&call.name, args))
 }
 
-/// The time a call took is no part of what it came to.
-fn result_print(result: &ToolResult) -> u64 {
+/// Hashes a result without the time that the call took.
+fn hash_result(result: &ToolResult) -> u64 {
     let error = result.error.as_ref().map(|failure| (failure.code, &failure.message));
-    print(&(result.success, &result.output, result.exit_code, error))
+    hash(&(result.success, &result.output, result.exit_code, error))
 }
 
-fn print(value: &impl Hash) -> u64 {
+fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_what_repeats_and_nothing_else() {
+    fn only_repeated_calls_with_the_same_result_are_counted() {
         let (read, other) = (call("read_file", "path", "a"), call("read_file", "path", "b"));
         let write = call("write_file", "path", "a");
         let mut guard = Guard::default();

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     used: HashSet<String>,
-    /// The number of the last id that was made here.
+    /// The number of the last generated id.
     last: u64,
 }
 
@@ -31,12 +31,12 @@ impl Ids {
     }
 }
 
-/// The ids of one reply: those of its parser, and what they are in the conversation.
+/// Maps the parser's ids of one reply to the ids of the conversation.
 #[derive(Debug, Default)]
 pub(super) struct ReplyIds(HashMap<String, String>);
 
 impl ReplyIds {
-    /// The id in the conversation. Provisional events and the call itself have one id.
+    /// Returns the id in the conversation. Provisional events and the call itself share one id.
     pub(super) fn unique(&mut self, id: &str, ids: &mut Ids) -> String {
         self.0.entry(id.to_owned()).or_insert_with(|| ids.unique(id)).clone()
     }

@@ -1,10 +1,10 @@
-//! The agent loop as a state machine: what the model says goes in, what is to be done comes out.
+//! The agent loop as a state machine: it takes what the model writes and returns the actions to perform.
 //!
-//! This crate does not call a model, run a tool, ask a person, read a clock, sleep or spawn; it knows no runtime and no disk.
-//! A driver gives a [`Session`] its [`Input`]s and does the [`Action`]s that come out. [`persona`] reads the texts of personas,
-//! which the host hands in.
+//! This crate does not call a model, run a tool, ask a person, read a clock, sleep or spawn; it knows no runtime and no
+//! disk. A driver feeds [`Input`]s to a [`Session`] and performs the [`Action`]s that it returns. [`persona`] parses
+//! personas from text that the host supplies.
 //!
-//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+//! This crate is internal and makes no promises; the crate `toolfence` re-exports what is for users.
 
 #![forbid(unsafe_code)]
 
@@ -40,88 +40,88 @@ use toolfence_protocol::{Args, Catalog, FinishReason, Image, Message, Role, Tool
 use toolfence_protocol::{Language, Text, text};
 use work::{Judge, Work};
 
-/// How a session behaves.
+/// The settings of a session.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// The instructions: the system message. Empty for none, where the person pasted them elsewhere.
+    /// The instructions, sent as the system message. Empty for none, for example if the person pasted them elsewhere.
     pub system: String,
     /// The conversation so far.
     pub history: Vec<Turn>,
-    /// How replies are read. Where it is unknown whether the template of the backend opens reasoning, the first reply that
-    /// shows it makes the session read those after it accordingly.
+    /// How replies are parsed. If it is unknown whether the template of the backend opens reasoning, the first reply
+    /// that shows it decides for the replies after it.
     pub parser: parse::Options,
-    /// What earlier sessions have shown of the backend: their [`Session::learned`]. What `parser` says counts over it.
+    /// What earlier sessions learned about the backend, from [`Session::learned`]. `parser` takes precedence over it.
     pub learned: Learned,
-    /// How results are written. Its language and its limit become those of the session.
+    /// How results are formatted. The session sets its language and its limit.
     pub format: Format,
-    /// The language of what the model is told: notes, failures, and the reminder of the protocol.
+    /// The language of the texts for the model: notes, failures, and the reminder of the protocol.
     pub language: Language,
-    /// How much there may be of everything. The limits of `parser` and of `format` become these.
+    /// The limits of the session. They replace those of `parser` and of `format`.
     pub limits: Limits,
-    /// Whether the driver looks at the project after changes: then [`Action::Check`] is given.
+    /// Whether the driver checks the project after changes. If so, the session returns [`Action::Check`].
     pub checks: bool,
-    /// Tokens that the model can read, where it is known. Without it a conversation is only compacted once the backend has
-    /// refused it, by a driver that tells of it with [`Session::too_long`].
+    /// The model's window in tokens, if it is known. Otherwise the conversation is only compacted after the backend has
+    /// refused it, which the driver reports with [`Session::too_long`].
     pub window: Option<u64>,
 }
 
-/// What goes in.
+/// An event that the driver reports to the session.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Input<'a> {
-    /// What the user says. While a turn is under way it is kept for the next message to the model.
+    /// The user sent a message. During a turn it is kept for the next message to the model.
     User(&'a str),
-    /// The message with which the next turn begins shows the model this image.
+    /// An image for the first message of the next turn.
     Image(Image),
-    /// What the host has to say to the model. It stands before what the user says next.
+    /// A note of the host for the model. It precedes the next message of the user.
     Note(&'a str),
-    /// A piece of the reply.
+    /// A piece of the reply arrived.
     Chunk(&'a str),
-    /// A piece of the backend's own reasoning channel: shown, never read, never sent back.
+    /// A piece of the backend's own reasoning channel arrived. It is shown, but neither parsed nor sent back.
     Reasoning(&'a str),
-    /// A call of the backend's own channel.
+    /// A call arrived on the backend's own channel.
     NativeCall(ToolCall),
-    /// The reply is over.
+    /// The reply ended.
     End(FinishReason),
-    /// What came of an [`Action::Run`], or of an [`Action::Check`].
+    /// The result of an [`Action::Run`] or an [`Action::Check`].
     Result(ToolResult),
-    /// The person said yes: what [`Pending::approve`] gave.
+    /// The person approved the call with [`Pending::approve`].
     Approved(Cleared),
-    /// The person said yes for the rest of the session: what [`Pending::approve_always`] gave.
+    /// The person approved it for the rest of the session with [`Pending::approve_always`].
     Always(Cleared, Vec<Rule>),
-    /// The person said no: what [`Pending::deny`] gave.
+    /// The person denied the call with [`Pending::deny`].
     Denied(ToolResult),
-    /// The person said no to this call and yes to others of the reply: what [`Pending::deny`] gave. Those may still run.
+    /// The person denied this call with [`Pending::deny`] but approved others of the reply, which may still run.
     Skipped(ToolResult),
-    /// The person changed the arguments: what [`Pending::edit`] gave. It is reviewed again.
+    /// The person changed the arguments with [`Pending::edit`]. The call is reviewed again.
     Edited(ToolCall),
-    /// The backend failed. What had come of the reply is kept, its calls are not run.
+    /// The backend failed. The session keeps the reply received so far and does not run its calls.
     Failed(Text),
-    /// The user wants it to end, whatever the state.
+    /// The user cancels the turn, in any state.
     Cancel,
 }
 
-/// What is to be done.
+/// A step that the driver performs.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Action {
     /// Send [`messages`](Session::messages) to the model and feed its reply back.
     CallModel,
-    /// The conversation did not fit any more, and from now on less of it is sent. For showing.
+    /// The conversation no longer fitted and was compacted, for display.
     Compacted(Compacted),
     /// End the model's stream.
     StopModel,
-    /// Show this to the person.
+    /// Show this event to the person.
     Show(Event<'static>),
-    /// Run this. Several may come before a result is needed: they only read and may run side by side.
+    /// Run this call. If several arrive before a result is needed, they only read and may run side by side.
     Run(Cleared),
     /// Ask a person.
     Ask(Pending),
-    /// A call or a broken block has its answer: each once, in call order. For showing; the session keeps its own.
+    /// The answer to a call or a broken block, for display: each once, in call order. The session keeps its own copy.
     Answered(ToolResult),
-    /// Every call of the reply has its answer, and one ran that may have changed something: look at the project as a whole.
-    /// The result stands below those of the calls. Only where [`SessionOptions::checks`] asks for it.
+    /// Check the project as a whole: every call of the reply has its answer, and one that ran may have changed
+    /// something. The result is placed below those of the calls. Only sent with [`SessionOptions::checks`].
     Check,
     /// The turn is over; the session waits for the user.
     Stop(StopReason),
@@ -134,24 +134,24 @@ pub enum Action {
 pub enum StopReason {
     /// The model answered in plain text.
     Answered,
-    /// The model's reply was empty. It is not asked again: the user knows better what to say.
+    /// The model's reply was empty. The model is not called again, because the user knows better what to say.
     Empty,
-    /// The answer is there as far as it came: the length limit was reached or the stream broke off.
+    /// The answer is incomplete because the length limit was reached or the stream broke off.
     Unfinished(FinishReason),
     /// Too many replies in a row held nothing but unreadable blocks.
     FormatErrors,
-    /// The rounds of a turn are used up; the last answer was shown as text.
+    /// The rounds of the turn are used up; the last answer was shown as text.
     RoundLimit,
     /// The same call had the same result again and again, or a reply repeated the same text.
     Loop,
     /// The user cancelled.
     Cancelled,
-    /// The backend failed, and this is what it said.
+    /// The backend failed with this message.
     Failed(Text),
 }
 
 impl StopReason {
-    /// The reason in a word, as the pipe, the HTTP API and the transcript have it: the name of the variant in snake case.
+    /// Returns the name of the variant in snake case, as used in the pipe, the HTTP API and the transcript.
     pub fn name(&self) -> &'static str {
         match self {
             StopReason::Answered => "answered",
@@ -166,28 +166,29 @@ impl StopReason {
     }
 }
 
-/// What becomes of a [`Pending`]: what a person says to it, or that nobody is there to say anything.
+/// The answer to a [`Pending`], from a person or, for lack of one, from the host.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
     /// Run it.
     Yes,
-    /// Run it, and do not ask again in this session: for exactly this, or, where the person typed a beginning of one of
-    /// its commands, for every command that begins so. Where nothing can be stored it is a yes.
+    /// Run it, and do not ask again in this session for exactly this call, or for every command that begins with the
+    /// prefix the person typed. If no rule can be stored, this is the same as `Yes`.
     Always(Option<Rule>),
-    /// Do not; the model is told why.
+    /// Do not run it; the text is the reason for the model.
     No(Text),
-    /// Do not, but go on with the other calls of the reply, which the person chose; the model is told why.
+    /// Do not run it, but continue with the other calls of the reply that the person chose; the text is the reason for
+    /// the model.
     Skip(Text),
-    /// Nobody is there to be asked, so it does not run; the model is told this.
+    /// Do not run it, because there is no person to ask; the text is the reason for the model.
     Nobody(Text),
     /// Run it with these arguments instead, if the policy agrees.
     Edit(Args),
 }
 
 impl Answer {
-    /// What the answer means for a question about what a command changed: whether to keep it, or why not, and what to remember in the
-    /// [policy](Policy::remember).
+    /// Interprets the answer to the question whether to keep a command's changes: whether to keep them, or why not, and
+    /// the rules to remember in the [policy](Policy::remember).
     pub fn to_changes(self, question: &Pending) -> (Result<(), Text>, Vec<Rule>) {
         let kept = match &self {
             Answer::Yes | Answer::Always(_) => Ok(()),
@@ -204,7 +205,7 @@ impl Answer {
         (kept, rules)
     }
 
-    /// The answer as the session takes it.
+    /// Converts the answer into an input for the session.
     pub fn to(self, pending: Pending) -> Input<'static> {
         match self {
             Answer::Yes => Input::Approved(pending.approve()),
@@ -220,7 +221,7 @@ impl Answer {
     }
 }
 
-/// The loop. See the [module](self).
+/// The agent loop. See the [module](self).
 pub struct Session {
     options: SessionOptions,
     judge: Judge,
@@ -230,9 +231,9 @@ pub struct Session {
     actions: VecDeque<Action>,
     /// The notes that precede the next message of the user.
     owed: Vec<Note>,
-    /// What the message shows with which the next turn begins.
+    /// The images for the first message of the next turn.
     images: Vec<Image>,
-    /// What the replies have shown of the backend.
+    /// What the replies so far have shown about the backend.
     learning: Learning,
     /// The ids of the conversation's calls.
     ids: ids::Ids,
@@ -242,14 +243,14 @@ pub struct Session {
 enum State {
     Idle,
     Streaming(Box<IncomingReply>),
-    /// With the notes that go below the results.
+    /// The calls run; the notes go below their results.
     Working(Work, Vec<Text>),
-    /// All calls have their answers, and the project is looked at.
+    /// All calls have their answers, and the driver checks the project.
     Checking(Work, Vec<Text>),
 }
 
 impl fmt::Debug for Session {
-    /// Without what was said.
+    /// Leaves out the texts of the conversation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
             State::Idle => "idle",
@@ -262,7 +263,7 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session that waits for the user.
+    /// Creates a session that waits for the user.
     pub fn new(options: SessionOptions, catalog: Arc<Catalog>, policy: Policy, facts: Arc<dyn Facts>) -> Session {
         let mut options = options;
         let turns = std::mem::take(&mut options.history);
@@ -293,12 +294,12 @@ impl Session {
         }
     }
 
-    /// The conversation as data. [`messages`](Session::messages) renders what a backend gets of it.
+    /// Returns the conversation as data. [`messages`](Session::messages) renders it for a backend.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }
 
-    /// The instructions; empty if there are none.
+    /// Returns the instructions, or an empty string without any.
     pub fn instructions(&self) -> &str {
         &self.options.system
     }
@@ -310,74 +311,73 @@ impl Session {
         system.into_iter().chain(render(&self.turns, &self.options.format)).collect()
     }
 
-    /// The notes that precede the next message of the user. The session adds them itself; a host that keeps the conversation elsewhere
-    /// needs them.
+    /// Returns the notes that precede the next message of the user. The session adds them itself; a host that keeps the
+    /// conversation elsewhere needs them.
     pub fn owed(&self) -> &[Note] {
         &self.owed
     }
 
-    /// The language of what the model is told.
+    /// Returns the language of the texts for the model.
     pub fn language(&self) -> Language {
         self.options.language
     }
 
-    /// How much there may be of everything.
+    /// Returns the limits in force.
     pub fn limits(&self) -> &Limits {
         &self.options.limits
     }
 
-    /// Sets how many rounds a turn may have.
+    /// Sets the most rounds of a turn.
     pub fn set_most_rounds(&mut self, rounds: u64) {
         self.options.limits.rounds = rounds;
     }
 
-    /// How results are written for the model.
+    /// Returns how results are formatted for the model.
     pub fn format(&self) -> &Format {
         &self.options.format
     }
 
-    /// The tools on offer.
+    /// Returns the tools on offer.
     pub fn catalog(&self) -> &Catalog {
         &self.judge.catalog
     }
 
-    /// What the replies of this session, and those of [`SessionOptions::learned`], have shown of the backend. A host that keeps
-    /// it by backend and model can hand it to the next session.
+    /// Returns what the replies of this session and [`SessionOptions::learned`] have shown about the backend. A host
+    /// that stores it by backend and model can pass it to the next session.
     pub fn learned(&self) -> Learned {
         self.learning.learned()
     }
 
-    /// What is known of the backend from here on, in the place of what the replies so far have shown: those were another model's,
-    /// say.
+    /// Replaces what the replies so far have shown about the backend, for example after a change of the model.
     pub fn set_learned(&mut self, learned: Learned) {
         self.learning = Learning::from(learned);
     }
 
-    /// What decides about calls, with what the person has allowed so far.
+    /// Returns the policy, including what the person has allowed so far.
     pub fn policy(&self) -> &Policy {
         &self.judge.policy
     }
 
-    /// Sets what decides about calls from here on. Begin with the [`policy`](Session::policy) there is: it knows what the person
-    /// has allowed so far.
+    /// Replaces the policy. Start from the current [`policy`](Session::policy), which includes what the person has
+    /// allowed so far.
     pub fn set_policy(&mut self, policy: Policy) {
         self.judge.policy = policy;
     }
 
-    /// From now on the driver looks at the project after changes, as with [`SessionOptions::checks`].
+    /// Makes the driver check the project after changes, as [`SessionOptions::checks`] does.
     pub fn check_after_changes(&mut self) {
         self.options.checks = true;
     }
 
-    /// Takes over what the replies of an earlier session have shown of the backend, and the ids that they used.
+    /// Takes over what an earlier session has learned about the backend, and the ids that it used.
     pub fn follows(&mut self, before: &mut Session) {
         self.learning = std::mem::take(&mut before.learning);
         self.ids = std::mem::take(&mut before.ids);
     }
 
-    /// Takes over the conversation of another session that waits for its user: its messages, but for its instructions, what its
-    /// model has to be told yet, what the person has allowed for good, and what [`follows`](Session::follows) does. The
-    /// instructions, the tools and the settings of this session hold from here on.
+    /// Takes over the conversation of another idle session: its messages without the instructions, its pending notes
+    /// and images, the rules that the person allowed for good, and what [`follows`](Session::follows) takes. This
+    /// session keeps its own instructions, tools and settings.
     pub fn take_over(&mut self, before: &mut Session) {
         self.follows(before);
         self.turns = std::mem::take(&mut before.turns);
@@ -386,14 +386,14 @@ impl Session {
         self.judge.policy.remember(before.judge.policy.remembered().to_vec());
     }
 
-    /// Whether the reply that the model is called for is to go on in the middle of the one before, which broke off in a call. What a
-    /// reply may be as a whole, a grammar say, does not hold for such a piece.
+    /// Returns `true` if the model is called to continue a reply that broke off inside a call. Constraints on a whole
+    /// reply, such as a grammar, do not apply to such a piece.
     pub fn goes_on(&self) -> bool {
-        matches!(&self.state, State::Streaming(reply) if reply.goes_on())
+        matches!(&self.state, State::Streaming(reply) if reply.may_continue_block())
     }
 
-    /// While a person is asked: the calls behind that one which would ask too, as things stand now. They are judged again when
-    /// their turn comes, so that nothing but what is asked about then can be allowed.
+    /// While a person is asked about a call, returns the later calls that would also need approval now. Each is judged
+    /// again in its turn, so that a call can only be approved as it is at that time.
     pub fn asked_later(&mut self) -> Vec<Pending> {
         match &self.state {
             State::Working(work, _) => work.asked_later(&mut self.judge),
@@ -401,12 +401,12 @@ impl Session {
         }
     }
 
-    /// Whether the session waits for the user.
+    /// Returns `true` if the session waits for the user.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.actions.is_empty()
     }
 
-    /// Takes an input; the work is done in [`poll`](Session::poll). What does not fit the state is ignored.
+    /// Takes an input, or ignores it if it does not fit the state. [`poll`](Session::poll) does the work.
     pub fn handle(&mut self, input: Input<'_>) {
         match (&mut self.state, input) {
             (_, Input::Image(image)) => self.images.push(image),
@@ -417,26 +417,26 @@ impl Session {
             (_, Input::Failed(message)) => self.abandon(StopReason::Failed(message)),
             (State::Streaming(reply), Input::End(reason)) => reply.finish(reason),
             (State::Streaming(reply), input) if reply.is_open() => {
-                let shown = listen(reply, input, &mut self.ids);
-                self.actions.extend(shown.map(Action::Show));
-                self.stop_what_is_too_long();
+                let event = feed_reply(reply, input, &mut self.ids);
+                self.actions.extend(event.map(Action::Show));
+                self.enforce_reply_limit();
             }
             (State::Working(work, _), Input::Always(cleared, rules)) => {
-                if let Some(cleared) = work.approved(cleared) {
+                if let Some(cleared) = work.approve(cleared) {
                     self.judge.policy.remember(rules);
                     self.actions.push_back(Action::Run(cleared));
                 }
             }
-            (State::Checking(..), Input::Result(found)) => self.checked(found),
+            (State::Checking(..), Input::Result(found)) => self.finish_check(found),
             (State::Working(work, _), input) => {
-                let cleared = answer(work, input);
+                let cleared = apply_answer(work, input);
                 self.actions.extend(cleared.map(Action::Run));
             }
             _ => {}
         }
     }
 
-    /// The next thing to do; `None` when an input is needed.
+    /// Returns the next action, or `None` if an input is needed.
     #[must_use = "an action that is not done stalls the session"]
     pub fn poll(&mut self) -> Option<Action> {
         loop {
@@ -452,8 +452,8 @@ impl Session {
         }
     }
 
-    /// A limit of ours ends the reply as the backend's own would.
-    fn stop_what_is_too_long(&mut self) {
+    /// Ends a reply beyond the session's own limit as if the backend's limit had ended it.
+    fn enforce_reply_limit(&mut self) {
         let State::Streaming(reply) = &mut self.state else { return };
         if reply.len() > size(self.options.limits.reply_bytes) {
             reply.cut(FinishReason::Length);
@@ -462,8 +462,8 @@ impl Session {
     }
 }
 
-/// Takes a piece of a reply; gives what is to be shown at once.
-fn listen(reply: &mut IncomingReply, input: Input<'_>, ids: &mut ids::Ids) -> Option<Event<'static>> {
+/// Feeds an input to the reply and returns the event to show at once.
+fn feed_reply(reply: &mut IncomingReply, input: Input<'_>, ids: &mut ids::Ids) -> Option<Event<'static>> {
     match input {
         Input::Chunk(chunk) => {
             reply.push(chunk);
@@ -478,14 +478,14 @@ fn listen(reply: &mut IncomingReply, input: Input<'_>, ids: &mut ids::Ids) -> Op
     }
 }
 
-/// Takes what came of a call or a question; gives what may run now.
-fn answer(work: &mut Work, input: Input<'_>) -> Option<Cleared> {
+/// Applies an answer or a result to the calls and returns a call that may run now.
+fn apply_answer(work: &mut Work, input: Input<'_>) -> Option<Cleared> {
     match input {
-        Input::Approved(cleared) => return work.approved(cleared),
-        Input::Result(result) => work.result(result),
-        Input::Denied(result) => work.denied(result),
-        Input::Skipped(result) => work.skipped(result),
-        Input::Edited(call) => work.edited(call),
+        Input::Approved(cleared) => return work.approve(cleared),
+        Input::Result(result) => work.record_result(result),
+        Input::Denied(result) => work.deny(result),
+        Input::Skipped(result) => work.skip(result),
+        Input::Edited(call) => work.edit(call),
         _ => {}
     }
     None

@@ -1,4 +1,4 @@
-//! A persona's text, and what it asks for: Markdown with a TOML head between two `+++` lines.
+//! Parses personas: Markdown with a TOML head between two `+++` lines.
 //!
 //! This module reads no files and grants nothing: a persona may ask for fewer tools and a tighter policy, and the host
 //! decides.
@@ -18,22 +18,22 @@ use toolfence_protocol::{Error, ErrorKind, Result, text};
 
 const FENCE: &str = "+++";
 
-/// What a persona is and asks for.
+/// A parsed persona: its text and the settings that it asks for.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Persona {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// One line for lists; may be empty.
+    /// One line for lists, possibly empty.
     pub description: String,
     /// The model it was written for.
     pub model: Option<String>,
-    /// The only tools it wants; `None` for all there are.
+    /// The only tools that it may use, or `None` for all tools.
     pub tools: Option<Vec<String>>,
-    /// Policy settings as TOML, which [`Settings::from_toml`](toolfence_policy::Settings::from_toml) reads. The host must take only what
-    /// tightens, and must not leave them out silently.
+    /// Policy settings as TOML, to be parsed with [`Settings::from_toml`](toolfence_policy::Settings::from_toml). The
+    /// host must apply only what tightens its policy, and must report the settings that it leaves out.
     pub policy: Option<String>,
-    /// What is said to the model, before the instructions of the protocol.
+    /// The instructions for the model, placed before those of the protocol.
     pub text: String,
 }
 
@@ -49,11 +49,11 @@ struct PersonaHead {
 }
 
 impl Persona {
-    /// Reads a persona. A byte order mark and CRLF are understood; blank lines around the text are dropped.
+    /// Parses a persona. Accepts a byte order mark and CRLF, and drops blank lines around the text.
     ///
     /// # Errors
-    /// The head is missing, is not closed, is not TOML, holds something unknown or lacks a name; or there is no text.
-    /// The message names the line.
+    /// Fails if the head is missing, unclosed or invalid TOML, if it has an unknown key or no name, or if there is no
+    /// text. The message names the line.
     pub fn parse(source: &str) -> Result<Persona> {
         let source = source.strip_prefix('\u{feff}').unwrap_or(source).replace("\r\n", "\n");
         let (head, text) = split(&source)?;
@@ -73,7 +73,7 @@ impl Persona {
     }
 }
 
-/// The head without its fences, and what follows it.
+/// Returns the head without its fences, and the text after it.
 fn split(source: &str) -> Result<(&str, &str)> {
     let is_fence = |line: &str| line.trim_end() == FENCE;
     let (first, rest) = source.split_once('\n').unwrap_or((source, ""));
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_all_there_is() {
+    fn all_settings_are_parsed() {
         let source = "\u{feff}+++\r\nname = \"a\"\r\ndescription = \"d\"\r\nmodel = \"m\"\r\ntools = []\r\n\
                       [policy]\r\nask = \"always\"\r\n+++\r\n\r\nOne.\r\n+++\r\nTwo.\r\n";
         let persona = Persona::parse(source).unwrap();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn says_where_it_is_wrong() {
+    fn errors_name_the_line() {
         for (source, wanted) in [
             ("", "in line 1"),
             ("You are a coder.\n", "begins with a line `+++`"),

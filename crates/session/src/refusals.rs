@@ -33,7 +33,7 @@ impl Refusal {
         Refusal::Stopped,
     ];
 
-    /// The result of a call with this id and tool that was refused for this reason.
+    /// Returns the result of a call that was refused for this reason.
     pub fn answer(self, id: &str, tool: &str) -> ToolResult {
         let code = match self {
             Refusal::Skipped | Refusal::Cancelled | Refusal::Stopped => ErrorCode::Cancelled,
@@ -42,13 +42,13 @@ impl Refusal {
         ToolResult::refused(id, tool, ToolFailure::new(code, self.text()))
     }
 
-    /// The refusal that this failure reports. A program can so use words of its own for a person.
+    /// Returns the refusal that this failure reports, so that a program can show a person its own words for it.
     pub fn of(failure: &ToolFailure) -> Option<Refusal> {
         let key = failure.message.key()?;
         Refusal::ALL.into_iter().find(|refusal| refusal.text().key() == Some(key))
     }
 
-    /// What happened and what to do, for the model.
+    /// Returns the message for the model: what happened and what to do.
     fn text(self) -> Text {
         match self {
             Refusal::BrokeOff => text!(

@@ -1,25 +1,26 @@
-//! Finds a text that repeats itself without end, the commonest way in which small models get stuck.
+//! Detects text that repeats itself endlessly, the most common way for small models to get stuck.
 //!
-//! The text is read in pieces: a line, or a sentence where a line has several. Each piece is reduced to a hash, and the last
-//! [`LONGEST_PERIOD`] hashes are kept, so that memory is bounded and time is linear in the text.
+//! The text is split into pieces: a line, or a sentence if a line has several. Each piece is reduced to a hash, and
+//! only the last [`LONGEST_PERIOD`] hashes are kept, so memory is bounded and time is linear in the text.
 
-/// How often a line or a paragraph follows itself before the reply is ended.
+/// How many consecutive occurrences of a line or a paragraph end the reply.
 const MOST_REPEATS: usize = 20;
 
-/// The most pieces of a paragraph that is recognized when it comes again.
+/// The longest paragraph, in pieces, whose repetition is detected.
 const LONGEST_PERIOD: usize = 32;
 
-/// Letters that a repeated text has at least: rules, closing braces and rows of numbers are repeated in good answers.
+/// The fewest letters of a repeated text that counts. Good answers also repeat rules, closing braces and rows of
+/// numbers.
 const FEWEST_LETTERS: usize = 8;
 
-/// Recognizes a text of which the same part follows itself [`MOST_REPEATS`] times.
+/// Detects a text in which the same part occurs [`MOST_REPEATS`] times in a row.
 #[derive(Debug, Default)]
 pub(super) struct Repetition {
     piece: Piece,
-    /// The last pieces, as a ring.
+    /// The last pieces, as a ring buffer.
     before: [Piece; LONGEST_PERIOD],
     count: usize,
-    /// For each period: how many pieces in a row equal the piece that is one period before.
+    /// For each period, the number of consecutive pieces that equal the piece one period before.
     equal: [usize; LONGEST_PERIOD],
 }
 
@@ -27,13 +28,13 @@ pub(super) struct Repetition {
 struct Piece {
     hash: u64,
     letters: usize,
-    /// The last character ends a sentence if a blank follows.
+    /// Whether the last character ends a sentence if whitespace follows.
     may_end: bool,
 }
 
 impl Piece {
     fn push(&mut self, c: char) {
-        // FNV-1a, by characters. A collision only ends a reply early.
+        // FNV-1a over characters. A collision only ends a reply early.
         self.hash = (self.hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3);
         self.letters += usize::from(c.is_alphabetic());
         self.may_end = matches!(c, '.' | '!' | '?' | '…');
@@ -41,7 +42,7 @@ impl Piece {
 }
 
 impl Repetition {
-    /// Reads more of the text. Returns `true` once it repeats itself.
+    /// Reads more of the text and returns `true` once it repeats itself.
     pub(super) fn push(&mut self, text: &str) -> bool {
         text.chars().any(|c| self.read(c))
     }
@@ -80,7 +81,7 @@ impl Repetition {
 mod tests {
     use super::Repetition;
 
-    /// How often the text comes before the repetition is found.
+    /// Returns how many copies of the text are read before the repetition is found.
     fn found_after(text: &str, chunk: usize) -> Option<usize> {
         let mut repetition = Repetition::default();
         let all = text.repeat(30);

@@ -1,73 +1,73 @@
-//! One reply while it comes: its raw text, what the parser finds in it, and where it has to be cut.
+//! Receives one reply: its raw text, what the parser finds in it, and where it must be cut.
 //!
-//! This module decides nothing about calls; it only says what is there.
+//! This module decides nothing about calls; it only reports what the reply contains.
 
 use super::ids::{Ids, ReplyIds};
 use super::refusals::Refusal;
 use super::repetition::Repetition;
-use super::stitch::{Broken, Continuation, Look};
+use super::stitch::{Broken, Continuation, SeamMatch};
 use toolfence_protocol::parse::{Event, Ignored, Options, Parser, Span};
 use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{ErrorCode, FinishReason, Repair, ToolCall, ToolFailure, ToolResult};
 
-/// Unreadable blocks of one reply that are answered one by one; a reply with more is noise, and answers cost memory.
+/// The most unreadable blocks of one reply that get an answer. A reply with more is noise, and answers cost memory.
 const MOST_BROKEN: usize = 64;
 
-/// What a reply asks for, in its order.
+/// A call or an unreadable block of a reply.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// A call that was read.
+    /// A parsed call.
     Call(ToolCall),
-    /// A block that could not be: its answer is known already.
+    /// An unreadable block, with its answer.
     Broken(ToolResult),
 }
 
-/// What was found in a whole reply.
+/// The contents of a whole reply.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct ReplyContents {
     pub(super) items: Vec<Item>,
     /// Unreadable blocks beyond those in `items`.
     pub(super) unanswered: usize,
-    /// All of it was thought, or all but whitespace.
-    pub(super) says_nothing: bool,
-    /// What else has to be said about it.
+    /// Whether all of it is reasoning or whitespace.
+    pub(super) is_only_reasoning: bool,
+    /// The parser's summary of the reply.
     pub(super) summary: Summary,
-    /// How what was read of it ended; `None` where a forgery ended it.
+    /// How the reply ended; `None` if a forged result ended it.
     pub(super) end: Option<FinishReason>,
-    /// The last of the items is a block that broke off and can be taken up.
+    /// The last item, if it is a block that broke off and can be continued.
     pub(super) broken: Option<Broken>,
-    /// It was to go on with a block, and neither does nor begins with a whole one. Its calls are not read: they may be content of
-    /// the block that it was to go on with.
-    pub(super) astray: bool,
-    /// It was ended because its text repeated itself.
+    /// Whether the reply should have continued a block, but does not and does not begin with a whole block either. Its
+    /// calls are not run, because they may be content of the block that it should have continued.
+    pub(super) not_continued: bool,
+    /// Whether it was ended because its text repeated itself.
     pub(super) repeats: bool,
 }
 
-/// An item and where it stands: a call that the parser had held back comes after what stands behind it.
+/// An item with its position in the reply. The parser may deliver a call after items that follow it in the text.
 struct Placed {
     at: usize,
-    /// It came over the backend's own channel.
+    /// Whether it arrived on the backend's own channel.
     native: bool,
     item: Item,
 }
 
-/// A reply that was asked to go on with a block.
+/// Whether a reply continues the block that broke off before it.
 #[derive(Default)]
 enum Continued {
-    /// It was not asked to.
+    /// The reply was not asked to continue a block.
     #[default]
     No,
-    /// It is not known yet whether it does.
+    /// Too little was received to decide.
     Undecided(Box<Continuation>),
-    /// It does not.
-    Astray,
-    /// It does, and is read together with the reply before it.
+    /// The reply does not continue the block.
+    Unrelated,
+    /// The reply continues the block and is parsed together with the reply before it.
     Joined {
-        /// Where the block opens. What stands before it was done when the reply before ended.
+        /// The offset at which the block opens. Everything before it was handled when the previous reply ended.
         start: usize,
-        /// How much of `raw` is of the reply before.
+        /// The number of bytes in `raw` that belong to the previous reply.
         before: usize,
-        /// What this reply has repeated.
+        /// The text that this reply repeated.
         repeated: String,
     },
 }
@@ -75,31 +75,31 @@ enum Continued {
 /// A reply that is being received.
 pub(super) struct IncomingReply {
     parser: Parser,
-    /// What went through the parser: spans are ranges of it.
+    /// The text given to the parser; spans are ranges of it.
     raw: String,
     continued: Continued,
-    /// Where the block opens that broke off last.
+    /// The offset at which the last incomplete block opens.
     broke_off: Option<usize>,
-    /// Where the first prose stands.
+    /// The offset of the first prose.
     prose: Option<usize>,
-    /// Calls of the backend's own channel, written down as blocks so that the history tells of them.
+    /// Calls of the backend's own channel, written as blocks so that the history contains them.
     native: String,
-    /// What will be the items of `found`, in the order of the reply.
+    /// The items for `found`, in the order of the reply.
     placed: Vec<Placed>,
-    found: Found,
+    found: ReplyContents,
     ids: ReplyIds,
     text: Repetition,
     thoughts: Repetition,
-    /// No block of this reply is a call.
+    /// Whether blocks of this reply are text and not calls.
     text_only: bool,
-    /// The backend is done.
+    /// Whether the backend has ended the reply.
     ended: bool,
-    /// That no more is wanted was said already.
+    /// Whether the request to stop the model was returned already.
     stopped: bool,
 }
 
 impl IncomingReply {
-    /// A reply that goes on with a block that broke off, if there is one.
+    /// Creates a reply, which should continue `broken` if that is given.
     pub(super) fn new(options: Options, text_only: bool, broken: Option<Broken>) -> IncomingReply {
         let reasoning = options.reasoning;
         let undecided = |broken| Continued::Undecided(Box::new(Continuation::new(broken, reasoning)));
@@ -111,7 +111,7 @@ impl IncomingReply {
             prose: None,
             native: String::new(),
             placed: Vec::new(),
-            found: Found::default(),
+            found: ReplyContents::default(),
             ids: ReplyIds::default(),
             text: Repetition::default(),
             thoughts: Repetition::default(),
@@ -121,34 +121,34 @@ impl IncomingReply {
         }
     }
 
-    /// How many bytes came so far.
+    /// Returns the bytes received so far.
     pub(super) fn len(&self) -> usize {
-        let held = if let Continued::Undecided(undecided) = &self.continued { undecided.said.len() } else { 0 };
+        let held = if let Continued::Undecided(undecided) = &self.continued { undecided.received.len() } else { 0 };
         self.raw.len() + self.native.len() + held
     }
 
-    /// Whether it has yet to go on with a block that broke off.
-    pub(super) fn goes_on(&self) -> bool {
+    /// Returns `true` while it is undecided whether the reply continues the block that broke off.
+    pub(super) fn may_continue_block(&self) -> bool {
         matches!(self.continued, Continued::Undecided(_))
     }
 
-    /// Whether more of it is wanted.
+    /// Returns `true` if the reply accepts more text.
     pub(super) fn is_open(&self) -> bool {
         self.found.end.is_none() && !self.is_over()
     }
 
-    /// Whether the backend is done with it.
+    /// Returns `true` if the backend has ended the reply.
     pub(super) fn is_ended(&self) -> bool {
         self.ended
     }
 
-    /// Whether nothing that follows can count. What follows a forged result does not, but as long as it is undecided
-    /// whether all of it is only thought, the reply is read on.
+    /// Returns `true` if no later text can count. Text after a forged result does not count, but as long as all of it
+    /// may turn out to be reasoning, parsing continues.
     fn is_over(&self) -> bool {
         self.found.summary.forged.is_some() && !self.parser.is_undecided()
     }
 
-    /// Whether the model is to be stopped now. Says so once.
+    /// Returns `true` once if the model must be stopped now.
     pub(super) fn wants_stop(&mut self) -> bool {
         if self.found.repeats && self.is_open() {
             self.cut(FinishReason::Length);
@@ -160,35 +160,35 @@ impl IncomingReply {
     pub(super) fn push(&mut self, chunk: &str) {
         match &mut self.continued {
             Continued::Undecided(undecided) => match undecided.push(chunk) {
-                Look::Undecided => {}
-                look => self.decide(&look),
+                SeamMatch::Undecided => {}
+                decision => self.decide(&decision),
             },
-            _ => self.take(chunk),
+            _ => self.parse(chunk),
         }
     }
 
-    fn take(&mut self, chunk: &str) {
+    fn parse(&mut self, chunk: &str) {
         self.raw.push_str(chunk);
         self.parser.push(chunk);
     }
 
-    /// Where the reply goes on with the block that broke off, the parser reads both replies as one, from the beginning of the
-    /// first: what a block is depends on all that stands before it.
-    fn decide(&mut self, look: &Look) {
+    /// Starts parsing once it is known whether the reply continues the block. If it does, the parser reads both replies
+    /// as one from the beginning of the first, because the meaning of a block depends on all text before it.
+    fn decide(&mut self, decision: &SeamMatch) {
         let Continued::Undecided(undecided) = std::mem::take(&mut self.continued) else { return };
-        let Continuation { broken, mut said, .. } = *undecided;
-        self.continued = Continued::Astray;
-        if let Look::GoesOn(end) = *look {
+        let Continuation { broken, mut received, .. } = *undecided;
+        self.continued = Continued::Unrelated;
+        if let SeamMatch::EndsAt(end) = *decision {
             let start = broken.start();
-            self.take(&broken.into_text());
-            let behind = said.split_off(end);
-            self.continued = Continued::Joined { start, before: self.raw.len(), repeated: said };
-            said = behind;
+            self.parse(&broken.into_text());
+            let rest = received.split_off(end);
+            self.continued = Continued::Joined { start, before: self.raw.len(), repeated: received };
+            received = rest;
         }
-        self.take(&said);
+        self.parse(&received);
     }
 
-    /// A call of the backend's own channel. Gives what to show for it.
+    /// Adds a call of the backend's own channel and returns the event to show for it.
     pub(super) fn native(&mut self, mut call: ToolCall, ids: &mut Ids) -> Event<'static> {
         call.id = ids.unique(&call.id);
         let body = serde_json::to_string(&call).unwrap_or_default();
@@ -199,28 +199,28 @@ impl IncomingReply {
             let (id, name) = (Some(call.id.into()), Some(call.name.into()));
             return Event::Ignored { why: Ignored::LastRound, id, name, body: body.into(), span };
         }
-        self.place(self.raw.len(), true, Item::Call(call.clone()));
+        self.insert_item(self.raw.len(), true, Item::Call(call.clone()));
         Event::Call { call: Box::new(call), index: 0, body: body.into(), span }
     }
 
-    /// The backend says that it is done.
+    /// Records that the backend ended the reply.
     pub(super) fn finish(&mut self, reason: FinishReason) {
         self.cut(reason);
         self.ended = true;
     }
 
-    /// Nothing more is read, whether or not the backend is done. The first reason counts.
+    /// Stops parsing, whether or not the backend has ended the reply. The first reason counts.
     pub(super) fn cut(&mut self, reason: FinishReason) {
         if self.is_open() {
             if matches!(self.continued, Continued::Undecided(_)) {
-                self.decide(&Look::Other);
+                self.decide(&SeamMatch::NoMatch);
             }
             self.found.end = Some(reason);
             self.parser.finish(reason);
         }
     }
 
-    /// The next thing to show. Nothing that stands behind a forged result is shown.
+    /// Returns the next event to show. Events after a forged result are dropped.
     pub(super) fn next(&mut self, ids: &mut Ids) -> Option<Event<'static>> {
         loop {
             let event = self.parser.poll()?.into_owned();
@@ -232,35 +232,35 @@ impl IncomingReply {
                 _ => Some(event),
             };
             let Some(event) = event else { continue };
-            let event = self.with_unique_ids(event, ids);
-            self.note(&event);
-            if let Some(event) = self.as_shown(event) {
+            let event = self.assign_unique_ids(event, ids);
+            self.record(&event);
+            if let Some(event) = self.event_to_show(event) {
                 return Some(event);
             }
         }
     }
 
-    /// The text for the history, cut where a forgery begins, and what was found.
-    pub(super) fn close(mut self) -> (String, Found) {
+    /// Returns the text for the history, cut where a forged result begins, and the contents of the reply.
+    pub(super) fn close(mut self) -> (String, ReplyContents) {
         let first = self.placed.iter().find(|placed| !placed.native);
         let whole = first.is_some_and(|first| {
-            // An object with text around it may stand in a block whose first lines are content of the one that broke off.
+            // An object surrounded by text may be in a block whose first lines are content of the block that broke off.
             let exact = |call: &ToolCall| !call.is_lossy() && !call.repairs.contains(&Repair::SurroundingText);
             let begins = self.prose.is_none_or(|prose| prose > first.at);
             begins && matches!(&first.item, Item::Call(call) if exact(call))
         });
-        self.found.astray = matches!(self.continued, Continued::Astray) && !whole;
-        self.found.broken = self.taken_up();
-        let astray = self.found.astray;
+        self.found.not_continued = matches!(self.continued, Continued::Unrelated) && !whole;
+        self.found.broken = self.broken_block();
+        let not_continued = self.found.not_continued;
         let item = |placed: Placed| match placed.item {
-            Item::Call(call) if astray && !placed.native => {
+            Item::Call(call) if not_continued && !placed.native => {
                 Item::Broken(Refusal::NotContinued.answer(&call.id, &call.name))
             }
             item => item,
         };
         self.found.items = self.placed.into_iter().map(item).collect();
-        let behind = self.found.summary.opened.and_then(|end| self.raw.get(end..));
-        self.found.says_nothing = behind.is_some_and(|text| text.trim().is_empty());
+        let answer = self.found.summary.opened.and_then(|end| self.raw.get(end..));
+        self.found.is_only_reasoning = answer.is_some_and(|text| text.trim().is_empty());
         if let Some(start) = self.found.summary.forged {
             self.raw.truncate(start);
             self.found.end = None;
@@ -275,8 +275,8 @@ impl IncomingReply {
         (self.raw, self.found)
     }
 
-    /// The event with the ids of the conversation in place of those of the parser.
-    fn with_unique_ids(&mut self, mut event: Event<'static>, ids: &mut Ids) -> Event<'static> {
+    /// Replaces the parser's ids in the event with those of the conversation.
+    fn assign_unique_ids(&mut self, mut event: Event<'static>, ids: &mut Ids) -> Event<'static> {
         match &mut event {
             Event::Started { id, .. }
             | Event::Progress { id, .. }
@@ -289,7 +289,7 @@ impl IncomingReply {
         event
     }
 
-    fn note(&mut self, event: &Event<'_>) {
+    fn record(&mut self, event: &Event<'_>) {
         let repeats = match event {
             Event::Text { text, .. } => self.text.push(text),
             Event::Reasoning { text, .. } => self.thoughts.push(text),
@@ -298,16 +298,16 @@ impl IncomingReply {
         self.found.repeats |= repeats && self.is_open();
         let tool = self.found.summary.note(event).unwrap_or_default();
         match event {
-            Event::Call { call, span, .. } => self.place(span.start, false, Item::Call(ToolCall::clone(call))),
+            Event::Call { call, span, .. } => self.insert_item(span.start, false, Item::Call(ToolCall::clone(call))),
             Event::Malformed { id, error, span, .. } => {
                 let failure = ToolFailure::new(ErrorCode::MalformedCall, error.answer());
-                self.broken(*span, || ToolResult::refused(&**id, &*tool, failure));
+                self.add_broken(*span, || ToolResult::refused(&**id, &*tool, failure));
             }
             Event::Incomplete { id, span, .. } => {
                 let again = matches!(self.continued, Continued::Joined { start, .. } if start == span.start);
                 self.broke_off = (!again).then_some(span.start);
                 let why = if again { Refusal::BrokeOffAgain } else { Refusal::BrokeOff };
-                self.broken(*span, || why.answer(id, &tool));
+                self.add_broken(*span, || why.answer(id, &tool));
             }
             Event::Text { text, span } if !text.trim().is_empty() => {
                 let prose = span.start + (text.len() - text.trim_start().len());
@@ -318,38 +318,38 @@ impl IncomingReply {
                 self.found.unanswered = 0;
                 (self.broke_off, self.prose) = (None, None);
             }
-            // What is only shown, or in the summary.
+            // The other events are only shown, or are in the summary.
             _ => {}
         }
     }
 
-    /// The block at the end of the reply, where the backend's limit or a broken stream ended it inside of one.
-    fn taken_up(&self) -> Option<Broken> {
+    /// Returns the block at the end of the reply if the backend's limit or a broken stream ended the reply inside it.
+    fn broken_block(&self) -> Option<Broken> {
         let start = self.broke_off?;
         let ended = matches!(self.found.end, Some(FinishReason::Length | FinishReason::Cut));
         let is_last = self.placed.last().is_some_and(|last| last.at == start && !last.native);
-        if !ended || !is_last || self.found.astray {
+        if !ended || !is_last || self.found.not_continued {
             return None;
         }
         Broken::new(&self.raw, start)
     }
 
-    fn place(&mut self, at: usize, native: bool, item: Item) {
+    fn insert_item(&mut self, at: usize, native: bool, item: Item) {
         let index = self.placed.partition_point(|placed| placed.at <= at);
         self.placed.insert(index, Placed { at, native, item });
     }
 
-    fn broken(&mut self, span: Span, answer: impl FnOnce() -> ToolResult) {
+    fn add_broken(&mut self, span: Span, answer: impl FnOnce() -> ToolResult) {
         let known = self.placed.iter().filter(|placed| matches!(placed.item, Item::Broken(_))).count();
         if known < MOST_BROKEN {
-            self.place(span.start, false, Item::Broken(answer()));
+            self.insert_item(span.start, false, Item::Broken(answer()));
         } else {
             self.found.unanswered += 1;
         }
     }
 
-    /// Where blocks are not calls, each of them is reported as ignored.
-    fn as_shown(&self, event: Event<'static>) -> Option<Event<'static>> {
+    /// If blocks are not calls, reports each of them as ignored.
+    fn event_to_show(&self, event: Event<'static>) -> Option<Event<'static>> {
         if !self.text_only {
             return Some(event);
         }
@@ -363,14 +363,14 @@ impl IncomingReply {
             Event::Malformed { id, body, span, .. } | Event::Incomplete { id, body, span } => {
                 Some(Event::Ignored { why, id: Some(id), name: None, body, span })
             }
-            // Further calls of a block, what was started, how far it is and what was ignored anyway.
+            // Further calls of a block, started calls, progress, and what was ignored anyway.
             _ => None,
         }
     }
 }
 
-/// An event of two replies that are read as one; `None` where it is of the first alone. The calls of the block that opens at
-/// `start`, which stands in both, say so.
+/// Returns an event of two replies that are read as one, or `None` if it belongs to the first alone. Calls of the block
+/// that opens at `start`, which is in both replies, are marked as stitched.
 fn stitched(mut event: Event<'static>, start: usize) -> Option<Event<'static>> {
     match &mut event {
         Event::Call { call, span, .. } if span.start == start => call.repairs.push(Repair::Stitched),

@@ -1,9 +1,9 @@
-//! Rounds and turns: when a reply is over, what goes into the history, and whether the model is called again.
+//! Runs the rounds of a turn: ends replies, records them in the history, and decides whether the model is called again.
 
 use super::announce::announces_action;
 use super::guard::Guard;
 use super::refusals::Refusal;
-use super::reply::{Found, IncomingReply, Item};
+use super::reply::{IncomingReply, Item, ReplyContents};
 use super::stitch::Broken;
 use super::work::{Step, Work};
 use super::{Action, Note, Reply, Session, State, StopReason, Turn};
@@ -11,8 +11,8 @@ use toolfence_protocol::format;
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{FinishReason, Image, Language, Text, ToolResult, fence, prompt, text};
 
-/// What the model has to know of the calls that it only thought of, if there are any.
-fn thought_calls(found: &Found) -> Option<Text> {
+/// Returns the note about calls that were only in the reasoning, if there are any.
+fn note_about_thought_calls(found: &ReplyContents) -> Option<Text> {
     let thought = &found.summary.thought;
     let names: Vec<&str> = thought.iter().take(MOST_NAMED).map(String::as_str).collect();
     (!thought.is_empty()).then(|| {
@@ -26,21 +26,21 @@ fn thought_calls(found: &Found) -> Option<Text> {
     })
 }
 
-/// Calls that were only thought, and images that are not shown, which are named to the model.
+/// The most calls in reasoning, or images that are not shown, that a note to the model names.
 const MOST_NAMED: usize = 8;
 
-/// What is counted between one user message and the next.
+/// Counters of one turn.
 #[derive(Default)]
 pub(super) struct Counters {
     rounds: u64,
     bad: u64,
     guard: Guard,
-    /// Said already in this turn.
+    /// Whether the reminder was sent in this turn.
     reminded: bool,
-    unclosed_told: bool,
-    /// The next reply is the last: nothing in it runs.
+    noted_unclosed: bool,
+    /// Whether the next reply is the last one, whose calls do not run.
     last: bool,
-    /// The block that the next reply is to go on with.
+    /// The block that the next reply should continue.
     broken: Option<Broken>,
 }
 
@@ -54,7 +54,7 @@ impl Session {
         self.call_model();
     }
 
-    /// The next event of the reply, or its end. `None` when more has to come first.
+    /// Queues the next event of the reply, or ends the reply. Returns `None` if it needs more input.
     pub(super) fn read(&mut self) -> Option<()> {
         let State::Streaming(reply) = &mut self.state else { return None };
         let event = reply.next(&mut self.ids);
@@ -73,7 +73,7 @@ impl Session {
         Some(())
     }
 
-    /// The next step of the calls. `None` when a result or an answer has to come first.
+    /// Queues the next step of the calls. Returns `None` if a result or an answer must arrive first.
     pub(super) fn work(&mut self) -> Option<()> {
         let State::Working(work, _) = &mut self.state else { return None };
         let action = match work.step(&mut self.judge, size(self.options.limits.side_by_side)) {
@@ -82,7 +82,7 @@ impl Session {
             Step::Answered(result) => Action::Answered(result),
             Step::Wait => return None,
             Step::Done => {
-                self.worked();
+                self.finish_work();
                 return Some(());
             }
         };
@@ -90,8 +90,8 @@ impl Session {
         Some(())
     }
 
-    /// Every call is answered. What changed something may have broken something.
-    fn worked(&mut self) {
+    /// Ends the calls of a reply once all are answered. Changes may break the project, so it is checked after them.
+    fn finish_work(&mut self) {
         let State::Working(work, notes) = std::mem::replace(&mut self.state, State::Idle) else { return };
         if self.options.checks && work.has_changed() {
             self.state = State::Checking(work, notes);
@@ -101,20 +101,20 @@ impl Session {
         }
     }
 
-    /// The project was looked at.
-    pub(super) fn checked(&mut self, found: ToolResult) {
+    /// Records the result of the project's checks and closes the round.
+    pub(super) fn finish_check(&mut self, found: ToolResult) {
         if let State::Checking(work, notes) = std::mem::replace(&mut self.state, State::Idle) {
             self.actions.push_back(Action::Answered(found.clone()));
             self.close_round(work, Some(found), notes);
         }
     }
 
-    /// Ends the turn from whatever state, with a history that goes on in turn.
+    /// Ends the turn in any state and leaves a history in which user and assistant alternate.
     pub(super) fn abandon(&mut self, reason: StopReason) {
         if matches!(self.state, State::Idle) {
             return;
         }
-        // What was not polled yet will not be done; what was to be shown still is.
+        // Actions that were not polled yet are dropped; events are still shown.
         self.actions.retain(|action| matches!(action, Action::Show(_) | Action::Answered(_) | Action::Compacted(_)));
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => {}
@@ -135,11 +135,11 @@ impl Session {
         let (text, found) = reply.close();
         let is_empty = text.trim().is_empty() && found.items.is_empty();
         if !is_empty {
-            self.keep(text);
+            self.push_reply(text);
         }
         self.learn(&found);
         if self.counters.last {
-            return self.owe_the_calls(&found);
+            return self.owe_note_about_calls(&found);
         }
         let notes = self.notes(&found);
         if !found.items.is_empty() {
@@ -156,17 +156,17 @@ impl Session {
         let (text, mut found) = reply.close();
         let announces = announces_action(&text);
         let empty = text.trim().is_empty();
-        self.keep(text);
+        self.push_reply(text);
         self.learn(&found);
         if self.counters.last {
-            self.owe_the_calls(&found);
+            self.owe_note_about_calls(&found);
             return self.stop(StopReason::RoundLimit);
         }
         let mut notes = self.notes(&found);
         if announces && notes.is_empty() {
             notes.extend(self.remind_of_announced_call(&found));
         }
-        self.take_up(&mut found, &mut notes);
+        self.request_continuation(&mut found, &mut notes);
         if found.repeats {
             let note = text!("Note: your reply repeated the same text again and again, so it was ended.");
             if found.items.is_empty() {
@@ -179,13 +179,18 @@ impl Session {
         if !found.items.is_empty() {
             self.state = State::Working(Work::new(found.items), notes);
         } else if !notes.is_empty() {
-            self.go_on(Work::new(Vec::new()), None, notes, found.summary.forged.is_some() || found.astray);
+            self.continue_turn(
+                Work::new(Vec::new()),
+                None,
+                notes,
+                found.summary.forged.is_some() || found.not_continued,
+            );
         } else {
-            let goes_on = !self.owed.is_empty();
-            // The model has answered, and needs no other round to hear what came of its thoughts.
-            let note = thought_calls(&found).map(|note| session_note(&note, self.options.language));
+            let continues = !self.owed.is_empty();
+            // The model has answered and needs no other round for a note about calls in its reasoning.
+            let note = note_about_thought_calls(&found).map(|note| session_note(&note, self.options.language));
             self.owed.splice(0..0, note);
-            if goes_on {
+            if continues {
                 self.record_results(Work::new(Vec::new()), None, Vec::new());
                 self.counters = Counters::default();
                 return self.call_model();
@@ -198,30 +203,27 @@ impl Session {
         }
     }
 
-    /// Lets the model go on with a block that broke off: once a block, and not where the next reply is the last. Its calls so
-    /// far run first.
-    fn take_up(&mut self, found: &mut Found, notes: &mut Vec<Text>) {
-        if found.astray && found.items.is_empty() {
+    /// Asks the model to continue a block that broke off: once per block, and not if the next reply is the last. The
+    /// other calls of the reply run first.
+    fn request_continuation(&mut self, found: &mut ReplyContents, notes: &mut Vec<Text>) {
+        if found.not_continued && found.items.is_empty() {
             notes.push(text!(
-                "Note: the block that broke off was not run, for your reply does not begin with the text that it was \
-                 to repeat. Send the whole call again as the first thing of your reply, from its opening fence; if it \
-                 is long, split the work into several smaller calls. If you do not need it any more, answer in plain \
-                 text."
+                "Note: the block that broke off was not run, because your reply does not begin with the text that it had to repeat. Send the whole call again as the first thing of your reply, from its opening fence; if it is long, split the work into several smaller calls. If you no longer need it, answer in plain text."
             ));
         }
-        let goes_on = self.counters.rounds + 1 < self.options.limits.rounds;
+        let may_continue = self.counters.rounds + 1 < self.options.limits.rounds;
         let (Some(broken), Some(Item::Broken(answer))) =
-            (found.broken.take().filter(|_| goes_on), found.items.last_mut())
+            (found.broken.take().filter(|_| may_continue), found.items.last_mut())
         else {
             return;
         };
         *answer = Refusal::ToBeContinued.answer(&answer.id, &answer.tool);
-        notes.push(go_on_from(broken.repeated()));
+        notes.push(continuation_note(broken.repeated()));
         self.counters.broken = Some(broken);
     }
 
-    /// Draws conclusions about the backend.
-    fn learn(&mut self, found: &Found) {
+    /// Records what the reply shows about the backend.
+    fn learn(&mut self, found: &ReplyContents) {
         let dialects = found.items.iter().filter_map(|item| match item {
             Item::Call(call) => call.dialect,
             Item::Broken(_) => None,
@@ -230,19 +232,19 @@ impl Session {
     }
 
     fn close_round(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>) {
-        let (bad, repeated) = (work.is_bad(), self.repeated(&work));
+        let (bad, repeated) = (work.is_bad(), self.most_repeated_call(&work));
         if let Some((tool, times)) = repeated {
-            notes.push(again(&tool, times));
+            notes.push(repetition_note(&tool, times));
             if times >= self.options.limits.loop_stop {
                 self.record_results(work, checked, notes);
                 return self.stop(StopReason::Loop);
             }
         }
-        self.go_on(work, checked, notes, bad);
+        self.continue_turn(work, checked, notes, bad);
     }
 
     /// Records the answers to a reply and calls the model again, unless a limit is reached.
-    fn go_on(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>, bad: bool) {
+    fn continue_turn(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>, bad: bool) {
         self.counters.rounds += 1;
         self.counters.bad = if bad { self.counters.bad + 1 } else { 0 };
         if self.counters.bad >= self.options.limits.bad_replies {
@@ -261,12 +263,12 @@ impl Session {
         self.call_model();
     }
 
-    /// The call that most often came to the same, where it is time to say so.
-    fn repeated(&mut self, work: &Work) -> Option<(String, u64)> {
+    /// Returns the call that had the same result most often in a row, if it is often enough for a warning.
+    fn most_repeated_call(&mut self, work: &Work) -> Option<(String, u64)> {
         let mut most: Option<(String, u64)> = None;
         for outcome in work.outcomes() {
             let Some(call) = outcome.call else { continue };
-            // A call that only asks how far something is, is meant to be repeated.
+            // Calls that poll progress are meant to be repeated.
             if self.judge.catalog.find(&call.name).is_some_and(|spec| spec.is_poll(&call.args)) {
                 continue;
             }
@@ -279,8 +281,8 @@ impl Session {
         most
     }
 
-    /// The notes about a reply that the model gets in addition to the results.
-    fn notes(&mut self, found: &Found) -> Vec<Text> {
+    /// Returns the notes about a reply that the model gets in addition to the results.
+    fn notes(&mut self, found: &ReplyContents) -> Vec<Text> {
         let mut notes = Vec::new();
         if found.summary.forged.is_some() {
             notes.push(text!(
@@ -295,25 +297,25 @@ impl Session {
                 count = found.unanswered
             ));
         }
-        if found.summary.unclosed && !std::mem::replace(&mut self.counters.unclosed_told, true) {
+        if found.summary.unclosed && !std::mem::replace(&mut self.counters.noted_unclosed, true) {
             notes.push(text!(
                 "Note: the reasoning in your reply was never closed, so nothing after its opening tag was read as an \
                  answer or a call. Close it first, then give the answer or the call."
             ));
         }
         let no_call = found.items.is_empty();
-        if !no_call || found.says_nothing {
-            notes.extend(thought_calls(found));
+        if !no_call || found.is_only_reasoning {
+            notes.extend(note_about_thought_calls(found));
         }
         if no_call && found.summary.misplaced && !std::mem::replace(&mut self.counters.reminded, true) {
-            let own = found.summary.meant_call(&self.judge.catalog);
-            notes.push(prompt::reminder(self.options.language, own.as_ref()).into());
+            let example = found.summary.meant_call(&self.judge.catalog);
+            notes.push(prompt::reminder(self.options.language, example.as_ref()).into());
         }
         notes
     }
 
-    /// The note for a reply that only announces an action, once per turn.
-    fn remind_of_announced_call(&mut self, found: &Found) -> Option<Text> {
+    /// Returns the note for a reply that only announces an action, once per turn.
+    fn remind_of_announced_call(&mut self, found: &ReplyContents) -> Option<Text> {
         let can_call = !self.judge.catalog.specs().is_empty();
         if !found.items.is_empty() || found.end != Some(FinishReason::Stop) || !can_call || self.counters.reminded {
             return None;
@@ -325,11 +327,11 @@ impl Session {
         ))
     }
 
-    /// In the last reply calls are text to the reader, but the model has to know that nothing came of them.
-    fn owe_the_calls(&mut self, found: &Found) {
+    /// Owes the model a note that the calls in its last reply did not run. The reader sees these calls as text.
+    fn owe_note_about_calls(&mut self, found: &ReplyContents) {
         if !found.items.is_empty() {
             let note = text!(
-                "Note: the calls in your last reply were not run, for the limit of {limit} rounds was reached.",
+                "Note: the calls in your last reply were not run, because the limit of {limit} rounds was reached.",
                 limit = self.options.limits.rounds
             );
             self.owed.push(session_note(&note, self.options.language));
@@ -341,7 +343,7 @@ impl Session {
     }
 
     fn call_model(&mut self) {
-        self.fit_the_window();
+        self.compact_if_near_limit();
         let mut parser = self.options.parser.clone();
         self.learning.apply(&mut parser);
         let broken = self.counters.broken.take();
@@ -350,13 +352,13 @@ impl Session {
     }
 
     /// Adds a reply to the turn.
-    fn keep(&mut self, text: String) {
+    fn push_reply(&mut self, text: String) {
         if let Some(turn) = self.turns.last_mut() {
             turn.replies.push(Reply { text, ..Reply::default() });
         }
     }
 
-    /// Adds the answers to the last reply, and what the user said meanwhile.
+    /// Adds the answers and the messages that the user sent meanwhile to the last reply.
     fn record_results(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>) {
         let (calls, mut results) = work.into_calls_and_results(&self.judge.catalog);
         results.extend(checked);
@@ -392,8 +394,8 @@ fn session_note(note: &Text, language: Language) -> Note {
     Note::Session(note.render(language))
 }
 
-/// What the model has to repeat so that the block that broke off can be taken up.
-fn go_on_from(repeated: &str) -> Text {
+/// Returns the note that asks the model to continue a block that broke off, beginning with the text to repeat.
+fn continuation_note(repeated: &str) -> Text {
     text!(
         "Note: your reply broke off inside its last block. Continue that block now. Begin your reply by repeating \
          exactly the text below, without a fence around it, then write at once what comes next, and finish the \
@@ -403,8 +405,8 @@ fn go_on_from(repeated: &str) -> Text {
     )
 }
 
-/// Where the same call gave the same result again.
-fn again(tool: &str, times: u64) -> Text {
+/// Returns the note about a call that had the same result again.
+fn repetition_note(tool: &str, times: u64) -> Text {
     let shown: String = tool.chars().take(64).collect();
     text!(
         "Note: this is the same {tool} call with the same result, {times} times in a row. Repeating it will not help: \

@@ -1,88 +1,89 @@
-//! A block that broke off with its reply, and the reply that goes on with it.
+//! Stitches a block that broke off to the reply that continues it.
 //!
-//! The model repeats the last lines that came, and goes on behind them. Where it repeats them exactly, the two replies are read as
-//! one. This module only says where to go on and whether a reply does; it reads no block.
+//! The model repeats the last lines that arrived and continues after them. If it repeats them exactly, the two replies
+//! are read as one. This module only determines from where to continue and whether a reply does; it parses no block.
 
 use toolfence_protocol::fence;
 use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::reply::LeadingReasoning;
 
-/// Bytes that have to be the same at the seam.
+/// The fewest bytes that must match at the seam.
 const SHORTEST: usize = 32;
-/// Bytes that the model is asked to repeat at most.
+/// The most bytes that the model is asked to repeat.
 const LONGEST: usize = 1 << 10;
-/// Lines before the end at which the model may begin.
+/// The most lines before the end from which the model may continue.
 const MOST_LINES: usize = 32;
-/// How often the block is searched for lines that stand in it twice.
+/// The most searches for duplicate lines in the block.
 const MOST_SEARCHES: usize = 16;
 
-/// A block that broke off, and where it may be taken up.
+/// A block that broke off, and the positions from which it may be continued.
 #[derive(Debug)]
 pub(super) struct Broken {
-    /// The reply up to where it broke off. Whitespace at its end is left out, for many servers trim it and the model writes it
-    /// again, and so is what a decoder made of half a character.
+    /// The reply up to where it broke off. Trailing whitespace is left out, because many servers trim it and the model
+    /// writes it again, and so are the replacement characters that a decoder made of half a character.
     text: String,
-    /// Where the block opens.
+    /// The offset at which the block opens.
     start: usize,
-    /// Where the lines behind the opening fence begin.
+    /// The offset of the first line after the opening fence.
     content: usize,
-    /// Where what is repeated may begin. What stands from there to the end stands nowhere else in the block: lines that occur
-    /// twice do not say from which of the two places the model goes on.
+    /// Offsets at which the repeated text may begin. The text from there to the end is unique in the block: text that
+    /// occurs twice does not determine the place from which the model continues.
     seams: Vec<usize>,
-    /// Which of them the model is asked for.
+    /// The seam from which the model is asked to continue.
     asked: usize,
 }
 
-/// A reply that was asked to go on with a block, as long as it is not known whether it does.
+/// A reply that was asked to continue a block, while it is undecided whether it does.
 #[derive(Debug)]
 pub(super) struct Continuation {
     pub(super) broken: Broken,
-    /// What came of it.
-    pub(super) said: String,
+    /// The text received so far.
+    pub(super) received: String,
     reasoning: LeadingReasoning,
 }
 
 impl Continuation {
     pub(super) fn new(broken: Broken, reasoning: Reasoning) -> Continuation {
-        Continuation { broken, said: String::new(), reasoning: LeadingReasoning::new(reasoning) }
+        Continuation { broken, received: String::new(), reasoning: LeadingReasoning::new(reasoning) }
     }
 
-    /// Whether it goes on with the block, by what came so far.
-    pub(super) fn push(&mut self, chunk: &str) -> Look {
-        self.said.push_str(chunk);
-        let Some(begin) = self.reasoning.end(&self.said) else { return Look::Undecided };
-        match self.broken.look(&self.said[begin..]) {
-            Look::GoesOn(end) => Look::GoesOn(begin + end),
-            look => look,
+    /// Adds a chunk and returns whether the reply continues the block, judged by the text received so far.
+    pub(super) fn push(&mut self, chunk: &str) -> SeamMatch {
+        self.received.push_str(chunk);
+        let Some(begin) = self.reasoning.end(&self.received) else { return SeamMatch::Undecided };
+        match self.broken.check(&self.received[begin..]) {
+            SeamMatch::EndsAt(end) => SeamMatch::EndsAt(begin + end),
+            other => other,
         }
     }
 }
 
-/// What the beginning of a reply is.
+/// Whether a reply continues the block, judged by its beginning.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Look {
-    /// Too little to say.
+pub(super) enum SeamMatch {
+    /// Too little was received to decide.
     Undecided,
-    /// It goes on behind so many bytes.
-    GoesOn(usize),
-    /// Something else.
-    Other,
+    /// The reply continues the block after this many bytes.
+    EndsAt(usize),
+    /// The reply does not continue the block.
+    NoMatch,
 }
 
 impl Broken {
-    /// The block that opens at `start` and at whose inside `reply` ended. `None` where too little came to go on from.
+    /// Creates the block that opens at `start` and inside which `reply` ended. Returns `None` if too little arrived to
+    /// continue from.
     pub(super) fn new(reply: &str, start: usize) -> Option<Broken> {
         let text = reply.trim_end_matches(|c: char| c.is_whitespace() || c == char::REPLACEMENT_CHARACTER);
         let block = text.get(start..)?;
         let content = start + block.find('\n').map_or(0, |end| end + 1);
         let mut broken = Broken { text: text.to_owned(), start, content, seams: Vec::new(), asked: 0 };
-        // The last line is whole only where its end came.
+        // The last line is complete only if its line end arrived.
         let whole = reply[text.len()..].contains('\n');
-        broken.asked = broken.lines(whole).or_else(|| broken.middle_of_line())?;
+        broken.asked = broken.find_lines(whole).or_else(|| broken.find_middle_of_line())?;
         Some(broken)
     }
 
-    /// What the model is asked to repeat.
+    /// Returns the text that the model is asked to repeat.
     pub(super) fn repeated(&self) -> &str {
         &self.text[self.asked..]
     }
@@ -95,9 +96,9 @@ impl Broken {
         self.text
     }
 
-    /// Finds the lines from which the model may go on; gives where the last whole line begins, or as many lines before it as
-    /// are needed.
-    fn lines(&mut self, last_is_whole: bool) -> Option<usize> {
+    /// Finds the lines from which the model may continue. Returns the offset of the last complete line, or of as many
+    /// lines before it as are needed.
+    fn find_lines(&mut self, last_is_whole: bool) -> Option<usize> {
         let (mut asked, mut searches, mut end) = (None, 0, self.text.len());
         for line in 0..MOST_LINES {
             let begin = self.text[..end].rfind('\n').map_or(0, |at| at + 1);
@@ -124,13 +125,13 @@ impl Broken {
         asked
     }
 
-    /// Where the last line is too long to be repeated, as JSON on one line is: a place in it.
-    fn middle_of_line(&mut self) -> Option<usize> {
+    /// Returns an offset in the last line if that is too long to be repeated, such as JSON on one line.
+    fn find_middle_of_line(&mut self) -> Option<usize> {
         let mut length = 2 * SHORTEST;
         while length <= LONGEST {
             let from = self.text.len().checked_sub(length).filter(|from| *from >= self.content)?;
             let from = (from..self.text.len()).find(|at| self.text.is_char_boundary(*at))?;
-            // Tokens rarely go across a blank, so a model repeats best from behind one.
+            // Tokens rarely span a blank, so a model repeats text best if it begins after one.
             let blank = self.text.as_bytes()[from..from + length / 2 - 4].iter().position(|byte| *byte == b' ');
             let blank = blank.map_or(0, |at| at + 1);
             let seam = self.text.len() - self.text[from + blank..].trim_start().len();
@@ -148,53 +149,53 @@ impl Broken {
         repeated.len() >= SHORTEST && self.text[self.start..].find(repeated) == Some(seam - self.start)
     }
 
-    /// Whether the reply goes on with the block: at its beginning, or behind the opening line of the block written again, stand
-    /// the last lines of the block.
-    pub(super) fn look(&self, reply: &str) -> Look {
+    /// Checks whether the reply continues the block: whether it begins with the last lines of the block, or with the
+    /// opening line of the block followed by these lines.
+    pub(super) fn check(&self, reply: &str) -> SeamMatch {
         let begin = reply.len() - reply.trim_start().len();
         if begin > LONGEST {
-            return Look::Other;
+            return SeamMatch::NoMatch;
         }
-        let at_once = self.look_from(reply, begin, &self.seams);
-        let Some(line) = reply[begin..].split_inclusive('\n').next() else { return Look::Undecided };
-        if matches!(at_once, Look::GoesOn(_)) {
+        let at_once = self.check_from(reply, begin, &self.seams);
+        let Some(line) = reply[begin..].split_inclusive('\n').next() else { return SeamMatch::Undecided };
+        if matches!(at_once, SeamMatch::EndsAt(_)) {
             return at_once;
         }
-        let behind_fence = if line.ends_with('\n') {
+        let after_fence = if line.ends_with('\n') {
             let opens = fence::opening(line.trim_end()).is_some()
                 || line.trim_end() == self.text[self.start..self.content].trim_end();
-            // What begins with the block's first line as well is the whole block again.
+            // A reply that also repeats the block's first line sends the whole block again.
             let first = self.text[self.content..].trim_start();
             let whole = self.text.len() - first.len();
             let seams = &self.seams[..self.seams.len() - usize::from(self.seams.last() == Some(&whole))];
             let begin = reply.len() - reply[begin + line.len()..].trim_start().len();
-            if opens { self.look_from(reply, begin, seams) } else { Look::Other }
+            if opens { self.check_from(reply, begin, seams) } else { SeamMatch::NoMatch }
         } else if line.len() <= LONGEST {
-            Look::Undecided
+            SeamMatch::Undecided
         } else {
-            Look::Other
+            SeamMatch::NoMatch
         };
-        match (at_once, behind_fence) {
-            (Look::Other, behind_fence) => behind_fence,
-            (at_once, Look::Other) => at_once,
-            (_, goes_on @ Look::GoesOn(_)) => goes_on,
-            _ => Look::Undecided,
+        match (at_once, after_fence) {
+            (SeamMatch::NoMatch, after_fence) => after_fence,
+            (at_once, SeamMatch::NoMatch) => at_once,
+            (_, continues @ SeamMatch::EndsAt(_)) => continues,
+            _ => SeamMatch::Undecided,
         }
     }
 
-    fn look_from(&self, reply: &str, begin: usize, seams: &[usize]) -> Look {
-        let said = &reply[begin..];
-        let mut look = Look::Other;
+    fn check_from(&self, reply: &str, begin: usize, seams: &[usize]) -> SeamMatch {
+        let received = &reply[begin..];
+        let mut result = SeamMatch::NoMatch;
         for seam in seams {
             let repeated = &self.text[*seam..];
-            if said.starts_with(repeated) {
-                return Look::GoesOn(begin + repeated.len());
+            if received.starts_with(repeated) {
+                return SeamMatch::EndsAt(begin + repeated.len());
             }
-            if repeated.starts_with(said) {
-                look = Look::Undecided;
+            if repeated.starts_with(received) {
+                result = SeamMatch::Undecided;
             }
         }
-        look
+        result
     }
 }
 
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_stand_twice_are_not_enough() {
+    fn duplicate_lines_are_not_enough() {
         let lines = "    the very same line again and again;\n";
         let one = broken(&format!("```tool\n{{}}\nfirst\n{lines}second\n{lines}"));
         assert_eq!(one.repeated(), "second\n    the very same line again and again;");
@@ -229,33 +230,33 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_taken_up_in_its_middle() {
+    fn a_long_line_is_continued_from_its_middle() {
         let words: String = (0..900).map(|number| format!("word {number}\\n")).collect();
         let long = broken(&format!("```tool\n{{\"name\": \"write_file\", \"args\": {{\"content\": \"{words}"));
         assert!((32..=64).contains(&long.repeated().len()) && long.repeated().ends_with("899\\n"), "{long:?}");
     }
 
     #[test]
-    fn a_reply_goes_on_only_where_it_repeats_exactly() {
+    fn a_reply_continues_only_if_it_repeats_exactly() {
         let broken = broken(HEAD);
         let repeated = broken.repeated();
         let more = format!("{repeated}ond();\n}}\nEOF\n```\n");
-        assert_eq!(broken.look(&more), Look::GoesOn(repeated.len()));
+        assert_eq!(broken.check(&more), SeamMatch::EndsAt(repeated.len()));
         let fenced = format!(" \n```tool\n    {more}");
-        assert_eq!(broken.look(&fenced), Look::GoesOn(fenced.len() - more.len() + repeated.len()));
-        // More lines than it was asked for.
-        assert!(matches!(broken.look(&format!("fn one() {{\n    {more}")), Look::GoesOn(_)));
+        assert_eq!(broken.check(&fenced), SeamMatch::EndsAt(fenced.len() - more.len() + repeated.len()));
+        // The reply may repeat more lines than it was asked for.
+        assert!(matches!(broken.check(&format!("fn one() {{\n    {more}")), SeamMatch::EndsAt(_)));
         for end in 0..more.len() {
-            let wanted = if end < repeated.len() { Look::Undecided } else { Look::GoesOn(repeated.len()) };
-            assert_eq!(broken.look(&more[..end]), wanted, "{end} bytes");
+            let wanted = if end < repeated.len() { SeamMatch::Undecided } else { SeamMatch::EndsAt(repeated.len()) };
+            assert_eq!(broken.check(&more[..end]), wanted, "{end} bytes");
         }
         for at in 0..repeated.len() {
             let mut changed = more.clone().into_bytes();
             changed[at] ^= 1;
             let changed = String::from_utf8(changed).expect("it is ASCII");
-            assert_eq!(broken.look(&changed), Look::Other, "byte {at}");
+            assert_eq!(broken.check(&changed), SeamMatch::NoMatch, "byte {at}");
         }
-        assert_eq!(broken.look(&HEAD[4..]), Look::Other, "the whole block again");
-        assert_eq!(broken.look("I will do something else then.\n"), Look::Other);
+        assert_eq!(broken.check(&HEAD[4..]), SeamMatch::NoMatch, "the whole block again");
+        assert_eq!(broken.check("I will do something else then.\n"), SeamMatch::NoMatch);
     }
 }

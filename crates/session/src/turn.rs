@@ -1,6 +1,6 @@
-//! A conversation as data, and the chat messages that are rendered from it.
+//! A conversation as data, and its rendering as chat messages.
 //!
-//! Nothing reads a rendered message again: compaction, transcripts and summaries work on the turns.
+//! Rendered messages are never parsed again: compaction, transcripts and summaries use the turns.
 
 use std::borrow::Cow;
 use toolfence_protocol::format::{self, Format};
@@ -24,7 +24,8 @@ pub struct Reply {
     pub text: String,
     /// The calls of the reply as they ran: with the names that the catalog teaches, and as edited by the user.
     pub calls: Vec<ToolCall>,
-    /// The answer to each call and to each unreadable block, in the order of the reply; then the result of the project's checks.
+    /// The answer to each call and to each unreadable block, in the order of the reply; then the result of the
+    /// project's checks.
     pub results: Vec<ToolResult>,
     /// Texts that are sent below the results.
     pub notes: Vec<Note>,
@@ -40,7 +41,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// The text of the note.
+    /// Returns the text of the note.
     pub fn text(&self) -> &str {
         let (Note::User(text) | Note::Session(text)) = self;
         text
@@ -48,7 +49,7 @@ impl Note {
 }
 
 impl Turn {
-    /// Makes turns of chat messages, which have no calls and no results as data. Instructions are left out.
+    /// Converts chat messages into turns, without calls and results as data. Instructions are left out.
     pub fn from_messages(messages: impl IntoIterator<Item = Message>) -> Vec<Turn> {
         let mut turns: Vec<Turn> = Vec::new();
         for Message { role, content, images } in messages {
@@ -69,7 +70,7 @@ impl Turn {
     }
 }
 
-/// Renders turns as chat messages: user and assistant alternate.
+/// Renders turns as chat messages in which user and assistant alternate.
 pub fn render(turns: &[Turn], format: &Format) -> Vec<Message> {
     entries(turns).iter().map(|entry| entry.render(format)).collect()
 }
@@ -123,7 +124,7 @@ impl Part<'_> {
     }
 }
 
-/// The messages of these turns.
+/// Converts turns into chat messages.
 pub(super) fn entries(turns: &[Turn]) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     for turn in turns {
@@ -156,7 +157,8 @@ pub(super) fn add_replies<'a>(entries: &mut Vec<Entry<'a>>, replies: &'a [Reply]
     }
 }
 
-/// The last message if it has this role, or else a new one: many backends refuse two messages in a row with the same role.
+/// Returns the last message if it has this role, or else a new one. Many backends refuse two messages in a row with the
+/// same role.
 fn message<'e, 'a>(entries: &'e mut Vec<Entry<'a>>, role: Role) -> &'e mut Entry<'a> {
     if entries.last().is_none_or(|last| last.role != role) {
         entries.push(Entry::new(role));

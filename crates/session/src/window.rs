@@ -1,7 +1,8 @@
-//! What of the history is sent: all of it, or what [`compact`](super::compact) made of it where it did not fit.
+//! Builds the messages of a request from the history: all of it, or its [compacted](super::compact) form if it does not
+//! fit.
 //!
-//! The history itself stays as it was, so that a compaction can be taken back. How many tokens a conversation takes nobody here
-//! can count; it is estimated from bytes, with the ratio that the backend's last number showed.
+//! The history itself never changes, so that a compaction can be undone. The session cannot count tokens; it estimates
+//! them from bytes, with the ratio of the backend's last count.
 
 use super::compact::{self, Context, View};
 use super::ids::Ids;
@@ -10,34 +11,35 @@ use super::{Action, Note, Session, State};
 use serde::Serialize;
 use toolfence_protocol::{Image, Message, Role, text};
 
-/// Bytes of a thousand tokens, as long as no backend has said more: 3.5 a token, which code and English prose have.
+/// Bytes per thousand tokens until a backend reports a count: 3.5 per token, as in code and English prose.
 const USUAL_RATIO: u64 = 3500;
 
-/// Bounds of the ratio, for a number that a backend got wrong.
+/// Bounds of the ratio, in case a backend reports a wrong count.
 const RATIOS: std::ops::RangeInclusive<u64> = 500..=20_000;
 
-/// Tokens of a conversation that every model can read.
+/// Tokens that every model can read.
 const SHORT: u64 = 2000;
 
-/// What a conversation is compacted to, in per cent of the window: enough that it does not happen again with the next reply.
+/// The target size of compaction in per cent of the window, small enough that the next reply does not need another one.
 const TARGET: u64 = 50;
 
-/// Bytes of the images that are sent with a request, beside those of the newest message: servers refuse what is much larger.
+/// The most bytes of images in a request, not counting those of the newest message. Servers refuse much larger
+/// requests.
 const MOST_OF_IMAGES: usize = 20 << 20;
 
-/// What became of a conversation that did not fit.
+/// The result of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Compacted {
-    /// Tokens that it took before, as they are estimated.
+    /// Estimated tokens before the compaction.
     pub before: u64,
-    /// Tokens that it takes now.
+    /// Estimated tokens after the compaction.
     pub after: u64,
-    /// Outputs of tools that are shortened.
+    /// Shortened outputs of tools.
     pub outputs: usize,
-    /// Messages that a note stands for.
+    /// Messages that a note replaces.
     pub messages: usize,
-    /// Images that a note stands for.
+    /// Images that a note replaces.
     pub images: usize,
 }
 
@@ -52,19 +54,19 @@ pub struct WindowUse {
 }
 
 impl WindowUse {
-    /// The share in per cent, if the window is known.
+    /// Returns the share of the window in per cent, if the window is known.
     pub fn percent(&self) -> Option<u64> {
         self.tokens.saturating_mul(100).checked_div(self.window?)
     }
 }
 
-/// What is known of the model's window, and what is sent in the place of the beginning of the history.
+/// The estimates for the model's window, and the compacted beginning of the history.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// Bytes of a thousand tokens.
+    /// Bytes per thousand tokens.
     ratio: u64,
     head: Option<Head>,
-    /// The call of the model under way was refused once, and compacted for.
+    /// Whether the current request was already refused once and compacted.
     refused: bool,
 }
 
@@ -74,43 +76,43 @@ impl Default for Window {
     }
 }
 
-/// The messages that are sent in place of the first turns.
+/// The messages that replace the first turns in requests.
 #[derive(Debug, Clone)]
 struct Head {
     view: View,
     /// The number of these turns.
     turns: usize,
-    /// The replies of the last of them; more may have been added since.
+    /// The number of replies in the last of these turns; more may have been added since.
     replies: usize,
 }
 
 impl Session {
-    /// What to send to the model: the [`history`](Session::history), with the beginning compacted where it did not fit, and a line in
-    /// the place of the oldest images where these are together too large to be sent with each request.
+    /// Returns the messages for the model: the [`history`](Session::history), compacted at its beginning if it did not
+    /// fit. A line replaces each of the oldest images if the images together are too large for a request.
     pub fn messages(&self) -> Vec<Message> {
-        let mut messages = self.fitting();
+        let mut messages = self.compacted_history();
         let bytes = |message: &Message| message.images.iter().map(Image::bytes).sum::<usize>();
-        // Those of the newest message stay: without them the question would be another one.
+        // The images of the newest message stay, because the question may be about them.
         let mut newer = messages.last().map(bytes).unwrap_or_default();
         for message in messages.iter_mut().rev().skip(1) {
             newer += bytes(message);
             if newer > MOST_OF_IMAGES {
                 for image in std::mem::take(&mut message.images) {
-                    let told = text!(
+                    let note = text!(
                         "[The image {name} is not shown any more, because newer ones take its room; if you need it, \
                          call again the tool that gave it, or ask the user to show it again]",
                         name = image.name()
                     )
                     .render(self.options.language);
-                    message.content.extend(["\n\n", &told]);
+                    message.content.extend(["\n\n", &note]);
                 }
             }
         }
         messages
     }
 
-    /// The history, with the beginning compacted where it did not fit.
-    fn fitting(&self) -> Vec<Message> {
+    /// Returns the history, compacted at its beginning if it did not fit.
+    fn compacted_history(&self) -> Vec<Message> {
         let Some(Head { view, turns, replies }) = &self.window.head else { return self.history() };
         let mut messages = view.messages.clone();
         let mut newer = Vec::new();
@@ -130,35 +132,37 @@ impl Session {
         messages
     }
 
-    /// The size of [`messages`](Session::messages).
-    fn sent(&self) -> usize {
+    /// Returns the size of [`messages`](Session::messages) in bytes.
+    fn request_size(&self) -> usize {
         compact::size(&self.messages())
     }
 
-    /// Says how many tokens the backend counted for what was sent last, so that the next estimate is better.
+    /// Records how many tokens the backend counted for the last request, to improve the next estimate.
     pub fn measured(&mut self, tokens: u64) {
-        let bytes = self.sent() as u64;
+        let bytes = self.request_size() as u64;
         if let Some(ratio) = bytes.saturating_mul(1000).checked_div(tokens) {
             self.window.ratio = ratio.clamp(*RATIOS.start(), *RATIOS.end());
         }
     }
 
-    /// Whether it is time to find out the model's window: it is not known, and the conversation is no longer short.
+    /// Returns `true` if the driver should find out the model's window: the window is unknown and the conversation is
+    /// no longer short.
     pub fn wants_window(&self) -> bool {
-        self.options.window.is_none() && self.tokens(self.sent()) > SHORT
+        self.options.window.is_none() && self.tokens(self.request_size()) > SHORT
     }
 
-    /// Says how many tokens the model can read, for the next time that it is called.
+    /// Sets the model's window in tokens for its next call.
     pub fn learn_window(&mut self, tokens: u64) {
         self.options.window = Some(tokens);
     }
 
-    /// The backend refused the last [`Action::CallModel`] because the conversation is longer than the model's window: compacts
-    /// it, once a call. `tokens` and `window` are what the backend said of both, if it did.
+    /// Compacts the conversation after the backend refused the last [`Action::CallModel`] because the conversation
+    /// exceeds the model's window, once per call. `tokens` and `window` are the numbers that the backend reported, if
+    /// any.
     ///
-    /// Where it says true, the model is to be called again: the next actions say so. Where it says false nothing is left to
-    /// give way, and the call has failed.
-    #[must_use = "where it says false, the call of the model has failed"]
+    /// Returns `true` if the model must be called again, which the next actions request. Returns `false` if nothing is
+    /// left to drop, so that the call has failed.
+    #[must_use = "if this returns false, the call of the model has failed"]
     pub fn too_long(&mut self, tokens: Option<u64>, window: Option<u64>) -> bool {
         let began = !matches!(&self.state, State::Streaming(reply) if reply.len() == 0);
         if began || std::mem::replace(&mut self.window.refused, true) {
@@ -168,46 +172,49 @@ impl Session {
         if window.is_some() {
             self.options.window = window;
         }
-        let Some(done) = self.give_way() else { return false };
+        let Some(done) = self.compact_history() else { return false };
         self.actions.extend([Action::Compacted(done), Action::CallModel]);
         true
     }
 
-    /// Compacts the conversation now, to half of its size or of the window, whichever is less. `None` if nothing can give way, or a turn
-    /// is under way.
+    /// Compacts the conversation now, to half of its size or half of the window, whichever is less. Returns `None` if
+    /// nothing can be dropped or a turn is under way.
     pub fn compact(&mut self) -> Option<Compacted> {
-        if self.is_idle() { self.give_way() } else { None }
+        if self.is_idle() { self.compact_history() } else { None }
     }
 
-    /// How much of the model's window the next request takes.
+    /// Returns how much of the model's window the next request takes.
     #[doc(hidden)]
     pub fn window_use(&self) -> WindowUse {
-        WindowUse { tokens: self.tokens(self.sent()), window: self.options.window }
+        WindowUse { tokens: self.tokens(self.request_size()), window: self.options.window }
     }
 
-    /// The bytes that a message of the user may have before the conversation is compacted; `None` if the window is not known.
+    /// Returns the bytes that a message of the user may have before the conversation is compacted, or `None` if the
+    /// window is unknown.
     pub fn room(&self) -> Option<usize> {
-        Some(self.limit()?.saturating_sub(self.sent()))
+        Some(self.limit()?.saturating_sub(self.request_size()))
     }
 
-    /// The most bytes that the results of a reply may take: a third of what is left of the window, but not less than a sixteenth of it.
+    /// Returns the most bytes for the results of a reply: a third of the room left in the window, but at least a
+    /// sixteenth of the window.
     pub(super) fn room_for_results(&self) -> usize {
-        /// Bytes in which a result and its note are of use.
+        /// The fewest bytes that hold a useful part of a result with its note.
         const LEAST: usize = 2000;
         let most = self.options.format.message_limit;
         let (Some(window), Some(left)) = (self.options.window, self.room()) else { return most };
         most.min((left / 3).max(self.bytes(window) / 16).max(LEAST))
     }
 
-    /// Takes the last message of the user back with all replies to it and every compaction since then, and returns its text. The images
-    /// that it showed and the notes that preceded it are kept for the next message. Files that its calls changed stay changed, and a
-    /// note to the model names them. `None` if there is no such message, or a turn is under way.
+    /// Removes the last message of the user with all replies to it and every compaction since then, and returns its
+    /// text. Its images and the notes that preceded it are kept for the next message. Files that its calls changed stay
+    /// changed, and a note for the model names them. Returns `None` without such a message, or while a turn is under
+    /// way.
     pub fn take_back(&mut self) -> Option<String> {
         if !self.is_idle() {
             return None;
         }
         let taken = self.turns.pop_if(|turn| matches!(turn.user.last(), Some(Note::User(_))))?;
-        let changed = compact::changed(std::slice::from_ref(&taken), &self.context(&[]));
+        let changed = compact::changed_in_turns(std::slice::from_ref(&taken), &self.context(&[]));
         let mut notes = taken.user;
         let said = notes.pop()?.text().to_owned();
         self.images = taken.images;
@@ -224,13 +231,12 @@ impl Session {
         Some(said)
     }
 
-    /// Takes back the images that the message was to show with which the next turn begins.
+    /// Removes and returns the images for the first message of the next turn.
     pub fn take_images(&mut self) -> Vec<Image> {
         std::mem::take(&mut self.images)
     }
 
-    /// Begins a new conversation with the same settings: what the person allowed stays allowed. Nothing happens while a turn is
-    /// under way.
+    /// Begins a new conversation with the same settings and permissions. Does nothing while a turn is under way.
     pub fn clear(&mut self) {
         if self.is_idle() {
             self.turns.clear();
@@ -241,32 +247,32 @@ impl Session {
         }
     }
 
-    /// The last plan that the model made in this conversation, a step a line: `[x]` before one that is done, `[>]` before the
-    /// one under way, `[ ]` before the others.
+    /// Returns the last plan of the model in this conversation, one step per line: `[x]` marks finished steps, `[>]`
+    /// the current one, `[ ]` the others.
     pub fn plan(&self) -> Option<String> {
-        compact::last_plan(&self.turns).map(|plan| plan.checklist())
+        compact::find_last_plan(&self.turns).map(|plan| plan.checklist())
     }
 
-    /// Compacts what is about to be sent, where it is near the end of the window.
-    pub(super) fn fit_the_window(&mut self) {
+    /// Compacts the next request if it is near the end of the window.
+    pub(super) fn compact_if_near_limit(&mut self) {
         self.window.refused = false;
         let Some(limit) = self.limit() else { return };
-        if self.sent() > limit {
-            let done = self.give_way();
+        if self.request_size() > limit {
+            let done = self.compact_history();
             self.actions.extend(done.map(Action::Compacted));
         }
     }
 
-    /// Bytes beyond which the conversation is compacted, where the window is known.
+    /// Returns the bytes beyond which the conversation is compacted, if the window is known.
     fn limit(&self) -> Option<usize> {
         let window = self.options.window?;
         Some(self.bytes(window.saturating_mul(self.options.limits.compact_percent) / 100))
     }
 
-    /// Compacts the whole history anew, so that one compaction is never the task of the next. Until the next one the requests only grow at
-    /// their end, which spares a local server from reading everything again.
-    fn give_way(&mut self) -> Option<Compacted> {
-        let sent = self.sent();
+    /// Compacts the whole history again, so that compactions do not build on each other. Until the next compaction,
+    /// requests only grow at their end, so that a local server can reuse its cache of the prefix.
+    fn compact_history(&mut self) -> Option<Compacted> {
+        let sent = self.request_size();
         let half = sent / 2;
         let target = self.options.window.map(|window| self.bytes(window.saturating_mul(TARGET) / 100));
         let goal = target.map_or(half, |target| target.min(half));

@@ -1,6 +1,6 @@
-//! The calls of one reply, judged and answered in their order.
+//! Judges the calls of one reply and collects their answers in order.
 //!
-//! This module knows no messages and no rounds. It says what to do next and takes what came of it.
+//! This module handles neither messages nor rounds. It returns the next step and takes the results.
 
 use super::refusals::Refusal;
 use super::reply::Item;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use toolfence_policy::{Cleared, Facts, Pending, Policy, Verdict};
 use toolfence_protocol::{Catalog, Effect, ErrorCode, ToolCall, ToolResult};
 
-/// Who says what a call can do and whether it may.
+/// Determines the effect of a call and whether it may run.
 pub(super) struct Judge {
     pub(super) catalog: Arc<Catalog>,
     pub(super) policy: Policy,
@@ -21,40 +21,40 @@ impl Judge {
         self.policy.review(call.clone(), &self.catalog, &*self.facts)
     }
 
-    /// What the call could do as it is written; what nobody knows counts as Execute.
+    /// Returns the effect of the call as it is written. A call of an unknown tool counts as `Execute`.
     fn effect(&self, call: &ToolCall) -> Effect {
-        let mut taught = call.clone();
-        if let Ok(spec) = self.catalog.resolve(&mut taught) {
-            return spec.effect_of(&taught.args);
+        let mut canonical = call.clone();
+        if let Ok(spec) = self.catalog.resolve(&mut canonical) {
+            return spec.effect_of(&canonical.args);
         }
         self.catalog.find(&call.name).map_or(Effect::Execute, |spec| spec.effect_of(&call.args))
     }
 
-    /// The server that runs a call, for a tool of another program: the first part of `server.tool`.
+    /// Returns the server that runs a call, for a tool of another program: the first part of `server.tool`.
     fn server(&self, call: &ToolCall) -> Option<String> {
         let spec = self.catalog.find(&call.name).filter(|spec| spec.served)?;
         spec.name.split_once('.').map(|(server, _)| server.to_owned())
     }
 }
 
-/// What is to be done next.
+/// The next step.
 pub(super) enum Step {
     Run(Cleared),
     Ask(Pending),
-    /// The answer to the next call in order is known.
+    /// The answer to the next call in order.
     Answered(ToolResult),
-    /// Nothing until a result or an answer comes.
+    /// Wait for a result or an answer.
     Wait,
-    /// Every call is answered and told.
+    /// Every answer was returned.
     Done,
 }
 
-/// A call with its answer, as the loop guard looks at it.
+/// A call with its answer, for the loop guard.
 pub(super) struct Outcome<'a> {
     /// `None` for a block that could not be read.
     pub(super) call: Option<&'a ToolCall>,
     pub(super) effect: Effect,
-    /// Whether it was cleared.
+    /// Whether it was cleared to run.
     pub(super) ran: bool,
     pub(super) result: &'a ToolResult,
 }
@@ -70,73 +70,73 @@ struct Slot {
 /// The calls of one reply.
 pub(super) struct Work {
     slots: Vec<Slot>,
-    /// The first that is not handed out or answered yet.
+    /// The index of the first slot that is neither started nor answered.
     next: usize,
-    /// The first whose answer is not told yet.
-    told: usize,
+    /// The index of the first slot whose answer was not returned yet.
+    reported: usize,
     running: usize,
-    /// What runs is a change, or was asked about: nothing may run beside it.
+    /// Whether the running call is a change or was approved by a person, so that no other may run at the same time.
     alone: bool,
     asked: bool,
-    /// A change or command failed: later ones are cancelled.
+    /// Whether a change or command failed, which cancels later ones.
     broken: bool,
-    /// The servers of which a call failed. Only later calls of the same server are cancelled: other servers, files and
+    /// Servers with a failed call. Only later calls of the same server are cancelled, because other servers, files and
     /// commands do not depend on it.
     broken_servers: HashSet<String>,
-    /// The person said no to one of several calls. What asked is answered by the person too, and what would run without a question
-    /// was not among those that the person saw.
-    passed_over: bool,
-    /// Something ran that may have changed something.
+    /// Whether the person skipped one of several calls. Later calls that need approval are decided by the person too.
+    /// Calls that would run without approval are not, because the person did not see them among the choices.
+    was_skipped: bool,
+    /// Whether a call ran that may have changed something.
     changed: bool,
 }
 
 impl Work {
     pub(super) fn new(items: Vec<Item>) -> Work {
-        let slots = items.into_iter().map(slot).collect();
+        let slots = items.into_iter().map(new_slot).collect();
         Work {
             slots,
             next: 0,
-            told: 0,
+            reported: 0,
             running: 0,
             alone: false,
             asked: false,
             broken: false,
             broken_servers: HashSet::new(),
-            passed_over: false,
+            was_skipped: false,
             changed: false,
         }
     }
 
-    /// What is to be done next, where at most `side_by_side` calls run at a time.
+    /// Returns the next step, with at most `side_by_side` calls running at a time.
     pub(super) fn step(&mut self, judge: &mut Judge, side_by_side: usize) -> Step {
         loop {
-            if let Some(result) = self.slots.get(self.told).and_then(|slot| slot.answer.clone()) {
-                self.told += 1;
+            if let Some(result) = self.slots.get(self.reported).and_then(|slot| slot.answer.clone()) {
+                self.reported += 1;
                 return Step::Answered(result);
             }
-            if self.told == self.slots.len() {
+            if self.reported == self.slots.len() {
                 return Step::Done;
             }
             let blocked = self.alone && self.running > 0;
             if self.asked || blocked || self.running >= side_by_side || self.next == self.slots.len() {
                 return Step::Wait;
             }
-            if let Some(step) = self.judge(judge) {
+            if let Some(step) = self.judge_next(judge) {
                 return step;
             }
         }
     }
 
-    /// What came of a call that runs.
-    pub(super) fn result(&mut self, result: ToolResult) {
-        let waits = |slot: &Slot| slot.cleared && slot.answer.is_none() && slot.is(&result.id);
+    /// Records the result of a running call.
+    pub(super) fn record_result(&mut self, result: ToolResult) {
+        let waits = |slot: &Slot| slot.cleared && slot.answer.is_none() && slot.has_id(&result.id);
         let Some(index) = self.slots[..self.next].iter().position(waits) else { return };
         self.running -= 1;
         self.answer(index, result);
     }
 
-    /// The person said yes to the call that was asked about.
-    pub(super) fn approved(&mut self, cleared: Cleared) -> Option<Cleared> {
+    /// Starts the call that the person approved.
+    pub(super) fn approve(&mut self, cleared: Cleared) -> Option<Cleared> {
         if !self.is_asked(&cleared.call().id) {
             return None;
         }
@@ -146,32 +146,32 @@ impl Work {
         Some(cleared)
     }
 
-    /// The person said no.
-    pub(super) fn denied(&mut self, result: ToolResult) {
+    /// Answers the call that the person denied.
+    pub(super) fn deny(&mut self, result: ToolResult) {
         if self.is_asked(&result.id) {
             self.asked = false;
             self.answer_next(result);
         }
     }
 
-    /// The person said no to this one, and chose what becomes of the others.
-    pub(super) fn skipped(&mut self, result: ToolResult) {
+    /// Answers the call that the person skipped while deciding about the others one by one.
+    pub(super) fn skip(&mut self, result: ToolResult) {
         if self.is_asked(&result.id) {
             self.asked = false;
-            self.passed_over = true;
-            self.pass_over(result);
+            self.was_skipped = true;
+            self.skip_next(result);
         }
     }
 
-    /// Answers the next call as one that does not run, although nothing went wrong.
-    fn pass_over(&mut self, result: ToolResult) {
+    /// Answers the next call as one that does not run, without counting it as a failure.
+    fn skip_next(&mut self, result: ToolResult) {
         self.slots[self.next].answer = Some(result);
         self.next += 1;
     }
 
-    /// The calls behind the one that is asked about which would ask too.
+    /// Returns the calls after the pending one that would need approval too.
     pub(super) fn asked_later(&self, judge: &mut Judge) -> Vec<Pending> {
-        /// More than a person looks at in one question.
+        /// The most calls that fit into one question.
         const MOST: usize = 16;
         let later = if self.asked { self.slots.get(self.next + 1..).unwrap_or_default() } else { &[] };
         let asks = |call: &ToolCall| match judge.review(call) {
@@ -181,15 +181,15 @@ impl Work {
         later.iter().filter_map(|slot| slot.call.as_ref()).take(MOST).filter_map(asks).collect()
     }
 
-    /// The person changed the call: it is judged again.
-    pub(super) fn edited(&mut self, call: ToolCall) {
+    /// Replaces the arguments of the pending call, which is judged again.
+    pub(super) fn edit(&mut self, call: ToolCall) {
         if self.is_asked(&call.id) {
             self.asked = false;
             self.slots[self.next].call = Some(call);
         }
     }
 
-    /// Answers what is not answered; gives the answers that were not told yet.
+    /// Answers all open calls as cancelled and returns the answers that were not returned yet.
     pub(super) fn cancel(&mut self) -> Vec<ToolResult> {
         for slot in &mut self.slots {
             if let (None, Some(call)) = (&slot.answer, &slot.call) {
@@ -199,12 +199,12 @@ impl Work {
                 });
             }
         }
-        let untold = self.slots[self.told..].iter().filter_map(|slot| slot.answer.clone()).collect();
-        self.told = self.slots.len();
-        untold
+        let unreported = self.slots[self.reported..].iter().filter_map(|slot| slot.answer.clone()).collect();
+        self.reported = self.slots.len();
+        unreported
     }
 
-    /// The calls that are answered, in order.
+    /// Returns the answered calls in order.
     pub(super) fn outcomes(&self) -> impl Iterator<Item = Outcome<'_>> {
         self.slots.iter().filter_map(|slot| {
             let (call, effect, ran) = (slot.call.as_ref(), slot.effect, slot.cleared);
@@ -212,12 +212,12 @@ impl Work {
         })
     }
 
-    /// The calls, with the names that the catalog teaches, and the answers to them and to unreadable blocks, both in order.
+    /// Returns the calls with their canonical names, and the answers to them and to unreadable blocks, both in order.
     pub(super) fn into_calls_and_results(self, catalog: &Catalog) -> (Vec<ToolCall>, Vec<ToolResult>) {
         let (mut calls, mut results) = (Vec::new(), Vec::new());
         for slot in self.slots {
             if let Some(mut call) = slot.call {
-                // A call with wrong arguments was answered with an error, so it is kept as it is.
+                // A call with wrong arguments was answered with an error, so it is kept unchanged.
                 let _ = catalog.resolve(&mut call);
                 calls.push(call);
             }
@@ -226,19 +226,20 @@ impl Work {
         (calls, results)
     }
 
-    /// Whether a call ran that may have changed something.
+    /// Returns `true` if a call ran that may have changed something.
     pub(super) fn has_changed(&self) -> bool {
         self.changed
     }
 
-    /// Nothing in the reply could be read as a call that may be tried.
+    /// Returns `true` if every block of the reply was unreadable.
     pub(super) fn is_bad(&self) -> bool {
         let unread = |result: &ToolResult| result.error.as_ref().is_some_and(|e| e.code == ErrorCode::MalformedCall);
         self.outcomes().all(|outcome| unread(outcome.result))
     }
 
-    /// Reads go out side by side; whatever changes or asks waits until it is alone. `None`: the call is answered already.
-    fn judge(&mut self, judge: &mut Judge) -> Option<Step> {
+    /// Judges the next call. Reads run side by side; a call that changes something or needs approval waits until no
+    /// other runs. Returns `None` if the call was answered at once.
+    fn judge_next(&mut self, judge: &mut Judge) -> Option<Step> {
         let Some(call) = &self.slots[self.next].call else {
             self.broken = true;
             self.next += 1;
@@ -261,17 +262,17 @@ impl Work {
         let Some(call) = &self.slots[self.next].call else { return None };
         match verdict {
             Verdict::Ask(_) if self.running > 0 => Some(Step::Wait),
-            Verdict::Cleared(_) if self.passed_over && effect != Effect::Read => {
+            Verdict::Cleared(_) if self.was_skipped && effect != Effect::Read => {
                 let result = Refusal::Skipped.answer(&call.id, &call.name);
                 self.slots[self.next].effect = effect;
-                self.pass_over(result);
+                self.skip_next(result);
                 None
             }
-            verdict => self.follow(verdict, effect),
+            verdict => self.apply_verdict(verdict, effect),
         }
     }
 
-    fn follow(&mut self, verdict: Verdict, effect: Effect) -> Option<Step> {
+    fn apply_verdict(&mut self, verdict: Verdict, effect: Effect) -> Option<Step> {
         self.slots[self.next].effect = effect;
         match verdict {
             Verdict::Cleared(cleared) => Some(Step::Run(self.start(cleared))),
@@ -316,23 +317,24 @@ impl Work {
     }
 
     fn is_asked(&self, id: &str) -> bool {
-        self.asked && self.slots.get(self.next).is_some_and(|slot| slot.is(id))
+        self.asked && self.slots.get(self.next).is_some_and(|slot| slot.has_id(id))
     }
 }
 
 impl Slot {
-    fn is(&self, id: &str) -> bool {
+    fn has_id(&self, id: &str) -> bool {
         self.call.as_ref().is_some_and(|call| call.id == id)
     }
 }
 
-/// Returns `true` if a list of the changes that a command made on its private copy of the project has any: `kept` or `not_kept`.
+/// Returns `true` if the result lists changes under `kept` or `not_kept`, which a command made on its private copy of
+/// the project.
 fn lists_changes(result: &ToolResult, list: &str) -> bool {
     let paths = result.data.as_ref().and_then(|data| data["changes"][list].as_array());
     paths.is_some_and(|paths| !paths.is_empty())
 }
 
-fn slot(item: Item) -> Slot {
+fn new_slot(item: Item) -> Slot {
     match item {
         Item::Call(call) => {
             Slot { call: Some(call), effect: Effect::Execute, server: None, cleared: false, answer: None }

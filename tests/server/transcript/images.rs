@@ -134,7 +134,7 @@ fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
     assert_eq!(place.coder(&with(&url, &["-p", "Hello."]), "").status, 0);
     let ran = place.coder(&with(&url, &["--continue", "-p", "What is it?", "--image", "shot.png"]), "");
     let told = "it refused with HTTP 500: image input is not supported - hint: if this is unexpected, you may need to provide \
-                the mmproj. The model takes no images: say it again without the image, or choose a model that takes some.";
+                the mmproj. The model accepts no images: send the message again without the image, or choose another model.";
     assert!(ran.status == 3 && ran.err.contains(told), "{}", ran.said());
     assert_eq!(asked.lock().unwrap().len(), 2, "it is not asked the same again");
     let records = records(&place.newest());

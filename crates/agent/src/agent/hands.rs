@@ -1,6 +1,6 @@
-//! Calls that run: side by side, each with its notes, stopped when they are dropped.
+//! Runs calls side by side, relays their progress, and stops them when they are dropped.
 //!
-//! It judges nothing: what it is given was cleared.
+//! This module judges nothing: its calls were cleared before.
 
 use crate::redact::Redactor;
 use futures_util::stream::FuturesUnordered;
@@ -13,56 +13,57 @@ use toolfence_session::Refusal;
 use toolfence_tools::{MadeChanges, ProjectChecks};
 use tracing::Instrument;
 
-/// The calls that run now, side by side. Dropping it stops them.
-pub(super) struct Hands<'a> {
+/// The running calls. Dropping it stops them.
+pub(super) struct RunningCalls<'a> {
     toolbox: &'a Toolbox,
     checks: Option<Arc<ProjectChecks>>,
-    /// What the calls changed, if a check may roll it back.
+    /// The changes of the calls, if a check may roll them back.
     changes: Option<MadeChanges>,
-    /// The calls that run; each gives its result.
+    /// The running calls, each of which returns its result.
     pub(super) running: FuturesUnordered<BoxFuture<'a, Result<ToolResult, Error>>>,
     /// The calls that have no result yet.
     pub(super) open: Vec<ToolCall>,
     notes: mpsc::Sender<Noted>,
-    /// What running calls say of themselves.
+    /// Events of running calls.
     pub(super) noted: mpsc::Receiver<Noted>,
 }
 
-/// What a running call says of itself.
+/// An event of a running call.
 #[derive(Debug)]
 pub(super) enum Noted {
-    /// How far it is, in a line.
-    Said {
+    /// Its progress, in a line.
+    Progress {
         /// The id of the call.
         id: String,
         /// The line.
         note: String,
     },
-    /// The end of what it printed so far.
+    /// The end of its output so far.
     Printed {
         /// The id of the call.
         id: String,
         /// A few lines.
         end: String,
     },
-    /// It asks whether to keep what it changed.
+    /// It asks whether to keep its changes.
     Asked {
         /// The question.
         question: Box<Pending>,
-        /// Takes the answer: see [`Answer::to_changes`](toolfence_session::Answer::to_changes). Dropped, the answer is no.
+        /// Receives the answer: see [`Answer::to_changes`](toolfence_session::Answer::to_changes). Dropping the sender
+        /// denies.
         answer: oneshot::Sender<Result<(), Text>>,
     },
 }
 
-impl<'a> Hands<'a> {
-    /// Makes the place for calls of this toolbox; nothing runs yet. `checks` looks at the project before and after changes, where it is there.
-    pub(super) fn new(toolbox: &'a Toolbox, checks: Option<Arc<ProjectChecks>>) -> Hands<'a> {
+impl<'a> RunningCalls<'a> {
+    /// Creates an empty set of calls of this toolbox. `checks` checks the project before and after changes, if given.
+    pub(super) fn new(toolbox: &'a Toolbox, checks: Option<Arc<ProjectChecks>>) -> RunningCalls<'a> {
         let (notes, noted) = mpsc::channel(64);
         let changes = checks.as_ref().filter(|checks| checks.rolls_back()).map(|_| MadeChanges::default());
-        Hands { toolbox, checks, changes, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
+        RunningCalls { toolbox, checks, changes, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
     }
 
-    /// Begins to run a cleared call; its result comes out of [`running`](Hands::running).
+    /// Starts a cleared call; [`running`](RunningCalls::running) returns its result.
     pub(super) fn start(&mut self, cleared: Cleared) {
         let note = self.open(cleared.call().clone());
         let toolbox = self.toolbox;
@@ -77,7 +78,7 @@ impl<'a> Hands<'a> {
         self.push(run.instrument(span));
     }
 
-    /// Looks at the project after the changes of a reply; gives what stands for a call. `None` where nothing looks.
+    /// Checks the project after the changes of a reply. Returns a call to show for the check, or `None` without checks.
     pub(super) fn check(&mut self) -> Option<ToolCall> {
         let checks = self.checks.clone()?;
         let call = checks.call();
@@ -100,15 +101,14 @@ impl<'a> Hands<'a> {
         note
     }
 
-    /// Ends what runs; gives the answers for it.
+    /// Stops the running calls and returns their answers.
     pub(super) fn stop(&mut self) -> Vec<ToolResult> {
         self.running.clear();
         self.open.drain(..).map(|call| Refusal::Stopped.answer(&call.id, &call.name)).collect()
     }
 }
 
-/// What a turn may be called by, that nobody has given a name: the call with what it is about, without secrets. Empty where
-/// it only reads.
+/// Returns a title for a turn that has none: the call and its target, without secrets. Empty if the call only reads.
 pub(super) fn title_of(cleared: &Cleared, catalog: &Catalog) -> String {
     let call = cleared.call();
     if !cleared.may_change() {
@@ -119,7 +119,7 @@ pub(super) fn title_of(cleared: &Cleared, catalog: &Catalog) -> String {
     Redactor::new().text(text.trim_end()).into_owned()
 }
 
-/// Carries a tool's progress to the host, who may only be called from the driver.
+/// Relays a tool's progress to the host, which only the driver may call.
 struct HostProgress {
     id: String,
     notes: mpsc::Sender<Noted>,
@@ -127,12 +127,12 @@ struct HostProgress {
 
 impl Progress for HostProgress {
     fn note(&self, text: &str) {
-        // Full means that the host is slower than the tool: then this line is not worth waiting for.
-        let _ = self.notes.try_send(Noted::Said { id: self.id.clone(), note: text.to_owned() });
+        // A full queue means that the host is slower than the tool; this line is not worth waiting for.
+        let _ = self.notes.try_send(Noted::Progress { id: self.id.clone(), note: text.to_owned() });
     }
 
     fn printed(&self, end: &str) {
-        // The next look has more.
+        // The next event has more.
         let _ = self.notes.try_send(Noted::Printed { id: self.id.clone(), end: end.to_owned() });
     }
 

@@ -1,59 +1,59 @@
-//! What a backend keeps of the conversation by itself, and whether the conversation is still the same.
+//! Tracks the conversation that a backend keeps by itself, and detects that the session's conversation differs from it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use toolfence_protocol::{Message, Role};
 
-/// The conversation that a backend keeps. By default there is none.
+/// The conversation that a backend keeps; by default there is no such conversation.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    /// The instructions that it was sent by their hash, where they are known.
+pub(super) struct KeptConversation {
+    /// The hash of the instructions that the backend received, if known.
     instructions: Option<u64>,
-    /// The messages that it was sent, each by its hash. Behind them stands its reply.
+    /// The hashes of the messages that the backend received. Its reply follows them.
     sent: Vec<u64>,
-    /// What the backend wants back.
+    /// The state that the backend receives with the next request.
     state: Option<String>,
 }
 
-/// What the backend has of a conversation.
+/// The part of a conversation that the backend has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Known<'a> {
-    /// So many of its messages, the reply included; 0 where they do not begin with what the backend has.
+pub(super) struct KnownPart<'a> {
+    /// The number of its first messages, the reply included; 0 if the backend's conversation differs.
     pub(super) messages: usize,
-    /// Whether it has these instructions.
+    /// Whether the backend has these instructions.
     pub(super) instructions: bool,
-    /// What it wants back.
+    /// The backend's state.
     pub(super) state: &'a str,
 }
 
-impl Kept {
-    /// A conversation of these messages and a reply, of which the backend said this.
-    pub(super) fn new(sent: &[Message], state: String) -> Kept {
-        let (instructions, sent) = apart(sent);
-        Kept { instructions: Some(instructions), sent: sent.iter().map(hash).collect(), state: Some(state) }
+impl KeptConversation {
+    /// Creates a conversation of these messages and a reply, for which the backend returned this state.
+    pub(super) fn new(sent: &[Message], state: String) -> KeptConversation {
+        let (instructions, sent) = split_instructions(sent);
+        KeptConversation { instructions: Some(instructions), sent: sent.iter().map(hash).collect(), state: Some(state) }
     }
 
-    /// A kept conversation whose instructions are not those that the backend was sent.
-    pub(super) fn with_other_instructions(self) -> Kept {
-        Kept { instructions: None, ..self }
+    /// Marks the instructions as different from those that the backend received.
+    pub(super) fn with_other_instructions(self) -> KeptConversation {
+        KeptConversation { instructions: None, ..self }
     }
 
-    /// What the backend has of these messages. The text of its reply does not count: a session may keep less of it than the backend
-    /// does.
-    pub(super) fn of(&self, messages: &[Message]) -> Known<'_> {
-        let Some(state) = &self.state else { return Known::default() };
-        let (instructions, rest) = apart(messages);
+    /// Returns the part of these messages that the backend has. The text of its reply is not compared, because a
+    /// session may keep less of it than the backend.
+    pub(super) fn known_part(&self, messages: &[Message]) -> KnownPart<'_> {
+        let Some(state) = &self.state else { return KnownPart::default() };
+        let (instructions, rest) = split_instructions(messages);
         let same = rest.get(self.sent.len()).is_some_and(|reply| reply.role == Role::Assistant)
             && self.sent.iter().zip(rest).all(|(sent, message)| *sent == hash(message));
         if !same {
-            return Known::default();
+            return KnownPart::default();
         }
         let messages = messages.len() - rest.len() + self.sent.len() + 1;
-        Known { messages, instructions: self.instructions == Some(instructions), state }
+        KnownPart { messages, instructions: self.instructions == Some(instructions), state }
     }
 }
 
-/// The instructions by their hash, and the messages behind them.
-fn apart(messages: &[Message]) -> (u64, &[Message]) {
+/// Returns the hash of the instructions, and the messages after them.
+fn split_instructions(messages: &[Message]) -> (u64, &[Message]) {
     match messages {
         [first, rest @ ..] if first.role == Role::System => (hash(first), rest),
         all => (0, all),
@@ -76,18 +76,18 @@ mod tests {
         let all: Vec<Message> = [(Role::System, "s"), (Role::User, "u"), (Role::Assistant, "a"), (Role::User, "v")]
             .map(|(role, text)| Message::new(role, text))
             .to_vec();
-        assert_eq!(Kept::default().of(&all), Known::default());
-        let kept = Kept::new(&all[..2], "7".to_owned());
-        assert_eq!(kept.of(&all), Known { messages: 3, instructions: true, state: "7" });
-        assert_eq!(kept.of(&all[..2]), Known::default(), "it was taken back");
-        assert_eq!(kept.of(&all[1..]), Known { messages: 2, instructions: false, state: "7" });
+        assert_eq!(KeptConversation::default().known_part(&all), KnownPart::default());
+        let kept = KeptConversation::new(&all[..2], "7".to_owned());
+        assert_eq!(kept.known_part(&all), KnownPart { messages: 3, instructions: true, state: "7" });
+        assert_eq!(kept.known_part(&all[..2]), KnownPart::default(), "it was taken back");
+        assert_eq!(kept.known_part(&all[1..]), KnownPart { messages: 2, instructions: false, state: "7" });
         let changed = |at: usize, text: &str| {
             let mut other = all.clone();
             text.clone_into(&mut other[at].content);
-            let known = kept.of(&other);
+            let known = kept.known_part(&other);
             (known.messages, known.instructions)
         };
         assert_eq!([changed(0, "t"), changed(1, "w"), changed(2, "b")], [(3, false), (0, false), (3, true)]);
-        assert!(!kept.with_other_instructions().of(&all).instructions);
+        assert!(!kept.with_other_instructions().known_part(&all).instructions);
     }
 }

@@ -1,7 +1,7 @@
-//! Drives a [`Session`] on tokio: calls the model, runs the tools, asks the host, and feeds back what came.
+//! Drives a [`Session`] on tokio: calls the model, runs the tools, asks the host, and feeds the results back.
 //!
-//! This module decides nothing: what may run was judged, and what comes next the session says. It shows nothing itself: a
-//! [`Host`] does.
+//! This module decides nothing: the policy judges what may run, and the session determines the next step. It also
+//! displays nothing; the [`Host`] does.
 
 mod hands;
 mod kept;
@@ -10,8 +10,8 @@ use crate::backend::{Backend, Chunk, Request, Sink, Usage};
 use crate::redact::Redactor;
 use crate::transcript::{RecordedTimes, Transcript};
 use futures_util::StreamExt;
-use hands::{Hands, Noted};
-use kept::Kept;
+use hands::{Noted, RunningCalls};
+use kept::KeptConversation;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,33 +28,34 @@ use toolfence_tools::ProjectChecks;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::{History, OpenTurn};
 
-/// Where an agent shows what happens and asks what it may do. By default it shows nothing, and nobody is there to ask.
+/// Displays what an agent does, and answers its questions. By default nothing is displayed and calls that need approval
+/// are denied.
 pub trait Host: Send {
-    /// The model is being called with this conversation.
+    /// The model is called with this conversation.
     fn calling(&mut self, _history: &[Message]) {}
 
-    /// The conversation did not fit the model's window any more, and less of it is sent from now on.
+    /// The conversation no longer fitted the model's window and was compacted.
     fn compacted(&mut self, _done: &Compacted) {}
 
-    /// Something of the reply.
+    /// The reply has this event.
     fn show(&mut self, _event: &Event<'_>) {}
 
-    /// The backend gave no reply, for this reason, and asks again after the wait.
+    /// The backend returned no reply for this reason, and retries after the wait.
     fn waits(&mut self, _why: &Text, _wait: Duration) {}
 
-    /// The reply breaks off here, for this reason.
+    /// The reply breaks off here for this reason.
     fn broke_off(&mut self, _why: &Text) {}
 
-    /// A call begins to run. Several may run at a time.
+    /// A call starts to run. Several may run at a time.
     fn running(&mut self, _call: &ToolCall) {}
 
-    /// A running call says how far it is. Lines may be lost where they come too fast.
+    /// A running call reports its progress. Lines may be lost if they arrive too fast.
     fn progress(&mut self, _id: &str, _note: &str) {}
 
-    /// The end of what a running call printed so far: a few lines as the command wrote them, of which the first one may be cut.
+    /// The end of the output of a running call: a few lines as the command wrote them, the first of which may be cut.
     fn printed(&mut self, _id: &str, _end: &str) {}
 
-    /// Whether the results of calls may contain images. If not, a line of text replaces each of them.
+    /// Returns `true` if the results of calls may contain images. If not, a line of text replaces each of them.
     fn takes_images(&self) -> bool {
         true
     }
@@ -62,19 +63,19 @@ pub trait Host: Send {
     /// A call has its answer, whether it ran or not: each once, in call order.
     fn answered(&mut self, _result: &ToolResult) {}
 
-    /// Whether this may run.
+    /// Asks whether this call may run.
     fn ask<'a>(&'a mut self, _pending: &'a Pending) -> BoxFuture<'a, Answer> {
         Box::pin(async { Answer::Nobody(text!("There is no user who could allow it.")) })
     }
 
-    /// Whether [`ask_among`](Host::ask_among) is to be called with the calls behind the one that is asked about.
+    /// Returns `true` if [`ask_among`](Host::ask_among) receives the later calls of the reply that need approval.
     fn asks_together(&self) -> bool {
         false
     }
 
-    /// Whether this may run. `later` are the calls of the reply behind it that would ask too, as things stand now: a host can ask
-    /// about all of them at once and give its answers when their turns come, to what is judged then. By default each is asked
-    /// about by itself.
+    /// Asks whether this call may run. `later` are the later calls of the reply that would need approval now: a host
+    /// can ask about all of them at once and return its answers in their turns, for the calls as they are judged then.
+    /// By default each call is asked about separately.
     fn ask_among<'a>(&'a mut self, pending: &'a Pending, _later: &'a [Pending]) -> BoxFuture<'a, Answer> {
         self.ask(pending)
     }
@@ -84,13 +85,14 @@ pub trait Host: Send {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum RoundEnd {
-    /// The model needs this message to continue: results, or what was wrong with its reply. The next round reads its next reply.
+    /// The model needs this message to continue: results, or the errors in its reply. The next round reads its next
+    /// reply.
     Send(String),
     /// The turn has ended. The next round begins a new turn.
     Ended(StopReason),
 }
 
-/// A host that shows nothing and allows nothing that has to be asked for.
+/// A host that displays nothing and denies every call that needs approval.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nobody;
 
@@ -99,74 +101,75 @@ impl Host for Nobody {}
 /// Stops what an agent is doing, from anywhere. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Canceller {
-    wish: Arc<watch::Sender<Wish>>,
+    wish: Arc<watch::Sender<StopRequest>>,
     /// Whether the agent waits for tools that run.
     busy: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
-    GoOn,
+enum StopRequest {
+    Continue,
     StopTools,
     StopAll,
 }
 
 impl Default for Canceller {
     fn default() -> Canceller {
-        Canceller { wish: Arc::new(watch::Sender::new(Wish::GoOn)), busy: Arc::default() }
+        Canceller { wish: Arc::new(watch::Sender::new(StopRequest::Continue)), busy: Arc::default() }
     }
 }
 
 impl Canceller {
-    /// Until somebody wants all of it to end.
+    /// Waits until the whole turn is cancelled.
     pub async fn cancelled(&self) {
-        self.wish(|wish| wish == Wish::StopAll).await;
+        self.wait_for_request(|wish| wish == StopRequest::StopAll).await;
     }
 
-    /// Whether somebody wants all of it to end.
+    /// Returns `true` if the whole turn is cancelled.
     pub fn is_cancelled(&self) -> bool {
-        *self.wish.borrow() == Wish::StopAll
+        *self.wish.borrow() == StopRequest::StopAll
     }
 
-    /// Ends the turn: the model's stream and the running tools are stopped. Without a turn under way nothing happens.
+    /// Ends the turn by stopping the model's stream and the running tools. Does nothing without a turn.
     pub fn cancel(&self) {
-        self.wish.send_replace(Wish::StopAll);
+        self.wish.send_replace(StopRequest::StopAll);
     }
 
-    /// Stops the running tools; the model is told and the turn goes on. While no tool runs nothing happens.
+    /// Stops the running tools. The model is informed and the turn continues. Does nothing while no tool runs.
     pub fn stop_tools(&self) {
         self.wish.send_if_modified(|wish| {
-            let change = *wish == Wish::GoOn;
+            let change = *wish == StopRequest::Continue;
             if change {
-                *wish = Wish::StopTools;
+                *wish = StopRequest::StopTools;
             }
             change
         });
     }
 
-    /// What Ctrl-C means: stops the running tools, or ends the turn where none runs or they were told to stop already.
+    /// Handles Ctrl-C: stops the running tools, or ends the turn if none runs or they were stopped already.
     pub fn interrupt(&self) {
         let busy = self.busy.load(Ordering::SeqCst);
         self.wish.send_modify(|wish| {
-            *wish = if busy && *wish == Wish::GoOn { Wish::StopTools } else { Wish::StopAll };
+            *wish = if busy && *wish == StopRequest::Continue { StopRequest::StopTools } else { StopRequest::StopAll };
         });
     }
 
-    /// A wish to stop tools is for those that ran when it was made.
+    /// Forgets a request to stop tools, which is only for those that ran when it was made.
     fn forget_tools(&self) {
-        self.wish
-            .send_if_modified(|wish| *wish == Wish::StopTools && std::mem::replace(wish, Wish::GoOn) != Wish::GoOn);
+        self.wish.send_if_modified(|wish| {
+            *wish == StopRequest::StopTools && std::mem::replace(wish, StopRequest::Continue) != StopRequest::Continue
+        });
     }
 
-    async fn wish(&self, wanted: impl Fn(Wish) -> bool) -> Wish {
+    async fn wait_for_request(&self, is_wanted: impl Fn(StopRequest) -> bool) -> StopRequest {
         let mut wish = self.wish.subscribe();
-        let seen = wish.wait_for(|wish| wanted(*wish)).await.map(|wish| *wish);
-        // The sender lives in this handle, so the channel cannot be closed while somebody waits.
-        seen.unwrap_or(Wish::StopAll)
+        let request = wish.wait_for(|wish| is_wanted(*wish)).await.map(|wish| *wish);
+        // The sender lives in this handle, so the channel cannot be closed during the wait.
+        request.unwrap_or(StopRequest::StopAll)
     }
 }
 
-/// A session with hands: the tools it runs, and the model it talks to.
+/// A session with its tools and its backend.
 pub struct Agent {
     session: Session,
     toolbox: Toolbox,
@@ -174,22 +177,22 @@ pub struct Agent {
     canceller: Canceller,
     history: Option<(Arc<History>, Arc<Workspace>)>,
     checks: Option<Arc<ProjectChecks>>,
-    /// Of the turn, and of the turns before it.
+    /// The usage of the turn, and of the turns before it.
     usage: (Usage, Usage),
-    /// The backend was asked how much the model can read.
+    /// Whether the backend was asked for the model's window.
     window_asked: bool,
     transcript: Option<Transcript>,
-    /// What the backend keeps of the conversation by itself.
-    kept: Kept,
-    /// The name of the session, where no transcript has one.
+    /// The conversation that the backend keeps by itself.
+    kept: KeptConversation,
+    /// The name of the session if no transcript has one.
     name: String,
     /// The turn of the user, counted from 1.
     turn: u64,
-    /// What the next message of the user shows.
+    /// The images for the next message of the user.
     images: Vec<Image>,
-    /// Whether the message of the turn under way shows some.
+    /// Whether the message of the current turn has images.
     shows: bool,
-    /// The turn waits for the next [`round`](Agent::round).
+    /// Whether the turn waits for the next [`round`](Agent::round).
     between_rounds: bool,
 }
 
@@ -200,7 +203,7 @@ impl fmt::Debug for Agent {
 }
 
 impl Agent {
-    /// An agent that waits for the user. Its tools answer in the language of the session.
+    /// Creates an agent that waits for the user. Its tools answer in the language of the session.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
         let toolbox = toolbox.in_language(session.language()).with_limits(*session.limits());
         let (canceller, usage) = Default::default();
@@ -214,8 +217,8 @@ impl Agent {
             usage,
             window_asked: false,
             transcript: None,
-            kept: Kept::default(),
-            // Without randomness the backend is told no name.
+            kept: KeptConversation::default(),
+            // Without randomness the backend receives no name.
             name: random_name().unwrap_or_default(),
             turn: 0,
             images: Vec::new(),
@@ -224,8 +227,8 @@ impl Agent {
         }
     }
 
-    /// Sets the history, so that what each turn changes in this workspace can be undone. The workspace must have the history as its
-    /// recorder.
+    /// Sets the history, so that what each turn changes in this workspace can be undone. The workspace must have the
+    /// history as its recorder.
     #[must_use]
     pub fn history(self, history: Arc<History>, workspace: Arc<Workspace>) -> Agent {
         Agent { history: Some((history, workspace)), ..self }
@@ -245,10 +248,10 @@ impl Agent {
         let messages = self.session.messages();
         let instructions = messages.first().filter(|message| message.role == Role::System);
         let system = usize::from(instructions.is_some());
-        let told = instructions.map_or("", |message| &message.content);
-        let same = transcript.has_instructions(told);
+        let sent = instructions.map_or("", |message| &message.content);
+        let same = transcript.has_instructions(sent);
         let kept = transcript.stored_state(self.session.format()).and_then(|(known, state)| {
-            let kept = Kept::new(messages.get(..system + known.checked_sub(1)?)?, state);
+            let kept = KeptConversation::new(messages.get(..system + known.checked_sub(1)?)?, state);
             Some(if same { kept } else { kept.with_other_instructions() })
         });
         transcript.attach(&self.session);
@@ -261,34 +264,36 @@ impl Agent {
         (self.session, self.transcript)
     }
 
-    /// The transcript that is written, if one is.
+    /// Returns the transcript, if there is one.
     pub fn recorded(&mut self) -> Option<&mut Transcript> {
         self.transcript.as_mut()
     }
 
-    /// Until it is dropped, what changes is of the turn that has this for a question.
+    /// Groups changes under the turn of this message until the returned guard is dropped.
     fn undone_together(&self, user: &str) -> Option<OpenTurn> {
         let (history, workspace) = self.history.as_ref()?;
         Some(history.begin(workspace, &Redactor::new().text(user.trim_start().lines().next().unwrap_or_default())))
     }
 
-    /// What the model has to be told with the next message: what the user did meanwhile to files it knows, say.
+    /// Adds a note to the next message to the model, for example about changes of the user to files that the model
+    /// knows.
     pub fn note(&mut self, text: &str) {
         self.session.handle(Input::Note(text));
     }
 
-    /// The next message of the user shows the model this image.
+    /// Attaches an image to the next message of the user.
     ///
     /// # Errors
-    /// The backend takes no images, as far as is known, or the message shows [`Image::MOST`] already. Then nothing is different.
+    /// Fails if the backend is known to accept no images, or if the message has [`Image::MOST`] already. Nothing is
+    /// attached then.
     pub fn attach_image(&mut self, image: Image) -> Result<(), Error> {
         self.attach_images([image])
     }
 
-    /// The next message of the user shows the model these images, or none of them.
+    /// Attaches images to the next message of the user: all of them or none.
     ///
     /// # Errors
-    /// Those of [`attach_image`](Agent::attach_image). Then nothing is different.
+    /// Returns the errors of [`attach_image`](Agent::attach_image). Nothing is attached then.
     pub fn attach_images(&mut self, images: impl IntoIterator<Item = Image>) -> Result<(), Error> {
         let before = self.images.len();
         self.images.extend(images.into_iter().take(Image::MOST + 1));
@@ -306,12 +311,12 @@ impl Agent {
         Err(Error::with_kind(ErrorKind::InvalidInput, refused))
     }
 
-    /// Goes on with the conversation of another agent in its place, which has an empty one from then on: with its messages, its
-    /// transcript, its counts, and what the person has allowed for good. The instructions, the tools, the policy and the
-    /// backend of this agent hold from here on, and its model is told `note`, where there is one, with what the user says next: that it
-    /// is somebody else now, say.
+    /// Continues the conversation of another agent in its place: takes its messages, its transcript, its counts, and
+    /// the rules that the person allowed for good, and empties its conversation. This agent keeps its own
+    /// instructions, tools, policy and backend. Its model receives `note`, unless it is empty, with the next message of
+    /// the user, for example that it has a new role.
     ///
-    /// Jobs that the tools of the other agent began end when it is dropped.
+    /// Jobs that the tools of the other agent started end when it is dropped.
     #[must_use]
     pub fn take_over(mut self, before: &mut Agent, note: &str) -> Agent {
         before.end_dropped_turn();
@@ -328,86 +333,86 @@ impl Agent {
         self
     }
 
-    /// Compacts the conversation now: see [`Session::compact`].
+    /// Compacts the conversation now, with [`Session::compact`].
     pub fn compact(&mut self) -> Option<Compacted> {
         self.session.compact()
     }
 
-    /// Takes the last message of the user back, with all that came of it in the conversation, and gives it: see
-    /// [`Session::take_back`].
+    /// Removes the last message of the user with its replies and returns its text, with [`Session::take_back`].
     pub fn take_back(&mut self) -> Option<String> {
-        let said = self.session.take_back()?;
-        // What was attached since then stays.
+        let text = self.session.take_back()?;
+        // Images attached since then stay.
         let mut images = self.session.take_images();
         images.append(&mut self.images);
         images.truncate(Image::MOST);
         self.images = images;
-        Some(said)
+        Some(text)
     }
 
-    /// Begins a new conversation with the same settings: see [`Session::clear`]. A transcript in which something was said ends,
-    /// and what is said from here on stands in a new one.
+    /// Begins a new conversation with the same settings, with [`Session::clear`]. A transcript with messages ends, and
+    /// the new conversation is recorded in a new one.
     pub fn clear(&mut self) {
         self.end_dropped_turn();
         self.session.clear();
         self.images.clear();
-        (self.kept, self.name, self.turn) = (Kept::default(), random_name().unwrap_or_default(), 0);
+        (self.kept, self.name, self.turn) = (KeptConversation::default(), random_name().unwrap_or_default(), 0);
         if let Some(transcript) = self.transcript.take() {
-            let mut next = transcript.cleared();
+            let mut next = transcript.start_next();
             next.attach(&self.session);
             self.transcript = Some(next);
         }
     }
 
-    /// The conversation, and what else the session tells of itself.
+    /// Returns the session.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// Sets what decides about calls from here on: see [`Session::set_policy`].
+    /// Replaces the policy, with [`Session::set_policy`].
     pub fn set_policy(&mut self, policy: Policy) {
         self.session.set_policy(policy);
     }
 
-    /// What is known of the backend from here on: see [`Session::set_learned`].
+    /// Replaces what is known about the backend, with [`Session::set_learned`].
     pub fn set_learned(&mut self, learned: Learned) {
         self.session.set_learned(learned);
     }
 
-    /// What the replies of the last turn have cost, or of the one that is under way.
+    /// Returns the usage of the current turn, or of the last one.
     pub fn turn_usage(&self) -> Usage {
         self.usage.0
     }
 
-    /// What all replies have cost so far.
+    /// Returns the usage of all replies so far.
     pub fn usage(&self) -> Usage {
         let (mut sum, before) = self.usage;
         sum += before;
         sum
     }
 
-    /// The name under which the session is told of: that of its transcript, where it has one.
+    /// Returns the name of the session: that of its transcript, if it has one.
     fn session_name(&self) -> String {
         self.transcript.as_ref().map_or(&*self.name, Transcript::id).to_owned()
     }
 
-    /// A handle that stops this agent.
+    /// Returns a handle that stops this agent.
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
     }
 
-    /// One user turn: until the model answers, a limit is reached or somebody cancels.
+    /// Runs one user turn until the model answers, a limit is reached or the turn is cancelled.
     ///
     /// Dropping the future stops the model and the tools; the next turn begins with a history that a backend accepts.
     ///
     /// # Errors
-    /// The backend failed before its reply began, or a tool failed in a way the model can do nothing about. The session
-    /// can be used further. Or the backend takes no images and the message shows some: then nothing was said.
+    /// Fails if the backend failed before its reply began, or if a tool failed in a way that the model cannot correct.
+    /// The session remains usable. Also fails, without sending the message, if the message has images and the backend
+    /// accepts none.
     pub async fn run(&mut self, user: &str, host: &mut dyn Host) -> Result<StopReason, Error> {
         self.end_dropped_turn();
         let images = std::mem::take(&mut self.images);
         if !images.is_empty() && !self.backend.takes_images() {
-            // It has said so since they were attached.
+            // The backend has refused images since these were attached.
             return Err(Error::with_kind(
                 ErrorKind::InvalidInput,
                 text!(
@@ -422,22 +427,23 @@ impl Agent {
         ended
     }
 
-    /// One round of a turn whose replies a person or another program brings one at a time: reads one reply of the backend and answers its
-    /// calls. The turn stays open until its next reply, with everything that counts within a turn: the loop guard, the reminders, and a
-    /// block to be continued. What each round changes is undone by itself. `title` names it in the history.
+    /// Runs one round of a turn whose replies a person or another program supplies one at a time: reads one reply of
+    /// the backend and answers its calls. The turn stays open until its next reply, with everything that counts within
+    /// a turn: the loop guard, the reminders, and a block to be continued. The changes of each round are undone
+    /// separately. `title` names the round in the history.
     ///
     /// Dropping the future ends the turn.
     ///
     /// # Errors
-    /// The errors of [`run`](Agent::run). They end the turn.
+    /// Returns the errors of [`run`](Agent::run). They end the turn.
     pub async fn round(&mut self, title: &str, host: &mut dyn Host) -> Result<RoundEnd, Error> {
         let _changes = self.undone_together(title);
         if std::mem::take(&mut self.between_rounds) {
-            self.canceller.wish.send_replace(Wish::GoOn);
+            self.canceller.wish.send_replace(StopRequest::Continue);
         } else {
             self.end_dropped_turn();
             self.begin_turn("", &[]);
-            // The session asks for the first reply.
+            // The session requests the first reply.
             self.drive(host).await?;
         }
         let ended = match self.run_round(host).await {
@@ -453,12 +459,12 @@ impl Agent {
         ended.map(RoundEnd::Ended)
     }
 
-    /// Whether a turn waits for the next [`round`](Agent::round).
+    /// Returns `true` if a turn waits for the next [`round`](Agent::round).
     pub fn is_between_rounds(&self) -> bool {
         self.between_rounds
     }
 
-    /// Sets how many rounds a turn may have: see `limits.rounds` of the settings.
+    /// Sets the most rounds of a turn: see `limits.rounds` of the settings.
     pub fn set_most_rounds(&mut self, rounds: u64) {
         self.session.set_most_rounds(rounds);
     }
@@ -472,7 +478,8 @@ impl Agent {
         }
     }
 
-    /// Calls the model and answers the calls of its reply. Returns why the turn ended, or `None` if the model is to be called again.
+    /// Calls the model and answers the calls of its reply. Returns why the turn ended, or `None` if the model must be
+    /// called again.
     async fn run_round(&mut self, host: &mut dyn Host) -> Result<Option<StopReason>, Error> {
         self.call_model(host).await?;
         self.drive(host).await
@@ -487,36 +494,36 @@ impl Agent {
             }
         }
         if let Some(transcript) = &mut self.transcript {
-            transcript.ended(ended);
+            transcript.record_end(ended);
         }
     }
 
     fn begin_turn(&mut self, user: &str, images: &[Image]) {
-        self.canceller.wish.send_replace(Wish::GoOn);
+        self.canceller.wish.send_replace(StopRequest::Continue);
         let turn = std::mem::take(&mut self.usage.0);
         self.usage.1 += turn;
         self.turn += 1;
         self.shows = !images.is_empty();
         if let Some(transcript) = &mut self.transcript {
-            transcript.follow(&self.session);
+            transcript.record_turns(&self.session);
         }
         images.iter().for_each(|image| self.session.handle(Input::Image(image.clone())));
         self.session.handle(Input::User(user));
         if let Some(transcript) = &mut self.transcript {
-            transcript.user(user, &self.session);
+            transcript.record_user(user, &self.session);
         }
     }
 
-    /// Ends the turn whose future was dropped, as the next turn would do. What the model wrote until then is in the conversation and in the
-    /// transcript. Without such a turn nothing happens.
+    /// Ends a turn whose future was dropped, as the next turn would. The model's text so far is in the conversation and
+    /// in the transcript. Does nothing without such a turn.
     pub fn abandon_turn(&mut self) {
         if !self.between_rounds && !self.session.is_idle() {
             self.end_dropped_turn();
-            self.transcript.iter_mut().for_each(|transcript| transcript.ended(&Ok(StopReason::Cancelled)));
+            self.transcript.iter_mut().for_each(|transcript| transcript.record_end(&Ok(StopReason::Cancelled)));
         }
     }
 
-    /// Ends the turn whose future was dropped, or that waits for another round.
+    /// Ends a turn whose future was dropped, or that waits for another round.
     fn end_dropped_turn(&mut self) {
         self.between_rounds = false;
         self.session.handle(Input::Cancel);
@@ -527,14 +534,15 @@ impl Agent {
 
     fn record(&mut self, action: &Action) {
         if let Some(transcript) = &mut self.transcript {
-            transcript.action(action, &self.session);
+            transcript.record_action(action, &self.session);
         }
     }
 
-    /// Does what the session asks for until the model is to be called, or until the turn ends for the returned reason.
+    /// Performs the actions of the session until the model must be called, or until the turn ends for the returned
+    /// reason.
     async fn drive(&mut self, host: &mut dyn Host) -> Result<Option<StopReason>, Error> {
         let toolbox = self.toolbox.clone();
-        let mut hands = Hands::new(&toolbox, self.checks.clone());
+        let mut calls = RunningCalls::new(&toolbox, self.checks.clone());
         loop {
             let action = self.session.poll();
             action.iter().for_each(|action| self.record(action));
@@ -547,15 +555,15 @@ impl Agent {
                     if let Some((history, _)) = &self.history {
                         history.entitle(&hands::title_of(&cleared, self.session.catalog()));
                     }
-                    hands.start(cleared);
+                    calls.start(cleared);
                 }
                 Some(Action::Check) => {
                     self.canceller.forget_tools();
-                    hands.check().iter().for_each(|call| host.running(call));
+                    calls.check().iter().for_each(|call| host.running(call));
                 }
                 Some(Action::Stop(reason)) => return Ok(Some(reason)),
                 Some(action) => show(action, host),
-                None if hands.open.is_empty() => {
+                None if calls.open.is_empty() => {
                     return Err(Error::with_kind(
                         ErrorKind::Internal,
                         text!("The session waits for an input that never comes."),
@@ -563,13 +571,13 @@ impl Agent {
                 }
                 None => {
                     let _busy = Busy::new(&self.canceller);
-                    self.wait(&mut hands, host).await?;
+                    self.wait(&mut calls, host).await?;
                 }
             }
         }
     }
 
-    /// Asks the backend, once, how much the model can read, where that begins to matter.
+    /// Asks the backend once for the model's window, when the conversation has become long.
     async fn find_window(&mut self) {
         if self.window_asked || !self.session.wants_window() {
             return;
@@ -577,7 +585,7 @@ impl Agent {
         self.window_asked = true;
         let window = tokio::select! {
             biased;
-            _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
+            _ = self.canceller.wait_for_request(|wish| wish == StopRequest::StopAll) => None,
             window = self.backend.window() => window,
         };
         window.into_iter().for_each(|window| self.session.learn_window(window));
@@ -587,14 +595,14 @@ impl Agent {
         self.request(host, true).await
     }
 
-    /// Calls the model, with the images or with lines in their places.
+    /// Calls the model, with the images or with lines that replace them.
     async fn request(&mut self, host: &mut dyn Host, with_images: bool) -> Result<(), Error> {
         self.find_window().await;
         let mut messages = self.session.messages();
         let mut shows = messages.iter().any(|message| !message.images.is_empty());
         if shows && !(with_images && self.backend.takes_images()) {
             let (is_refused, language) = (self.backend.takes_images(), self.session.language());
-            without_images(&mut messages, |image| match is_refused {
+            replace_images(&mut messages, |image| match is_refused {
                 true => text!(
                     "[The image {name} is not shown: the server refused the request with it.]",
                     name = image.name()
@@ -603,11 +611,11 @@ impl Agent {
                 false => text!("[The image {name} is not shown: this backend takes no images.]", name = image.name())
                     .render(language),
             });
-            // A failure of this request is not about images, so it is not made once more without them.
+            // A failure of this request has no relation to images, so it is not repeated without them.
             shows = false;
         }
         host.calling(&messages);
-        let known = self.kept.of(&messages);
+        let known = self.kept.known_part(&messages);
         let name = self.session_name();
         let request = Request {
             messages: &messages,
@@ -623,7 +631,7 @@ impl Agent {
         let mut feed = Feed { session, transcript, host, first_piece: None, bytes: 0, usage: None, kept: None };
         let end = tokio::select! {
             biased;
-            _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
+            _ = self.canceller.wait_for_request(|wish| wish == StopRequest::StopAll) => None,
             end = self.backend.answer(request, &mut feed) => Some(end),
         };
         let Feed { usage, kept, bytes, first_piece, .. } = feed;
@@ -631,28 +639,29 @@ impl Agent {
         let times = RecordedTimes { total_ms: milliseconds(began.elapsed()), first_ms };
         match (&end, kept) {
             (Some(Ok(_)), Some(state)) => {
-                self.transcript.iter_mut().for_each(|transcript| transcript.kept(&state));
-                self.kept = Kept::new(&messages, state);
+                self.transcript.iter_mut().for_each(|transcript| transcript.set_backend_state(&state));
+                self.kept = KeptConversation::new(&messages, state);
             }
             (Some(Ok(_)), None) => {}
-            // What the backend has of its conversation now is unknown.
-            (Some(Err(_)) | None, _) => self.kept = Kept::default(),
+            // The backend's part of the conversation is unknown now.
+            (Some(Err(_)) | None, _) => self.kept = KeptConversation::default(),
         }
-        // A server counts when its reply is over: one that was stopped has cost something all the same.
+        // Servers report usage at the end of a reply, but a stopped reply has a cost too.
         if !matches!(end, Some(Err(_))) {
             let usage = usage.unwrap_or_else(|| Usage::estimated(&messages, bytes));
             self.usage.0 += usage;
-            self.transcript.iter_mut().for_each(|transcript| transcript.cost(usage, times));
+            self.transcript.iter_mut().for_each(|transcript| transcript.set_usage(usage, times));
         }
-        // Of the next conversation only its bytes are known.
+        // For the next estimate only the bytes are known.
         usage.iter().for_each(|usage| self.session.measured(usage.input));
         match end {
             None => self.session.handle(Input::Cancel),
             Some(Ok(end)) => self.session.handle(Input::End(end)),
             Some(Err(error)) => match error.kind() {
                 ErrorKind::TooLong { tokens, window } if self.session.too_long(tokens, window) => {}
-                // The server takes no images, or one of these is broken or too large: it would refuse all that is said from
-                // here on. Those of earlier turns can be left out; without those of this one the question would be another.
+                // The server accepts no images, or one of these is broken or too large, so it would refuse every later
+                // request. Images of earlier turns can be left out. Without those of this turn the question would be
+                // another one.
                 ErrorKind::Rejected if shows && !self.shows => {
                     return Box::pin(self.request(host, false)).await;
                 }
@@ -671,16 +680,16 @@ impl Agent {
         self.session.handle(answer.map_or(Input::Cancel, |answer| answer.to(pending)));
     }
 
-    /// Asks whether to keep what a running command changed.
+    /// Asks whether to keep the changes of a running command.
     async fn ask_about_changes(
         &mut self,
         question: &Pending,
         answer: oneshot::Sender<Result<(), Text>>,
         host: &mut dyn Host,
     ) {
-        // Without an answer the turn is being cancelled.
-        let Some(given) = self.ask_host(question, &[], host).await else { return };
-        let (kept, rules) = given.to_changes(question);
+        // No answer means that the turn is being cancelled.
+        let Some(response) = self.ask_host(question, &[], host).await else { return };
+        let (kept, rules) = response.to_changes(question);
         if !rules.is_empty() {
             let mut policy = self.session.policy().clone();
             policy.remember(rules);
@@ -690,40 +699,40 @@ impl Agent {
         let _ = answer.send(kept);
     }
 
-    /// The user's answer; `None` if the turn is cancelled.
+    /// Returns the user's answer, or `None` if the turn is cancelled.
     async fn ask_host(&mut self, pending: &Pending, later: &[Pending], host: &mut dyn Host) -> Option<Answer> {
         let began = Instant::now();
         let answer = tokio::select! {
             biased;
-            _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
+            _ = self.canceller.wait_for_request(|wish| wish == StopRequest::StopAll) => None,
             answer = host.ask_among(pending, later) => Some(answer),
         };
         let ms = milliseconds(began.elapsed());
         if let (Some(answer), Some(transcript)) = (&answer, &mut self.transcript) {
-            transcript.asked(pending, answer, ms);
+            transcript.record_answer(pending, answer, ms);
         }
         answer
     }
 
-    /// Until a running call has its result, or somebody stops it.
-    async fn wait(&mut self, hands: &mut Hands<'_>, host: &mut dyn Host) -> Result<(), Error> {
+    /// Waits until a running call has its result or is stopped.
+    async fn wait(&mut self, calls: &mut RunningCalls<'_>, host: &mut dyn Host) -> Result<(), Error> {
         tokio::select! {
             biased;
-            wish = self.canceller.wish(|wish| wish != Wish::GoOn) => {
-                let stopped = hands.stop();
+            wish = self.canceller.wait_for_request(|wish| wish != StopRequest::Continue) => {
+                let stopped = calls.stop();
                 match wish {
-                    Wish::StopAll => self.session.handle(Input::Cancel),
+                    StopRequest::StopAll => self.session.handle(Input::Cancel),
                     _ => stopped.into_iter().for_each(|result| self.session.handle(Input::Result(result))),
                 }
             }
-            Some(note) = hands.noted.recv() => match note {
-                Noted::Said { id, note } => host.progress(&id, &note),
+            Some(note) = calls.noted.recv() => match note {
+                Noted::Progress { id, note } => host.progress(&id, &note),
                 Noted::Printed { id, end } => host.printed(&id, &end),
                 Noted::Asked { question, answer } => self.ask_about_changes(&question, answer, host).await,
             },
-            Some(result) = hands.running.next() => {
+            Some(result) = calls.running.next() => {
                 let result: ToolResult = result?;
-                hands.open.retain(|call| call.id != result.id);
+                calls.open.retain(|call| call.id != result.id);
                 let is_kept = result.images.is_empty() || host.takes_images();
                 let result = if is_kept { result } else { result.without_images(self.session.language()) };
                 self.session.handle(Input::Result(result));
@@ -733,8 +742,8 @@ impl Agent {
     }
 }
 
-/// Puts a line in the place of each image, for a backend that takes none.
-fn without_images(messages: &mut [Message], line: impl Fn(&Image) -> String) {
+/// Replaces each image by a line, for a backend that accepts no images.
+fn replace_images(messages: &mut [Message], line: impl Fn(&Image) -> String) {
     for message in messages {
         for image in std::mem::take(&mut message.images) {
             message.content.extend(["\n\n", &line(&image)]);
@@ -742,7 +751,7 @@ fn without_images(messages: &mut [Message], line: impl Fn(&Image) -> String) {
     }
 }
 
-/// While it lives, tools run that can be stopped.
+/// Marks, while it exists, that tools run that can be stopped.
 struct Busy(Arc<AtomicBool>);
 
 impl Busy {
@@ -758,13 +767,13 @@ impl Drop for Busy {
     }
 }
 
-/// Feeds a reply to the session while it comes, and shows what the session finds in it.
+/// Feeds a streamed reply to the session and shows the events that the session finds in it.
 struct Feed<'a> {
     session: &'a mut Session,
     transcript: Option<&'a mut Transcript>,
     host: &'a mut dyn Host,
     first_piece: Option<Instant>,
-    /// Of texts that came.
+    /// Bytes of text received.
     bytes: usize,
     usage: Option<Usage>,
     kept: Option<String>,
@@ -778,7 +787,7 @@ impl Sink for Feed<'_> {
         match chunk {
             Chunk::Text(text) => {
                 self.bytes += text.len();
-                self.transcript.iter_mut().for_each(|transcript| transcript.chunk(text));
+                self.transcript.iter_mut().for_each(|transcript| transcript.add_chunk(text));
                 self.session.handle(Input::Chunk(text));
             }
             Chunk::Reasoning(text) => {
@@ -793,7 +802,7 @@ impl Sink for Feed<'_> {
         }
         let mut flow = ControlFlow::Continue(());
         while let Some(action) = self.session.poll() {
-            self.transcript.iter_mut().for_each(|transcript| transcript.action(&action, self.session));
+            self.transcript.iter_mut().for_each(|transcript| transcript.record_action(&action, self.session));
             match action {
                 Action::StopModel => flow = ControlFlow::Break(()),
                 action => show(action, self.host),

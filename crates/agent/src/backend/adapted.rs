@@ -1,4 +1,4 @@
-//! A backend with what is known about it: no system role, a grammar that it obeys.
+//! Wraps a backend and adapts requests to it: no system message, or a grammar that the server obeys.
 
 use super::{Backend, Request, Sink};
 use serde_json::{Map, Value};
@@ -7,44 +7,45 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role};
 
-/// A backend that is talked to as it was found to want it.
+/// A backend whose requests are adapted to it.
 pub struct Adapted {
     backend: Arc<dyn Backend>,
-    /// `backend` with a further member in each of its requests, such as a grammar. None where the backend takes no members.
-    held: Option<Arc<dyn Backend>>,
+    /// `backend` with an additional member in each request, such as a grammar. `None` if the backend accepts no
+    /// members.
+    with_member: Option<Arc<dyn Backend>>,
     /// Whether the server has refused that member.
     given_up: AtomicBool,
     without_system: bool,
 }
 
 impl Adapted {
-    /// Nothing is different yet.
+    /// Wraps a backend without any adaptation.
     pub fn new(backend: Arc<dyn Backend>) -> Adapted {
-        Adapted { backend, held: None, given_up: AtomicBool::new(false), without_system: false }
+        Adapted { backend, with_member: None, given_up: AtomicBool::new(false), without_system: false }
     }
 
-    /// What a system message says goes with the first message of the user.
+    /// Moves the text of a system message into the first message of the user.
     #[must_use]
     pub fn without_system(self) -> Adapted {
         Adapted { without_system: true, ..self }
     }
 
-    /// A member goes with each request, where the backend takes one. Where the server refuses the request with it and not without
-    /// it, none goes with those that follow.
+    /// Adds a member to each request, if the backend accepts members. If the server refuses a request with the member
+    /// but not without it, later requests leave the member out.
     #[must_use]
     pub fn member(self, member: &str, value: Value) -> Adapted {
         let members: Map<String, Value> = [(member.to_owned(), value)].into_iter().collect();
-        let held = self.backend.with_members(&members);
-        Adapted { held, ..self }
+        let with_member = self.backend.with_members(&members);
+        Adapted { with_member, ..self }
     }
 
     async fn ask(&self, request: Request<'_>, sink: &mut dyn Sink) -> Result<FinishReason, Error> {
         let free = request.goes_on || self.given_up.load(Ordering::Relaxed);
-        let Some(held) = self.held.as_ref().filter(|_| !free) else {
+        let Some(constrained) = self.with_member.as_ref().filter(|_| !free) else {
             return self.backend.answer(request, sink).await;
         };
-        match held.answer(request, sink).await {
-            // Nothing of the reply has come: an error comes before it.
+        match constrained.answer(request, sink).await {
+            // An error comes before any part of the reply.
             Err(error) if error.kind() == ErrorKind::Rejected => {
                 let ended = self.backend.answer(request, sink).await?;
                 tracing::warn!(%error, "the server refuses the grammar and is asked without it");
@@ -77,7 +78,7 @@ impl Backend for Adapted {
                         Message::new(user.role, format!("{}\n\n{}", system.content.trim_end(), user.content));
                     first.images.clone_from(&user.images);
                     let messages: Vec<Message> = [first].into_iter().chain(rest.iter().cloned()).collect();
-                    // Two messages have become one.
+                    // The system message is merged into the first one.
                     let known = request.known.saturating_sub(1);
                     self.ask(Request { messages: &messages, known, ..request }, sink).await
                 }

@@ -1,4 +1,4 @@
-//! A backend from a closure.
+//! A backend made from a closure.
 
 use super::{Backend, Chunk, Sink};
 use futures_util::{Stream, StreamExt};
@@ -6,7 +6,7 @@ use std::pin::pin;
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::{Error, FinishReason, Message};
 
-/// A backend from a closure that sends the conversation and returns the reply as a stream of pieces.
+/// Creates a backend from a closure that sends the conversation and returns the reply as a stream of pieces.
 ///
 /// The reply ends with the stream. An error before the first piece fails the request; a later one cuts the reply off.
 ///
@@ -49,7 +49,7 @@ where
                     Ok(_) => has_begun = true,
                     Err(error) if !has_begun => return Err(error),
                     Err(error) => {
-                        // The reply ends in any case.
+                        // The reply ends either way.
                         let _ = sink.chunk(Chunk::BrokeOff(&error.text()));
                         return Ok(FinishReason::Cut);
                     }

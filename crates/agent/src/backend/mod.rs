@@ -1,6 +1,6 @@
-//! Whoever answers: one trait, and the backends that come with the house.
+//! The `Backend` trait and the built-in backends.
 //!
-//! A backend sends text and brings text back as it comes. It knows no tools, no blocks and no policy.
+//! A backend sends a conversation and streams the reply. It has no notion of tools, blocks or policies.
 
 mod adapted;
 pub mod command;
@@ -26,27 +26,28 @@ pub use http::Http;
 pub use replay::Replay;
 pub use usage::Usage;
 
-/// Somebody who answers a conversation.
+/// Answers conversations.
 pub trait Backend: Send + Sync {
-    /// Sends the conversation and gives the reply to `sink` piece by piece. Dropping the future ends the reply.
+    /// Sends the conversation and passes the reply to `sink` piece by piece. Dropping the future ends the reply.
     ///
-    /// `messages` is an optional system message, then user and assistant in turn, the last of them the user's.
-    /// Where the sink breaks, the stream is ended and the answer is [`FinishReason::Cut`].
+    /// `messages` is an optional system message, followed by alternating messages of user and assistant, the last of
+    /// them the user's. If the sink breaks, the backend ends the stream and returns [`FinishReason::Cut`].
     ///
     /// # Errors
-    /// Only before the first piece. A reply that broke off later is [`FinishReason::Cut`]: what came of it counts. An error of the
-    /// kind [`ErrorKind::TooLong`](toolfence_protocol::ErrorKind::TooLong) is answered by a driver with a shorter conversation, once.
+    /// Fails only before the first piece. A reply that breaks off later returns [`FinishReason::Cut`], and its text so
+    /// far counts. After an error of the kind [`ErrorKind::TooLong`](toolfence_protocol::ErrorKind::TooLong), a driver
+    /// retries once with a shorter conversation.
     fn stream<'a>(
         &'a self,
         messages: &'a [Message],
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<FinishReason, Error>>;
 
-    /// Does what [`stream`](Backend::stream) does, for a backend that wants to know where the conversation stands: one that keeps it by
-    /// itself. A driver calls this.
+    /// Does what [`stream`](Backend::stream) does, for a backend that keeps the conversation by itself and needs to
+    /// know its position. Drivers call this method.
     ///
     /// # Errors
-    /// The errors of [`stream`](Backend::stream).
+    /// Returns the errors of [`stream`](Backend::stream).
     fn answer<'a>(
         &'a self,
         request: Request<'a>,
@@ -55,56 +56,57 @@ pub trait Backend: Send + Sync {
         self.stream(request.messages, sink)
     }
 
-    /// Whether the images of a message reach the model, as far as is known. By default they do not. A driver sends a backend that
-    /// takes none no image: it refuses a new one, and a line stands for each that the conversation has.
+    /// Returns `true` if images reach the model, as far as is known. By default they do not. A driver sends no images
+    /// to a backend without them: it refuses new ones, and replaces each one in the conversation by a line.
     fn takes_images(&self) -> bool {
         false
     }
 
-    /// Tokens that the model can read, if that can be found out soon. A driver asks once, when a conversation has become long.
+    /// Returns the model's window in tokens, if it can be found out quickly. A driver asks once, when a conversation
+    /// has become long.
     fn window(&self) -> BoxFuture<'_, Option<u64>> {
         Box::pin(async { None })
     }
 
-    /// This backend with further members in the body of every request, such as the `grammar` of llama.cpp. `None` where there
-    /// is no such body.
+    /// Returns this backend with additional members in the body of every request, such as the `grammar` of llama.cpp.
+    /// Returns `None` if requests have no such body.
     fn with_members(&self, _members: &Map<String, Value>) -> Option<Arc<dyn Backend>> {
         None
     }
 }
 
-/// What a backend is asked for: a conversation to answer, and where it stands.
+/// A conversation to answer, and its position in the session.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// The whole conversation, as [`Backend::stream`] gets it.
+    /// The whole conversation, as for [`Backend::stream`].
     pub messages: &'a [Message],
-    /// The name of the session: that of its transcript, where it has one.
+    /// The name of the session: that of its transcript, if it has one.
     pub session: &'a str,
     /// The turn of the user, counted from 1. A turn may need several replies.
     pub turn: u64,
-    /// So many of the first messages the backend has in the conversation that it keeps by itself, as it said with [`Chunk::Kept`];
-    /// the last of them is its own reply. 0 where it keeps none, or the conversation is no longer what it keeps: it was
-    /// compacted, forked or taken back.
+    /// The number of first messages that the backend has in its own conversation, as it reported with [`Chunk::Kept`];
+    /// the last of them is its own reply. 0 if it keeps no conversation, or if the session's conversation was
+    /// compacted, forked or undone since.
     pub known: usize,
-    /// Whether it has the instructions of `messages` in that conversation. A session that is resumed may have others.
+    /// Whether the backend has the instructions of `messages` in that conversation. A resumed session may have others.
     pub knows_instructions: bool,
-    /// What the backend said with [`Chunk::Kept`], where `known` is not 0.
+    /// The text of the backend's last [`Chunk::Kept`], if `known` is not 0.
     pub state: &'a str,
-    /// Whether the reply is to go on in the middle of the one before, which broke off in a call: what a whole reply may be, by a
-    /// grammar say, does not hold for such a piece.
+    /// Whether the reply must continue the previous one, which broke off inside a call. Constraints on a whole reply,
+    /// such as a grammar, do not apply to such a piece.
     pub goes_on: bool,
 }
 
 impl<'a> Request<'a> {
-    /// A conversation of which the backend keeps nothing, in its first turn.
+    /// Creates a request in the first turn, for a backend that keeps nothing of the conversation.
     pub fn new(messages: &'a [Message]) -> Request<'a> {
         Request { messages, session: "", turn: 1, known: 0, knows_instructions: false, state: "", goes_on: false }
     }
 }
 
 impl fmt::Debug for Request<'_> {
-    /// Without what was said.
+    /// Leaves out the texts of the messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Request { messages, session, turn, known, .. } = self;
         f.debug_struct("Request")
@@ -116,9 +118,9 @@ impl fmt::Debug for Request<'_> {
     }
 }
 
-/// Where a reply goes while it comes. Whoever implements it acts on every piece at once, or nothing streams.
+/// Receives a streamed reply. Implementations must act on each piece at once, or nothing streams.
 pub trait Sink: Send {
-    /// Takes a piece; breaks when no more is wanted.
+    /// Receives a piece. Returns `Break` if no more is wanted.
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()>;
 }
 
@@ -126,25 +128,26 @@ pub trait Sink: Send {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Chunk<'a> {
-    /// Of the answer.
+    /// Text of the answer.
     Text(&'a str),
-    /// Of a reasoning channel apart from the answer.
+    /// Text of a separate reasoning channel.
     Reasoning(&'a str),
-    /// A whole call of a channel apart from the answer, for backends that have one.
+    /// A whole call of a separate channel, for backends that have one.
     Call(ToolCall),
-    /// What the reply has cost, as the server counts it: at most once a reply, behind its last text.
+    /// The usage of the reply as the server counts it: at most once per reply, after its last text.
     Usage(Usage),
-    /// The backend keeps the conversation by itself, with this reply as its last message, and wants this text back with the next
-    /// request, also from another process that resumes the session: the name of its own conversation, say. It is written down in
-    /// the transcript as it is. At most once a reply, behind its last text.
+    /// The backend keeps the conversation by itself, with this reply as its last message, and needs this text again
+    /// with the next request, also from another process that resumes the session. It may be the name of its own
+    /// conversation. The transcript stores it verbatim. At most once per reply, after its last text.
     Kept(&'a str),
-    /// Nothing of the reply has come, for this reason; the backend asks again after the wait. For the person.
+    /// The backend has no part of the reply, for this reason, and retries after the wait. For display.
     Waits {
-        /// Why.
+        /// The reason.
         why: &'a Text,
-        /// How long.
+        /// The wait.
         wait: Duration,
     },
-    /// Why the reply breaks off here, for the person. The last piece of a reply that ends with [`FinishReason::Cut`].
+    /// The reason why the reply breaks off here, for display. The last piece of a reply that ends with
+    /// [`FinishReason::Cut`].
     BrokeOff(&'a Text),
 }

@@ -1,7 +1,7 @@
-//! Recorded replies, one after another, as a backend: for demonstrations and for tests that need no model.
+//! A backend that plays recorded replies one after another, for demonstrations and for tests that need no model.
 //!
-//! A recording is text that people can write and read. A line that begins with `%%% reply` begins a reply; what stands
-//! before the first is a comment. The reply is the lines below, without the line ending before the next such line or
+//! A recording is text that people can write and read. A line that begins with `%%% reply` begins a reply; the text
+//! before the first one is a comment. The reply is the text below, without the line ending before the next such line or
 //! the end of the file, so that calls are written as a model writes them.
 //!
 //! ````text
@@ -16,8 +16,8 @@
 //! There is a lot to say about
 //! ````
 //!
-//! `finish` is `stop` (the default), `length` or `cut`. The messages are not looked at: the tools' results are real,
-//! the replies are not.
+//! `finish` is `stop` (the default), `length` or `cut`. The backend ignores the messages: the results of tools are
+//! real, the replies are not.
 
 use super::{Backend, Chunk, Sink};
 use std::ops::ControlFlow;
@@ -31,13 +31,13 @@ const MARK: &str = "%%% reply";
 /// One recorded reply.
 #[derive(Debug)]
 struct Recorded {
-    /// What is said, as it was written.
+    /// The text, verbatim.
     text: String,
     /// How it ends.
     finish: FinishReason,
 }
 
-/// Plays replies back.
+/// A backend that plays replies.
 #[derive(Debug)]
 pub struct Replay {
     replies: Vec<Recorded>,
@@ -47,7 +47,8 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Plays these replies, each in one piece and without delay. Each ends by itself; [`Replay::parse`] reads some that do not.
+    /// Plays these replies, each in one piece, without delay and to its end. [`Replay::parse`] accepts replies that are
+    /// cut.
     pub fn new(replies: impl IntoIterator<Item = impl Into<String>>) -> Replay {
         let whole = |text: String| Recorded { text, finish: FinishReason::Stop };
         Replay::of(replies.into_iter().map(Into::into).map(whole).collect())
@@ -57,10 +58,10 @@ impl Replay {
         Replay { replies, next: AtomicUsize::new(0), chunk: usize::MAX, delay: Duration::ZERO }
     }
 
-    /// Reads a recording.
+    /// Parses a recording.
     ///
     /// # Errors
-    /// It has no reply, or a line that begins one says something unknown; the error names the line.
+    /// Fails if there is no reply, or if a line that begins one has an unknown word; the error names the line.
     pub fn parse(recording: &str) -> Result<Replay, Error> {
         let mut replies: Vec<(FinishReason, Vec<&str>)> = Vec::new();
         for (index, line) in recording.split('\n').enumerate() {
@@ -94,7 +95,7 @@ impl Replay {
         self
     }
 
-    /// How many replies were not played yet.
+    /// Returns the number of replies that were not played yet.
     pub fn left(&self) -> usize {
         self.replies.len().saturating_sub(self.next.load(Ordering::Relaxed))
     }
@@ -114,8 +115,8 @@ impl Replay {
         };
         let mut rest = reply.text.as_str();
         while !rest.is_empty() {
-            let (piece, behind) = rest.split_at(piece_end(rest, self.chunk));
-            rest = behind;
+            let (piece, remaining) = rest.split_at(piece_end(rest, self.chunk));
+            rest = remaining;
             if !self.delay.is_zero() {
                 tokio::time::sleep(self.delay).await;
             }
@@ -156,7 +157,7 @@ fn finish(words: &str, line: usize) -> Result<FinishReason, Error> {
     Ok(finish)
 }
 
-/// The end of a piece: at most `most` bytes, but a whole character.
+/// Returns the length of the next piece: at most `most` bytes, but at least one whole character.
 fn piece_end(text: &str, most: usize) -> usize {
     if text.len() <= most {
         return text.len();
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn plays_what_was_recorded() {
+    async fn replies_are_played_in_order() {
         let recording = "a comment\n%%% reply finish=length\n\nä€𐍈\n%%% reply\nb\n\n%%% reply finish=cut\nlast\n";
         let replay = Replay::parse(recording).unwrap().paced(3, Duration::ZERO);
         let mut all = Vec::new();
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn ends_where_the_sink_breaks() {
+    async fn a_break_of_the_sink_ends_the_reply() {
         let replay = Replay::new(["abc"]).paced(1, Duration::ZERO);
         let mut pieces = Pieces(Vec::new(), 2);
         assert_eq!(replay.stream(&[], &mut pieces).await.unwrap(), FinishReason::Cut);
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong_with_a_recording() {
+    fn errors_name_the_fault_in_a_recording() {
         let error = |text: &str| Replay::parse(text).unwrap_err().to_string();
         assert!(error("hello\n").contains("no replies"));
         assert!(error("x\n%%% reply finnish=cut\n").contains("\"finnish=cut\" in line 2"));

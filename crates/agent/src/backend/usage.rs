@@ -1,36 +1,37 @@
-//! What replies cost, in tokens.
+//! The usage of replies, in tokens.
 
 use std::ops::AddAssign;
 use toolfence_protocol::{Image, Message};
 
-/// Bytes of text that are counted as a token where nobody counts tokens: about right for English and for code.
+/// Bytes of text per token if nothing counts tokens: about right for English and for code.
 const BYTES_A_TOKEN: usize = 4;
-/// Tokens that a template puts around a message.
+/// Tokens that a template adds to a message.
 const AROUND_MESSAGE: u64 = 4;
 
-/// Tokens that were read and written. Counts of several replies can be added.
+/// Tokens of requests and replies. Counts of several replies can be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Replies that are counted here.
+    /// The number of replies.
     pub replies: u64,
-    /// Tokens of the conversations that were sent.
+    /// Tokens of the requests.
     pub input: u64,
-    /// Those of them that the server still knew.
+    /// Tokens of the requests that the server had cached.
     pub cached: u64,
     /// Tokens of the replies, reasoning included.
     pub output: u64,
-    /// Replies of which the server did not say what they cost: their part is an estimate by the length of the texts and the number of images.
+    /// The number of replies without a count by the server. Their tokens are estimated from the length of the texts and
+    /// the number of images.
     pub estimated: u64,
 }
 
 impl Usage {
-    /// What a server says of one reply.
+    /// Creates the usage of one reply from a server's count.
     pub fn counted(input: u64, cached: u64, output: u64) -> Usage {
         Usage { replies: 1, input, cached, output, estimated: 0 }
     }
 
-    /// One reply of so many bytes, where nobody has counted it.
+    /// Estimates the usage of one reply without a count.
     pub fn estimated(sent: &[Message], reply_bytes: usize) -> Usage {
         let tokens = |bytes: usize| bytes.div_ceil(BYTES_A_TOKEN) as u64;
         let images = |message: &Message| (message.images.len() * Image::TOKENS) as u64;
@@ -38,10 +39,10 @@ impl Usage {
         Usage { replies: 1, input, cached: 0, output: tokens(reply_bytes), estimated: 1 }
     }
 
-    /// What it costs where a million tokens cost `input` that are read, `cached` that are read and that the server still knew, and
-    /// `output` that are written.
+    /// Returns the cost for these prices per million tokens: `input` for uncached tokens of requests, `cached` for
+    /// cached ones, and `output` for tokens of replies.
     pub fn cost(&self, input: f64, cached: f64, output: f64) -> f64 {
-        // A server may say that it knew more than it was sent.
+        // A server may report more cached tokens than it received.
         let known = self.cached.min(self.input);
         ((self.input - known) as f64 * input + known as f64 * cached + self.output as f64 * output) / 1e6
     }
@@ -56,7 +57,7 @@ impl AddAssign for Usage {
             (&mut self.output, other.output),
             (&mut self.estimated, other.estimated),
         ] {
-            // What a server says may be anything.
+            // A server's count may be any number.
             *sum = sum.saturating_add(more);
         }
     }

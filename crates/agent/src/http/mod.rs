@@ -1,7 +1,7 @@
-//! What every client of HTTP in this workspace shares: one TLS stack, one way of saying why a connection failed, and the
-//! reader of server-sent events.
+//! Shared parts of the HTTP clients in this workspace: one TLS stack, one way to describe a failed connection, and the
+//! parser of server-sent events.
 //!
-//! This module knows no models, no requests and no retries. It sends nothing by itself.
+//! This module handles no models, requests or retries. It sends nothing by itself.
 
 pub mod sse;
 
@@ -17,32 +17,32 @@ use std::sync::Arc;
 use std::time::Duration;
 use toolfence_protocol::{Error, ErrorKind, Text, text};
 
-/// How a server is reached, where that is not left to the environment and the operating system.
+/// How to reach a server, where the environment and the operating system do not determine it.
 #[derive(Clone, Default)]
 pub struct Route {
-    /// How long a connection may take to come about, where that is limited.
+    /// The most time to connect, if limited.
     pub connect: Option<Duration>,
-    /// The URL of a proxy in the place of those that the environment names, or [`NO_PROXY`] for none.
+    /// The URL of a proxy that replaces those of the environment, or [`NO_PROXY`] for none.
     pub proxy: Option<String>,
-    /// Authorities that are trusted beside those of the system: certificates in PEM.
+    /// Certificate authorities in PEM that are trusted in addition to those of the system.
     pub authorities: Option<Vec<u8>>,
-    /// The client's own certificate, with those above it, and its private key, in PEM.
+    /// The client's certificate with its chain, and its private key, in PEM.
     pub identity: Option<Vec<u8>>,
 }
 
-/// The proxy of a [`Route`] that takes none, whatever the environment names.
+/// The value of [`Route::proxy`] that disables proxies, including those of the environment.
 pub const NO_PROXY: &str = "none";
 
-/// A client for the server at this address.
+/// Creates a client for the server at this address.
 ///
-/// Certificates are checked as the operating system does it. Redirects are not followed: a request carries a key, and the
-/// server that was named is the one that gets it. What an answer's body is encoded with is left as it is. A server on this
-/// machine is reached without a proxy, whatever the environment names; for others, the variables `HTTPS_PROXY`, `HTTP_PROXY` and
-/// `ALL_PROXY` name one and `NO_PROXY` the exceptions.
+/// Certificates are verified as by the operating system. Redirects are not followed, because a request carries a key
+/// that only the named server may receive. Response bodies are not decompressed. A server on this machine is reached
+/// without a proxy; for others, the variables `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY` name a proxy and `NO_PROXY`
+/// the exceptions.
 ///
 /// # Errors
-/// The address is one of https, and TLS cannot be used here: the processor lacks what the cryptography needs, or the system
-/// has no certificates. Or the route has a proxy that is no URL, or certificates that cannot be read.
+/// Fails if the address uses https and TLS is unavailable, because the processor lacks what the cryptography needs or
+/// the system has no certificates. Also fails if the route has an invalid proxy URL or unreadable certificates.
 pub fn client(server: &Url, route: &Route) -> Result<Client, Error> {
     let mut builder = Client::builder().redirect(Policy::none()).no_gzip().no_brotli().no_deflate().no_zstd();
     if let Some(limit) = route.connect {
@@ -59,8 +59,8 @@ pub fn client(server: &Url, route: &Route) -> Result<Client, Error> {
             builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
         }
     }
-    // A client without TLS would refuse to be built, so one that will never need it gets an empty store of certificates. The way
-    // to a proxy may need it, whatever the server's scheme is.
+    // A client without TLS cannot be built, so one that never needs TLS gets an empty certificate store. The connection
+    // to a proxy may need TLS, whatever the server's scheme is.
     let needs_tls = server.scheme() == "https" || route.proxy.as_ref().is_some_and(|url| url.starts_with("https:"));
     let tls = if needs_tls { tls(route)? } else { no_tls()? };
     let client = builder.tls_backend_preconfigured(tls).build();
@@ -71,7 +71,7 @@ fn invalid(doing: Text, error: impl StdError + Send + Sync + 'static) -> Error {
     Error::because(doing, error).of_kind(ErrorKind::InvalidInput)
 }
 
-/// Whether a server at this address is on this machine, whatever the network is.
+/// Returns `true` if a server at this address is on this machine, whatever the network is.
 pub fn is_on_this_machine(server: &Url) -> bool {
     let host = server.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse();
@@ -104,7 +104,7 @@ fn tls(route: &Route) -> Result<ClientConfig, Error> {
             let verifier = Verifier::new_with_extra_roots(more, Arc::new(rustls_graviola::default_provider()));
             let verifier = verifier
                 .map_err(|error| invalid(text!("read the certificates of the authorities, which are PEM"), error))?;
-            // It is the platform's own verifier with more roots, and no weaker one.
+            // This is the platform's own verifier with additional roots; it is no weaker.
             versions()?.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
         }
     };
@@ -125,7 +125,7 @@ fn versions() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifie
         .map_err(|error| Error::because(text!("set TLS up"), error))
 }
 
-/// Whether the processor has what graviola is written for; without it graviola ends the process.
+/// Returns `true` if the processor has what graviola needs. Without it graviola ends the process.
 fn can_encrypt() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -138,7 +138,7 @@ fn can_encrypt() -> bool {
     }
 }
 
-/// An error with everything that it came from, the outermost first.
+/// Returns an error and its causes, the outermost first.
 pub fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |error| (**error).source())
 }

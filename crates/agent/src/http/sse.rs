@@ -1,8 +1,8 @@
-//! Server-sent events out of bytes: the data of each event, whatever pieces they come in.
+//! Parses server-sent events: the data of each event, from pieces of any size.
 //!
-//! This module knows no JSON and no connections. Lines end in LF or CRLF; of an event only its data counts.
+//! This module handles no JSON and no connections. Lines end in LF or CRLF; only the data of an event is kept.
 
-/// Reads server-sent events out of bytes. It keeps an event or a line that has not ended.
+/// Parses server-sent events from bytes. It buffers an event or a line that has not ended.
 #[derive(Debug)]
 pub struct Events {
     line: Vec<u8>,
@@ -17,15 +17,15 @@ pub struct Events {
 pub struct TooLong;
 
 impl Events {
-    /// A reader that keeps `limit` bytes of an event at most.
+    /// Creates a parser that keeps at most `limit` bytes of an event.
     pub fn new(limit: usize) -> Events {
         Events { line: Vec::new(), data: String::new(), some: false, limit }
     }
 
-    /// The data of every event that ends in these bytes.
+    /// Returns the data of every event that ends in these bytes.
     ///
     /// # Errors
-    /// A line or an event is longer than the limit.
+    /// Fails if a line or an event is longer than the limit.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
         let mut ended = Vec::new();
         let mut rest = bytes;
@@ -38,7 +38,7 @@ impl Events {
         Ok(ended)
     }
 
-    /// What the last event held where the stream ended without an empty line behind it.
+    /// Returns the data of the last event if the stream ended without an empty line after it.
     pub fn finish(mut self) -> Option<String> {
         self.end_line().ok()?;
         self.take()

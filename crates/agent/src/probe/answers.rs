@@ -30,7 +30,7 @@ pub enum StreamAnswer {
     },
     /// The reply arrived at once.
     AtOnce,
-    /// The reply was too short to say.
+    /// The reply was too short to decide.
     TooShort,
     /// The backend failed or did not answer.
     NoAnswer {
@@ -107,7 +107,7 @@ pub enum TextAnswer {
         column: usize,
         /// The text from there on.
         sent: String,
-        /// What came back in its place.
+        /// The text that came back instead.
         received: String,
     },
     /// The model did not repeat the text, or changed it differently each time, so nothing is known about the way between.
@@ -156,14 +156,14 @@ fn name_of_form<S: Serializer>(form: &Form, serializer: S) -> Result<S::Ok, S::E
     serializer.serialize_str(form.name())
 }
 
-/// What a person reads about one answer.
+/// The text for a person about one answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// How good the answer is.
     pub verdict: Verdict,
     /// The answer.
     pub sentence: Text,
-    /// What to do about it, or what follows from it.
+    /// The advice or the consequence.
     pub advice: Option<Text>,
 }
 
@@ -191,7 +191,7 @@ impl Finding {
 }
 
 impl Answers {
-    /// What a person reads about the answers, in the order of the questions.
+    /// Returns the text for a person about the answers, in the order of the questions.
     pub fn findings(&self) -> [Finding; 5] {
         [
             self.stream.finding(),
@@ -261,7 +261,7 @@ impl ProtocolAnswer {
 }
 
 impl ReasoningAnswer {
-    /// The name of the answer in files; `None` without an answer.
+    /// Returns the name of the answer in files, or `None` without an answer.
     pub fn name(&self) -> Option<&'static str> {
         match self {
             ReasoningAnswer::None => Some("none"),
@@ -317,7 +317,7 @@ impl TextAnswer {
 }
 
 impl GrammarAnswer {
-    /// Whether a grammar leaves the model its reasoning.
+    /// Returns `true` if the model can reason under the grammar.
     fn allows(&self, reasoning: &ReasoningAnswer) -> bool {
         match reasoning {
             ReasoningAnswer::None => true,

@@ -9,13 +9,13 @@ use toolfence_protocol::parse::{self, Event};
 use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Language, Message, Role, Text, ToolCall, text};
 
-/// Bytes of a reply that are read. The answers to all questions are shorter.
+/// The most bytes of a reply that are read. The answers to all questions are shorter.
 const MOST_BYTES: usize = 32 << 10;
 
-/// Bytes of a reply under a grammar that are read. With one, some models write without an end.
+/// The most bytes of a reply under a grammar that are read. Some models do not stop under one.
 const MOST_BYTES_WITH_GRAMMAR: usize = 400;
 
-/// Calls of the server's own channel that are read.
+/// The most calls of the server's own channel that are read.
 const MOST_CALLS: usize = 64;
 
 /// The reason why a request got no reply.
@@ -45,7 +45,7 @@ impl Failure {
         }
     }
 
-    /// Whether the server has read the request and refuses it.
+    /// Returns `true` if the server has read the request and refuses it.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self, Failure::Backend(error) if matches!(error.kind(), ErrorKind::Rejected | ErrorKind::TooLong { .. }))
     }
@@ -63,7 +63,8 @@ pub(super) struct Reply {
     most_bytes: usize,
 }
 
-/// How a reply marked its reasoning. The later variant wins if replies differ: a call in text that was only thought must not run.
+/// How a reply marked its reasoning. The later variant wins if replies differ, because a call in reasoning must not
+/// run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Marks {
     None,

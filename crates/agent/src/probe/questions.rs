@@ -207,7 +207,7 @@ pub(super) async fn ask_reasoning(asker: &mut Asker<'_>) -> ReasoningAnswer {
     }
 }
 
-/// Does the server obey a grammar? If it obeys a small one, it is asked whether it takes that of the tools.
+/// Does the server obey a grammar? If it obeys a small one, tries that of the tools.
 pub(super) async fn ask_grammar(asker: &mut Asker<'_>, of_tools: Option<&str>) -> GrammarAnswer {
     let user = text!("Say hello.").into_string(asker.language);
     for &form in Form::ALL {
@@ -237,7 +237,7 @@ fn with_grammar(backend: &dyn Backend, form: Form, grammar: &str) -> Option<Arc<
     backend.with_members(&members)
 }
 
-/// Whether a reply is one of [`SMALL_GRAMMAR`].
+/// Returns `true` if a reply matches [`SMALL_GRAMMAR`].
 fn matches_small_grammar(reply: &str) -> bool {
     let digits = reply.trim().strip_prefix("heron-").and_then(|rest| rest.strip_suffix("-stop"));
     digits.is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))

@@ -1,9 +1,9 @@
-//! Secrets in a text, replaced by words that say of what kind they were: for logs, transcripts and exports.
+//! Replaces secrets in text by their kind, for logs, transcripts and exports.
 //!
-//! This module reads no environment and no files. It knows secrets by their shape (tokens of well-known services,
-//! private keys, passwords in URLs), by the name they are given (`DB_PASSWORD=...`, `--password ...`, `curl -u
-//! user:...`, `Cookie: ...`), and by their value where the host says so. A secret without shape or name is not found:
-//! what is logged is still not for everybody.
+//! This module reads no environment and no files. It recognises secrets by their shape (tokens of well-known services,
+//! private keys, passwords in URLs), by their name (`DB_PASSWORD=...`, `--password ...`, `curl -u user:...`, `Cookie:
+//! ...`), and by values that the host supplies. Other secrets are not found, so a redacted log is still not for
+//! publication.
 //!
 //! ```
 //! use toolfence_agent::redact::Redactor;
@@ -14,7 +14,7 @@
 //! assert_eq!(redactor.text(text), clean);
 //! ```
 //!
-//! It takes time linear in the text, and a text without secrets is not copied.
+//! Redaction takes time linear in the text, and a text without secrets is not copied.
 
 mod named;
 mod options;
@@ -23,53 +23,53 @@ mod shapes;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Values shorter than this would be found in every second text.
+/// The shortest value that is searched for; shorter ones would occur by chance.
 const SHORTEST_VALUE: usize = 8;
 
-/// Values of the environment that are looked for, one after the other.
+/// The most values of the environment that are searched for, one after another.
 const MOST_VALUES: usize = 64;
 
-/// Knows secrets.
+/// Recognises and replaces secrets.
 #[derive(Clone, Default)]
 pub struct Redactor {
-    /// What stands for it, and the value.
+    /// The name that replaces the value, and the value.
     values: Vec<(String, String)>,
 }
 
-/// Values are never shown.
+/// Leaves out the values.
 impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Redactor").field("values", &self.values.len()).finish()
     }
 }
 
-/// A secret in a text: its range, and what it is called.
-struct Found<'a> {
+/// A secret in a text: its range and its name.
+struct Secret<'a> {
     start: usize,
     end: usize,
     what: &'a str,
 }
 
 impl Redactor {
-    /// Knows shapes and names.
+    /// Creates a redactor that recognises shapes and names.
     pub fn new() -> Redactor {
         Redactor::default()
     }
 
-    /// Knows the values of those of these variables too whose names sound like secrets, where they are 8 bytes or
-    /// longer; 64 of them at most, the longest.
+    /// Adds the values of those variables whose names suggest a secret, if they have at least 8 bytes: the 64 longest
+    /// at most.
     #[must_use]
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Redactor {
         let secret =
             |(name, value): &(String, String)| named::is_secret_with(name, value) && value.len() >= SHORTEST_VALUE;
         self.values.extend(variables.into_iter().filter(secret));
-        // One value may hold another.
+        // Longest first, because one value may contain another.
         self.values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
         self.values.truncate(MOST_VALUES);
         self
     }
 
-    /// The text without secrets.
+    /// Returns the text without secrets.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut clean = Cow::Borrowed(text);
         for (name, value) in &self.values {
@@ -83,8 +83,8 @@ impl Redactor {
         }
     }
 
-    /// A value with every string in it redacted, keys too. What stands under a key that sounds like a secret is
-    /// replaced whole where it is text.
+    /// Returns a value with every string in it redacted, keys included. A text whose key suggests a secret is replaced
+    /// as a whole.
     pub fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into_owned().into(),
@@ -100,12 +100,12 @@ impl Redactor {
         }
     }
 
-    /// Texts of a list, which may be the words of a command: one of them says of the next that it is a secret.
+    /// Redacts the texts of a list, which may be the words of a command, where one word marks the next as a secret.
     fn command_line(&self, items: Vec<Value>) -> Vec<Value> {
         if items.len() < 2 || !items.iter().all(Value::is_string) {
             return items;
         }
-        // What is found in the list as it is written stands inside of its quotes, so the rest is read again as it was.
+        // Matches in the serialised list are inside its quotes, so the result parses as JSON again.
         let Some(clean) = serde_json::to_string(&items).ok().and_then(|text| without_shapes(&text)) else {
             return items;
         };
@@ -138,8 +138,8 @@ fn without_shapes(text: &str) -> Option<String> {
     (copied > 0).then(|| clean + &text[copied..])
 }
 
-/// The first secret at or behind a place.
-fn next(text: &str, from: usize) -> Option<Found<'static>> {
+/// Returns the first secret at or after an offset.
+fn next(text: &str, from: usize) -> Option<Secret<'static>> {
     let bytes = text.as_bytes();
     (from..bytes.len()).find_map(|at| match bytes[at] {
         b'=' | b':' => named::at(bytes, at),

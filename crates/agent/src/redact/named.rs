@@ -1,8 +1,8 @@
-//! Secrets that are known by the name before them, headers, and passwords in URLs.
+//! Finds secrets by the name before them, by headers, and as passwords in URLs.
 
-use super::Found;
+use super::Secret;
 
-/// What a name of a secret holds, in lower case and without `_`, `-` and `.`.
+/// Parts of the names of secrets, in lower case and without `_`, `-` and `.`.
 const WORDS: &[&str] = &[
     "password",
     "passwd",
@@ -22,15 +22,15 @@ const WORDS: &[&str] = &[
     "senha",
 ];
 
-/// Names that hold such a word and no secret.
+/// Names that contain such a part but name no secret.
 const HARMLESS: &[&str] =
     &["tokens", "tokenizer", "tokenlimit", "maxtoken", "tokencount", "secretname", "tokentype", "credentialhelper"];
 
-/// The last word of the name of a variable or an option that holds a password, where it is no name by itself: `PWD` is
-/// a folder and `PASS` the outcome of a test.
+/// Last words of the names of variables or options that hold a password, which are not names of passwords on their own:
+/// `PWD` is a folder and `PASS` the outcome of a test.
 const SHORT_WORDS: &[&str] = &["pass", "pwd"];
 
-/// Words before it, where the name is in small letters: `render_pass` is none.
+/// Words before such a word in a lower-case name, since `render_pass` is not a password.
 const OWNERS: &[&str] = &[
     "admin", "api", "auth", "bind", "db", "ftp", "http", "imap", "key", "ldap", "mail", "my", "mysql", "pg", "proxy",
     "redis", "root", "smtp", "sql", "store", "user",
@@ -39,7 +39,7 @@ const OWNERS: &[&str] = &[
 /// Names of passwords that people also write without quotes: `password: hunter`.
 const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pwd", "senha"];
 
-/// What follows such a name in the description of a type or a form.
+/// Values after such a name in the description of a type or a form.
 const KINDS_OF_VALUES: &[&str] = &[
     "any",
     "bool",
@@ -72,37 +72,38 @@ const KINDS_OF_VALUES: &[&str] = &[
     "wrong",
 ];
 
-/// The longest name that is looked at.
+/// The longest name that is checked.
 const LONGEST_NAME: usize = 64;
 
-/// The longest name of a header that is known.
+/// The longest name of a known header.
 const LONGEST_HEADER: usize = 19;
 
 /// The fewest characters of a value.
 const SHORTEST_VALUE: usize = 6;
 
-/// Bytes of a value that are looked at before it is taken for a secret: what is not one is looked at again behind it.
+/// The most bytes of a value that are checked before it counts as a secret. The text of a rejected value is scanned
+/// again.
 const LOOKED_AT: usize = 512;
 
-/// Backslashes before a quote: a text in a text in a text in a text.
+/// The most backslashes before a quote: a text in a text in a text in a text.
 const MOST_ESCAPES: usize = 15;
 
-/// The longest beginning of a URL in which a password is looked for.
+/// The longest beginning of a URL that is searched for a password.
 const LONGEST_AUTHORITY: usize = 512;
 
-/// Whether a variable or key of this name holds a secret.
+/// Returns `true` if a variable or key of this name holds a secret.
 pub(super) fn is_secret(name: &str) -> bool {
     let plain: String = name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
     let sounds = WORDS.iter().any(|word| plain.contains(word)) || matches!(plain.as_str(), "pwd1" | "pgpass" | "pat");
     sounds && !HARMLESS.iter().any(|word| plain.contains(word))
 }
 
-/// Whether a variable or key of this name holds a secret where this is its value.
+/// Returns `true` if a variable or key of this name with this value holds a secret.
 pub(super) fn is_secret_with(name: &str, value: &str) -> bool {
     is_secret(name) || is_short_secret(name) && !is_place(value.as_bytes())
 }
 
-/// `MYSQL_PWD`, `db_pass`, `--pass`.
+/// Returns `true` for names such as `MYSQL_PWD`, `db_pass` and `--pass`.
 fn is_short_secret(name: &str) -> bool {
     let option = name.starts_with('-');
     let mut words = name.trim_start_matches('-').rsplit(['_', '-', '.']);
@@ -117,13 +118,13 @@ fn is_short_secret(name: &str) -> bool {
     }
 }
 
-/// A folder is no password.
+/// Returns `true` if the value is a folder, which is not a password.
 fn is_place(value: &[u8]) -> bool {
     value.starts_with(b"/") || value.starts_with(b"./") || value.starts_with(b"~/")
 }
 
-/// The value behind `=` or `:`, where the name before it is one of a secret; or the password behind `://`.
-pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+/// Finds the value after `=` or `:` if the name before it is that of a secret, or the password after `://`.
+pub(super) fn at(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     if bytes[at..].starts_with(b"://") {
         return password(bytes, at + 3);
     }
@@ -143,14 +144,14 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     let (start, form) = beginning(bytes, at + 1)?;
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
     let value = &near[..form.length(near)];
-    // In a program the name of a type or of another variable stands there.
+    // In source code the name of a type or of another variable is at this place.
     let looks_secret = form != ValueForm::Bare
         || is_shouted(name.as_bytes())
         || value.iter().any(u8::is_ascii_digit)
         || is_password_line(bytes, at, name, start + value.len());
     let fits = value.len() >= SHORTEST_VALUE && looks_secret && !is_reference(value, form);
     let fits = fits && !(short && is_place(value));
-    fits.then(|| Found { start, end: start + form.length(&bytes[start..]), what: "value" })
+    fits.then(|| Secret { start, end: start + form.length(&bytes[start..]), what: "value" })
 }
 
 /// Returns `true` for a line that has nothing but the name of a password and one word that is not the name of a type.
@@ -158,19 +159,19 @@ fn is_password_line(bytes: &[u8], at: usize, name: &str, end: usize) -> bool {
     if bytes[at] != b':' || !PASSWORDS.iter().any(|password| name.eq_ignore_ascii_case(password)) {
         return false;
     }
-    // Bounded, since a text can be one long line.
+    // The search is bounded because a text can be one long line.
     let from = at.saturating_sub(LONGEST_NAME);
     let line = match bytes[from..at].iter().rposition(|&byte| byte == b'\n') {
         Some(newline) => from + newline + 1,
         None if from == 0 => 0,
         None => return false,
     };
-    // A list item, a quotation, or a key in quotes.
+    // The line may begin with the mark of a list item, a quotation, or a quoted key.
     let is_mark = |byte: &u8| matches!(byte, b'-' | b'*' | b'>' | b'"' | b'\'' | b' ' | b'\t');
     let before = bytes[line..at].iter().skip_while(|byte| is_mark(byte)).copied().collect::<Vec<u8>>();
     let before = &before[..before.iter().rposition(|byte| !is_mark(byte)).map_or(0, |last| last + 1)];
     let value = bytes[at + 1..end].trim_ascii();
-    // A field of a structure ends with a comma too, but its type has a capital.
+    // A field of a struct ends with a comma too, but its type has a capital.
     let marks = bytes[end..].iter().take(2).take_while(|byte| matches!(byte, b',' | b';' | b')')).count();
     let blanks = bytes[end + marks..].iter().take(8).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let last = bytes.get(end + marks + blanks);
@@ -188,14 +189,15 @@ fn is_password_line(bytes: &[u8], at: usize, name: &str, end: usize) -> bool {
         && !KINDS_OF_VALUES.iter().any(|kind| value.eq_ignore_ascii_case(kind.as_bytes()))
 }
 
-/// The password in an entry of netrc(5), also over several lines: `machine HOST login NAME password VALUE`. `at` is at the word `password`.
-pub(super) fn netrc(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+/// Finds the password in an entry of netrc(5), also over several lines: `machine HOST login NAME password VALUE`. `at`
+/// is the offset of the word `password`.
+pub(super) fn netrc(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     let value =
         bytes[at..].strip_prefix(b"password").filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))?;
     let blanks = value.iter().take(64).take_while(|byte| byte.is_ascii_whitespace()).count();
     let before = &bytes[at.saturating_sub(LONGEST_AUTHORITY)..at];
     let mut words = before.rsplit(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    // Before it are pairs of a key and a name, and before these the machine.
+    // Pairs of a key and a name precede it, and the machine precedes these.
     let (mut name, mut key, mut has_login) = (words.next(), words.next(), false);
     for _ in 0..2 {
         if matches!(key, Some(b"login" | b"account")) {
@@ -214,11 +216,11 @@ pub(super) fn netrc(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         && length > 0
         && !bytes[start..].starts_with(b"$")
         && !bytes[start..].starts_with(b"[redacted");
-    fits.then_some(Found { start, end: start + length, what: "password" })
+    fits.then_some(Secret { start, end: start + length, what: "password" })
 }
 
-/// What follows `Cookie:`, `Set-Cookie:` and `Authorization:`, the name being in lower case.
-fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
+/// Finds the value of `Cookie:`, `Set-Cookie:` and `Authorization:`. `name` is in lower case.
+fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Secret<'static>> {
     let cookie = matches!(name, "cookie" | "set-cookie");
     if bytes[colon] != b':' || !(cookie || matches!(name, "authorization" | "proxy-authorization")) {
         return None;
@@ -236,9 +238,9 @@ fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
     }
     if cookie {
         let fits = text.contains(&b'=') && !text.contains(&b'$');
-        return fits.then(|| Found { start, end: start + length(&bytes[start..]), what: "cookie" });
+        return fits.then(|| Secret { start, end: start + length(&bytes[start..]), what: "cookie" });
     }
-    // A scheme and what it takes, or a value alone.
+    // The value is a scheme with a credential, or a credential alone.
     let scheme = memchr::memchr(b' ', text).map_or(0, |blank| blank + 1);
     let secret = &text[scheme..];
     let varied = secret.iter().any(u8::is_ascii_digit)
@@ -249,7 +251,7 @@ fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
         && !secret.contains(&b'$')
         && !secret.contains(&b'{')
         && memchr::memmem::find(secret, b"[redacted").is_none();
-    fits.then(|| Found { start: start + scheme, end: start + length(&bytes[start..]), what: "credential" })
+    fits.then(|| Secret { start: start + scheme, end: start + length(&bytes[start..]), what: "credential" })
 }
 
 /// How a value is written.
@@ -257,13 +259,13 @@ fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
 pub(super) enum ValueForm {
     /// Up to whitespace or a delimiter.
     Bare,
-    /// Between two quotes of a kind, with so many backslashes before each of them: a text that is quoted in another
+    /// Between two quotes of a kind, each with this many backslashes before it, as in a text that is quoted in another
     /// one.
     Quoted { mark: u8, escapes: usize },
 }
 
 impl ValueForm {
-    /// How many of these bytes are the value.
+    /// Returns how many of these bytes belong to the value.
     pub(super) fn length(self, bytes: &[u8]) -> usize {
         match self {
             ValueForm::Bare => bytes.iter().position(ends_bare).unwrap_or(bytes.len()),
@@ -282,7 +284,8 @@ fn quoted_length(bytes: &[u8], mark: u8, escapes: usize) -> usize {
         match byte {
             b'\n' => return at,
             b'\\' => before += 1,
-            // A mark of the value itself is escaped once more: it has more of them than the mark that ends the value.
+            // A quote inside the value is escaped once more: it has more backslashes than the quote that ends the
+            // value.
             _ if byte == mark && (before / (escapes + 1)).is_multiple_of(2) => return at - before.min(escapes),
             _ => before = 0,
         }
@@ -290,7 +293,8 @@ fn quoted_length(bytes: &[u8], mark: u8, escapes: usize) -> usize {
     bytes.len()
 }
 
-/// Whether a value only says where the secret is. What is quoted may hold any character, so there the whole of it must.
+/// Returns `true` if the value only refers to the secret. A quoted value may contain any character, so the whole of it
+/// must be a reference.
 pub(super) fn is_reference(value: &[u8], form: ValueForm) -> bool {
     if value.starts_with(b"<") || value.starts_with(b"[redacted") {
         return true;
@@ -315,12 +319,13 @@ fn is_shouted(name: &[u8]) -> bool {
     name.iter().all(|byte| !byte.is_ascii_lowercase())
 }
 
-/// A password that begins with `$` may look like a variable in lower case; one that is named like a secret too is rare.
+/// Returns `true` if the name after `$` is that of a secret. A password that begins with `$` may look like a lower-case
+/// variable, but rarely has such a name.
 fn is_name_of_secret(name: &[u8]) -> bool {
     !name.iter().any(u8::is_ascii_digit) && std::str::from_utf8(name).is_ok_and(is_secret)
 }
 
-/// The name right before a place. Whitespace and quotes between them are passed over, escaped or not.
+/// Returns the name right before an offset. Whitespace and quotes, escaped or not, between them are skipped.
 fn name_before(bytes: &[u8], at: usize) -> Option<&str> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let is_between = |at: usize| match bytes[at] {
@@ -333,7 +338,7 @@ fn name_before(bytes: &[u8], at: usize) -> Option<&str> {
     std::str::from_utf8(&bytes[start..end]).ok().filter(|name| !name.is_empty())
 }
 
-/// Where the value begins, and how it is written.
+/// Returns the offset of the value, and how it is written.
 pub(super) fn beginning(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)> {
     let start = from + bytes[from..].iter().take(8).position(|byte| !matches!(byte, b' ' | b'\t' | b'='))?;
     let escapes = bytes[start..].iter().take(MOST_ESCAPES).take_while(|&&byte| byte == b'\\').count();
@@ -344,8 +349,8 @@ pub(super) fn beginning(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)>
     }
 }
 
-/// What stands between the user's name and the `@` of a URL.
-fn password(bytes: &[u8], start: usize) -> Option<Found<'static>> {
+/// Finds the text between the user's name and the `@` of a URL.
+fn password(bytes: &[u8], start: usize) -> Option<Secret<'static>> {
     let rest = &bytes[start..bytes.len().min(start + LONGEST_AUTHORITY)];
     let ends =
         |&byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'"' | b'\'' | b'<' | b'>' | b'?' | b'#');
@@ -354,5 +359,5 @@ fn password(bytes: &[u8], start: usize) -> Option<Found<'static>> {
     let colon = authority[..host].iter().position(|&byte| byte == b':')?;
     let value = &authority[colon + 1..host];
     let fits = !value.is_empty() && !value.starts_with(b"$") && !value.starts_with(b"[redacted");
-    fits.then_some(Found { start: start + colon + 1, end: start + host, what: "password" })
+    fits.then_some(Secret { start: start + colon + 1, end: start + host, what: "password" })
 }

@@ -1,18 +1,17 @@
-//! Secrets on command lines: the value behind an option.
+//! Finds secrets on command lines: the value of an option.
 //!
-//! An option has the same meaning for every program where its name says so (`--password`), or only behind the name of a
-//! program (`-p` of `mysql` is a password, of `docker` a port). Text that is no command holds such words too, so a
-//! value has to look like one.
+//! An option either has the same meaning for every program by its name (`--password`), or only after the name of a
+//! program (`-p` of `mysql` is a password, of `docker` a port). Text that is not a command contains such words too, so
+//! a value must also look like a secret.
 
-use super::Found;
+use super::Secret;
 use super::named::{ValueForm, beginning, is_reference};
 
-/// Last words of the names of options whose value is a secret, as they stand behind `--`.
+/// Last words of the names of options with a secret value, after `--`.
 const NAMES: &[&str] =
     &["password", "passwd", "passphrase", "pass", "token", "secret", "apikey", "credential", "credentials"];
 
-/// Last words of the names of options whose value is a secret, behind one `-`, as Java's programs and older ones have
-/// them.
+/// Last words of the names of options with a secret value, after one `-`, as Java's programs and older ones use them.
 const NAMES_OF_ONE_DASH: &[&str] = &[
     "password",
     "passwd",
@@ -30,19 +29,19 @@ const NAMES_OF_ONE_DASH: &[&str] = &[
     "destkeypass",
 ];
 
-/// What stands before a value that only says where the password is, for the options of openssl.
+/// Prefixes of values of openssl's options that only refer to the password.
 const SOURCES: &[&str] = &["file:", "env:", "fd:", "stdin", "prompt"];
 
-/// Short options of curl without a value: others may be joined behind them.
+/// Short options of curl without a value, which others may follow in the same word.
 const CURL_FLAGS: &[u8] = b"#012346aBfgGhiIjJklLMnNOpqRsSvVZ";
 
-/// Programs that keep settings, which are given to them by name and value.
+/// Programs that store settings given by name and value.
 const SETTERS: &[&str] = &[
     "aws", "npm", "pnpm", "yarn", "git", "kubectl", "gcloud", "heroku", "pulumi", "gh", "pip", "poetry", "composer",
     "bundle", "flyctl", "fly", "vercel", "doctl", "az", "vault", "glab",
 ];
 
-/// The last two words of such names, where one word says nothing.
+/// The last two words of such names, if one word is ambiguous.
 const NAMES_OF_TWO: &[&str] = &[
     "api-key",
     "api_key",
@@ -55,17 +54,32 @@ const NAMES_OF_TWO: &[&str] = &[
     "account-key",
 ];
 
-/// Options that are secret behind these programs only.
-const SHORT: &[Short] = &[
-    Short { programs: &["curl", "wget"], option: "-u", join: Join::Both, part: SecretPart::BehindColon },
-    Short { programs: &["curl", "wget"], option: "--user", join: Join::Apart, part: SecretPart::BehindColon },
-    Short { programs: &["curl"], option: "-U", join: Join::Both, part: SecretPart::BehindColon },
-    Short { programs: &["curl"], option: "--proxy-user", join: Join::Apart, part: SecretPart::BehindColon },
-    Short { programs: &["curl"], option: "-b", join: Join::Both, part: SecretPart::Cookie },
-    Short { programs: &["curl"], option: "--cookie", join: Join::Apart, part: SecretPart::Cookie },
-    Short { programs: &["http", "https"], option: "-a", join: Join::Both, part: SecretPart::BehindColon },
-    Short { programs: &["http", "https"], option: "--auth", join: Join::Apart, part: SecretPart::BehindColon },
-    Short {
+/// Options that are only secret after these programs.
+const SHORT: &[ShortOption] = &[
+    ShortOption { programs: &["curl", "wget"], option: "-u", join: ValuePlace::Both, part: SecretPart::AfterColon },
+    ShortOption {
+        programs: &["curl", "wget"],
+        option: "--user",
+        join: ValuePlace::NextWord,
+        part: SecretPart::AfterColon,
+    },
+    ShortOption { programs: &["curl"], option: "-U", join: ValuePlace::Both, part: SecretPart::AfterColon },
+    ShortOption {
+        programs: &["curl"],
+        option: "--proxy-user",
+        join: ValuePlace::NextWord,
+        part: SecretPart::AfterColon,
+    },
+    ShortOption { programs: &["curl"], option: "-b", join: ValuePlace::Both, part: SecretPart::Cookie },
+    ShortOption { programs: &["curl"], option: "--cookie", join: ValuePlace::NextWord, part: SecretPart::Cookie },
+    ShortOption { programs: &["http", "https"], option: "-a", join: ValuePlace::Both, part: SecretPart::AfterColon },
+    ShortOption {
+        programs: &["http", "https"],
+        option: "--auth",
+        join: ValuePlace::NextWord,
+        part: SecretPart::AfterColon,
+    },
+    ShortOption {
         programs: &[
             "mysql",
             "mysqldump",
@@ -77,33 +91,37 @@ const SHORT: &[Short] = &[
             "mycli",
         ],
         option: "-p",
-        join: Join::Attached,
+        join: ValuePlace::Attached,
         part: SecretPart::All,
     },
-    Short {
+    ShortOption {
         programs: &["sshpass", "mongo", "mongosh", "mongodump"],
         option: "-p",
-        join: Join::Both,
+        join: ValuePlace::Both,
         part: SecretPart::All,
     },
-    Short { programs: &["redis-cli"], option: "-a", join: Join::Apart, part: SecretPart::All },
-    Short { programs: &["ldapsearch", "ldapmodify", "ldapadd"], option: "-w", join: Join::Both, part: SecretPart::All },
-    Short { programs: &["login"], option: "-p", join: Join::Apart, part: SecretPart::All },
-    Short { programs: &["openssl"], option: "-k", join: Join::Apart, part: SecretPart::All },
-    Short { programs: &["openssl"], option: "-K", join: Join::Apart, part: SecretPart::All },
-    Short { programs: SAMBA, option: "-U", join: Join::Both, part: SecretPart::BehindPercent },
-    Short { programs: SAMBA, option: "--user", join: Join::Apart, part: SecretPart::BehindPercent },
+    ShortOption { programs: &["redis-cli"], option: "-a", join: ValuePlace::NextWord, part: SecretPart::All },
+    ShortOption {
+        programs: &["ldapsearch", "ldapmodify", "ldapadd"],
+        option: "-w",
+        join: ValuePlace::Both,
+        part: SecretPart::All,
+    },
+    ShortOption { programs: &["login"], option: "-p", join: ValuePlace::NextWord, part: SecretPart::All },
+    ShortOption { programs: &["openssl"], option: "-k", join: ValuePlace::NextWord, part: SecretPart::All },
+    ShortOption { programs: &["openssl"], option: "-K", join: ValuePlace::NextWord, part: SecretPart::All },
+    ShortOption { programs: SAMBA, option: "-U", join: ValuePlace::Both, part: SecretPart::AfterPercent },
+    ShortOption { programs: SAMBA, option: "--user", join: ValuePlace::NextWord, part: SecretPart::AfterPercent },
 ];
 
 const SAMBA: &[&str] =
     &["smbclient", "rpcclient", "smbget", "smbcacls", "smbcquotas", "smbtree", "net", "wmic", "winexe"];
 
-/// Programs that are no program of [`SHORT`] and whose options have other meanings: the nearest name before an option
-/// counts.
+/// Other programs whose options have different meanings. The nearest program before an option counts.
 const OTHERS: &[&str] =
     &["docker", "podman", "ssh", "scp", "git", "psql", "cargo", "npm", "python", "python3", "grep", "tar"];
 
-/// Words that stand behind an option's name where a sentence is about it.
+/// Words after the name of an option in a sentence about it.
 const PROSE: &[&str] = &[
     "a",
     "all",
@@ -158,45 +176,45 @@ const PROSE: &[&str] = &[
 /// The longest name of an option.
 const LONGEST_NAME: usize = 48;
 
-/// Bytes before an option in which the name of a program is looked for.
+/// Bytes before an option that are searched for the name of a program.
 const LOOKED_BACK: usize = 256;
 
-/// Bytes of a value that are looked at before it is taken for a secret.
+/// The most bytes of a value that are checked before it counts as a secret.
 const LOOKED_AT: usize = 512;
 
-struct Short {
+struct ShortOption {
     programs: &'static [&'static str],
     option: &'static str,
-    join: Join,
+    join: ValuePlace,
     part: SecretPart,
 }
 
 /// How a value follows its option.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Join {
+enum ValuePlace {
     /// `-pX`
     Attached,
     /// `-p X`
-    Apart,
+    NextWord,
     Both,
 }
 
-/// What of the value is secret.
+/// The secret part of the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SecretPart {
     All,
     /// `user:X`
-    BehindColon,
+    AfterColon,
     /// `user%X`
-    BehindPercent,
+    AfterPercent,
     /// A cookie; without `=` it is the name of a file.
     Cookie,
 }
 
-/// The secret value of the option that begins here.
-pub(super) fn option(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+/// Finds the secret value of the option that begins at `at`.
+pub(super) fn option(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     let before = at.checked_sub(1).map(|before| bytes[before]);
-    // Inside a word, `-p` is no option. Behind `\n` in a text that is quoted in another one it is.
+    // Inside a word, `-p` is not an option, but after `\n` in a quoted text it is.
     let inside = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
     let escaped = at >= 2 && bytes[at - 2] == b'\\' && matches!(bytes[at - 1], b'n' | b't' | b'r');
     if before.is_some_and(inside) && !escaped {
@@ -211,29 +229,32 @@ pub(super) fn option(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     }
     if NAMES_OF_ONE_DASH.iter().any(|name| word.strip_prefix(b"-") == Some(name.as_bytes())) {
         let (start, form) = apart(bytes, at + word.len())?;
-        return passed(bytes, start, form);
+        return openssl_password(bytes, start, form);
     }
     let second = *word.get(1)?;
     let mut fits = SHORT.iter().filter(|short| {
         let option = short.option.as_bytes();
-        option[1] == second && word.starts_with(option) && (word.len() == option.len() || short.join != Join::Apart)
+        option[1] == second
+            && word.starts_with(option)
+            && (word.len() == option.len() || short.join != ValuePlace::NextWord)
     });
-    let Some(first) = fits.next() else { return joined(bytes, at, word) };
+    let Some(first) = fits.next() else { return find_in_joined_options(bytes, at, word) };
     let program = program_before(bytes, at)?;
     let short = std::iter::once(first).chain(fits).find(|short| short.programs.contains(&program))?;
-    of_short(bytes, at + short.option.len(), short)
+    short_option_value(bytes, at + short.option.len(), short)
 }
 
-/// The value of an option of curl that is joined behind others: `-su user:X`.
-fn joined(bytes: &[u8], at: usize, word: &[u8]) -> Option<Found<'static>> {
+/// Finds the value of an option of curl that follows others in one word: `-su user:X`.
+fn find_in_joined_options(bytes: &[u8], at: usize, word: &[u8]) -> Option<Secret<'static>> {
     let place = 1 + word.get(1..)?.iter().position(|byte| !CURL_FLAGS.contains(byte))?;
-    let is_one = |short: &&Short| short.option.as_bytes() == [b'-', word[place]] && short.programs.contains(&"curl");
+    let is_one =
+        |short: &&ShortOption| short.option.as_bytes() == [b'-', word[place]] && short.programs.contains(&"curl");
     let short = SHORT.iter().find(is_one)?;
-    (program_before(bytes, at)? == "curl").then(|| of_short(bytes, at + place + 1, short))?
+    (program_before(bytes, at)? == "curl").then(|| short_option_value(bytes, at + place + 1, short))?
 }
 
-/// What `openssl -pass` takes: the password behind `pass:`, or the place where it is.
-fn passed(bytes: &[u8], start: usize, form: ValueForm) -> Option<Found<'static>> {
+/// Finds the value of `openssl -pass`: the password after `pass:`. Other values refer to the password.
+fn openssl_password(bytes: &[u8], start: usize, form: ValueForm) -> Option<Secret<'static>> {
     let rest = &bytes[start..];
     if SOURCES.iter().any(|source| rest.starts_with(source.as_bytes())) {
         return None;
@@ -242,27 +263,27 @@ fn passed(bytes: &[u8], start: usize, form: ValueForm) -> Option<Found<'static>>
     value(bytes, start + skipped, form, SecretPart::All)
 }
 
-/// The value of an option that ends here.
-fn of_short(bytes: &[u8], end: usize, short: &Short) -> Option<Found<'static>> {
+/// Finds the value of an option that ends at `end`.
+fn short_option_value(bytes: &[u8], end: usize, short: &ShortOption) -> Option<Secret<'static>> {
     let is_attached = bytes
         .get(end)
         .is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'=' | b',' | b'"' | b'\'' | b'\\'));
     let quoted = short.option.len() == 2 && matches!(bytes.get(end), Some(b'"' | b'\''));
     let (start, form) = match short.join {
-        Join::Attached | Join::Both if is_attached => (end, ValueForm::Bare),
-        // `-p'X'`; a quote with a comma or a blank behind it closes the option's own.
-        Join::Attached | Join::Both if quoted && !closes(bytes, end) => beginning(bytes, end)?,
-        Join::Attached => return None,
+        ValuePlace::Attached | ValuePlace::Both if is_attached => (end, ValueForm::Bare),
+        // `-p'X'`. A quote before a comma or a blank closes the quotes of the option itself.
+        ValuePlace::Attached | ValuePlace::Both if quoted && !closes(bytes, end) => beginning(bytes, end)?,
+        ValuePlace::Attached => return None,
         _ if short.option.starts_with("--") && bytes.get(end) == Some(&b'=') => beginning(bytes, end)?,
         _ => apart(bytes, end)?,
     };
     value(bytes, start, form, short.part)
 }
 
-/// The value that a program keeps under the name of a secret: `aws configure set aws_secret_access_key X`,
-/// `git config http.x.password X`, also as texts of a list: `["aws", "configure", "set", "aws_secret_access_key", "X"]`.
-pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Found<'static>> {
-    /// Options between the verb and the name, and between the name and the value.
+/// Finds the value that a program stores under the name of a secret: `aws configure set aws_secret_access_key X`, `git
+/// config http.x.password X`, also as texts of a list: `["aws", "configure", "set", "aws_secret_access_key", "X"]`.
+pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
+    /// The most options between the verb and the name, and between the name and the value.
     const MOST_OPTIONS: usize = 3;
     if at == 0 || !matches!(bytes[at - 1], b' ' | b'"' | b'\'') {
         return None;
@@ -285,7 +306,7 @@ pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         }
         start = next_word(near, end)?;
     };
-    // What stands right behind the verb may be another one: `config set`.
+    // The verb may have two words: `config set`.
     if matches!(name, b"set" | b"add") {
         return None;
     }
@@ -299,13 +320,13 @@ pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         }
     }
     let (start, form) = apart(bytes, end)?;
-    // Keys of git have a section; `git config password` would be a sentence about it.
+    // Keys of git have a section; `git config password` would be part of a sentence.
     let is_key = program != "git" || name.contains('.');
     if is_key { value(bytes, start, form, SecretPart::All) } else { None }
 }
 
-/// Where the next word of a command line begins, which may be the next text of a list: behind `", "` where the quotes may
-/// have backslashes before them.
+/// Returns the offset of the next word of a command line, which may be the next text of a list: after `", "`, whose
+/// quotes may have backslashes before them.
 fn next_word(bytes: &[u8], from: usize) -> Option<usize> {
     let run = |at: usize, is: fn(&u8) -> bool| bytes[at.min(bytes.len())..].iter().take_while(|byte| is(byte)).count();
     let blanks = run(from, |byte| *byte == b' ');
@@ -328,12 +349,12 @@ fn closes(bytes: &[u8], at: usize) -> bool {
     bytes.get(at + 1).is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b',' | b']' | b'}' | b')'))
 }
 
-/// `--db-password`, `--api-key`, but not `--password-file` or `--max-tokens`.
+/// Returns `true` for names such as `--db-password` and `--api-key`, but not `--password-file` or `--max-tokens`.
 fn is_secret(name: &[u8]) -> bool {
     let Ok(name) = std::str::from_utf8(name) else { return false };
     let name = name.to_ascii_lowercase();
     let last = name.rsplit(['-', '_']).next().unwrap_or_default();
-    // `--no-password` and its kin are switches.
+    // `--no-password` and the like are switches.
     let switch =
         ["no-", "use-", "with-", "show-", "ask-", "prompt-", "single-", "one-", "two-", "multi-", "first-", "second-"]
             .iter()
@@ -341,7 +362,7 @@ fn is_secret(name: &[u8]) -> bool {
     !switch && (NAMES.contains(&last) || NAMES_OF_TWO.iter().any(|known| name.ends_with(known)))
 }
 
-/// Where the value begins that is another word, also as the next text of a list: `"--token", "X"`.
+/// Returns the offset of a value that is the next word, which may be the next text of a list: `"--token", "X"`.
 fn apart(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)> {
     /// Whitespace and punctuation between two texts of a list.
     const MOST_BETWEEN: usize = 24;
@@ -349,16 +370,16 @@ fn apart(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)> {
     let escapes = near.iter().take_while(|&&byte| byte == b'\\').count();
     let mut at = from;
     if let Some(b'"' | b'\'') = near.get(escapes) {
-        let behind = &near[escapes + 1..];
-        let blanks = behind.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        if behind.get(blanks) != Some(&b',') {
+        let after = &near[escapes + 1..];
+        let blanks = after.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        if after.get(blanks) != Some(&b',') {
             return None;
         }
         at = from + escapes + 1 + blanks + 1;
     } else if !matches!(near.first(), Some(b' ' | b'\t')) {
         return None;
     }
-    // A line that ends in a backslash goes on.
+    // A backslash at its end continues the line.
     if bytes[at..].starts_with(b" \\\n") {
         at += 3;
     }
@@ -369,7 +390,7 @@ fn apart(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)> {
     beginning(bytes, at + blanks)
 }
 
-/// The nearest name of a known program on the line before a place.
+/// Returns the nearest name of a known program before an offset on its line.
 fn program_before(bytes: &[u8], at: usize) -> Option<&'static str> {
     nearest(&bytes[..at], |word| {
         let known = SHORT.iter().flat_map(|short| short.programs).chain(OTHERS);
@@ -377,7 +398,7 @@ fn program_before(bytes: &[u8], at: usize) -> Option<&'static str> {
     })
 }
 
-/// The nearest of these programs before a place.
+/// Returns the nearest of these programs before an offset.
 fn program_of(before: &[u8], programs: &[&'static str]) -> Option<&'static str> {
     nearest(before, |word| programs.iter().copied().find(|name| name.as_bytes() == word))
 }
@@ -391,12 +412,12 @@ fn nearest(before: &[u8], find: impl Fn(&[u8]) -> Option<&'static str>) -> Optio
         end = line[..end].iter().rposition(|&byte| is_word(byte))? + 1;
         let start = line[..end].iter().rposition(|&byte| !is_word(byte)).map_or(0, |before| before + 1);
         let mut word = &line[start..end];
-        // In a text that is quoted in another one, the `n` of `\n` is no part of the word behind it.
+        // In a quoted text, the `n` of `\n` is not part of the word after it.
         if start > 0 && line[start - 1] == b'\\' && matches!(word.first(), Some(b'n' | b't')) {
             word = &word[1..];
         }
         let is_scheme = line.get(end) == Some(&b':');
-        // Most words are told apart by this: the longest name of a program has 13 bytes.
+        // This rules out most words: the longest name of a program has 13 bytes.
         if !is_scheme
             && (2..=13).contains(&word.len())
             && word[0] != b'-'
@@ -408,7 +429,7 @@ fn nearest(before: &[u8], find: impl Fn(&[u8]) -> Option<&'static str>) -> Optio
     }
 }
 
-fn value(bytes: &[u8], start: usize, form: ValueForm, part: SecretPart) -> Option<Found<'static>> {
+fn value(bytes: &[u8], start: usize, form: ValueForm, part: SecretPart) -> Option<Secret<'static>> {
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
     let whole = &near[..length(near, form)];
     if is_reference(whole, form) || whole.is_empty() {
@@ -418,23 +439,23 @@ fn value(bytes: &[u8], start: usize, form: ValueForm, part: SecretPart) -> Optio
         SecretPart::All => 0,
         SecretPart::Cookie if whole.contains(&b'=') => 0,
         SecretPart::Cookie => return None,
-        SecretPart::BehindColon => memchr::memchr(b':', whole)? + 1,
-        SecretPart::BehindPercent => memchr::memchr(b'%', whole)? + 1,
+        SecretPart::AfterColon => memchr::memchr(b':', whole)? + 1,
+        SecretPart::AfterPercent => memchr::memchr(b'%', whole)? + 1,
     };
     let secret = &whole[skipped..];
     let fits = match part {
         SecretPart::All => form != ValueForm::Bare || is_likely(secret),
-        // `1000:1000` are numbers of a user and a group.
-        SecretPart::BehindColon => !whole.iter().all(|byte| byte.is_ascii_digit() || *byte == b':'),
-        SecretPart::Cookie | SecretPart::BehindPercent => true,
+        // `1000:1000` are the numbers of a user and a group.
+        SecretPart::AfterColon => !whole.iter().all(|byte| byte.is_ascii_digit() || *byte == b':'),
+        SecretPart::Cookie | SecretPart::AfterPercent => true,
     };
     let fits = fits && !secret.is_empty() && !is_reference(secret, if skipped > 0 { ValueForm::Bare } else { form });
     let what = if part == SecretPart::Cookie { "cookie" } else { "value" };
-    fits.then(|| Found { start: start + skipped, end: start + length(&bytes[start..], form), what })
+    fits.then(|| Secret { start: start + skipped, end: start + length(&bytes[start..], form), what })
 }
 
-/// Like the length of the form, but a bare word on a command line may hold commas and brackets, and the backslashes
-/// before a quote that ends it are that quote's.
+/// Returns the length of the value. In contrast to [`ValueForm::length`], a bare word on a command line may contain
+/// commas and brackets, and the backslashes before a closing quote belong to the quote.
 fn length(bytes: &[u8], form: ValueForm) -> usize {
     if form != ValueForm::Bare {
         return form.length(bytes);
@@ -449,7 +470,8 @@ fn length(bytes: &[u8], form: ValueForm) -> usize {
     end - bytes[..end].iter().rev().take_while(|&&byte| byte == b'\\').count()
 }
 
-/// Whether a bare word behind an option may be a secret: it is no other option and no word of a sentence.
+/// Returns `true` if a bare word after an option may be a secret: it is neither another option nor a word of a
+/// sentence.
 fn is_likely(word: &[u8]) -> bool {
     let word = word.strip_suffix(b".").or_else(|| word.strip_suffix(b",")).unwrap_or(word);
     let prose = PROSE.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));

@@ -1,8 +1,8 @@
-//! Secrets that are known by how they look.
+//! Finds secrets by their shape.
 
-use super::Found;
+use super::Secret;
 
-/// How the tokens of a service begin, how many characters they have at least behind that, and what they are called.
+/// The prefix of the tokens of a service, the fewest characters after it, and the name of the token.
 const TOKENS: &[(&str, usize, &str)] = &[
     ("ghp_", 30, "GitHub token"),
     ("gho_", 30, "GitHub token"),
@@ -45,7 +45,7 @@ const TOKENS: &[(&str, usize, &str)] = &[
     ("eyJ", 40, "JWT"),
 ];
 
-/// Addresses whose path is a secret, because it is all that is needed to post there.
+/// Addresses whose path is a secret, because anyone who knows it can post there.
 const WEBHOOKS: &[&str] = &[
     "discord.com/api/webhooks/",
     "discord.com/api/v10/webhooks/",
@@ -62,16 +62,16 @@ const SCHEMES: &[&str] = &["Bearer ", "bearer ", "Basic ", "basic ", "Token ", "
 /// The fewest characters of a credential in a header.
 const SHORTEST_CREDENTIAL: usize = 16;
 
-/// A token that begins here.
-pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
-    if at > 0 && is_token(bytes[at - 1]) && !is_behind_escape(&bytes[..at]) {
+/// Finds a token that begins at `at`.
+pub(super) fn token(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
+    if at > 0 && is_token(bytes[at - 1]) && !ends_with_escape(&bytes[..at]) {
         return None;
     }
     let rest = &bytes[at..];
     if let Some(scheme) = SCHEMES.iter().find(|scheme| rest.starts_with(scheme.as_bytes())) {
         let start = at + scheme.len();
         let end = without_stop(bytes, end(bytes, start, is_credential));
-        return (end - start >= SHORTEST_CREDENTIAL && is_mixed(&bytes[start..end])).then_some(Found {
+        return (end - start >= SHORTEST_CREDENTIAL && is_mixed(&bytes[start..end])).then_some(Secret {
             start,
             end,
             what: "credential",
@@ -80,11 +80,11 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     if let Some(address) = WEBHOOKS.iter().find(|address| rest.starts_with(address.as_bytes())) {
         let start = at + address.len();
         let end = without_stop(bytes, end(bytes, start, |byte| is_credential(byte) || byte == b'@'));
-        return (end > start).then_some(Found { start, end, what: "webhook" });
+        return (end > start).then_some(Secret { start, end, what: "webhook" });
     }
     let &(prefix, least, what) = TOKENS.iter().find(|(prefix, ..)| rest.starts_with(prefix.as_bytes()))?;
     let start = at + prefix.len();
-    // The id of a key at Amazon has no other characters: what stands behind it may be anything but a letter.
+    // The id of an Amazon key has no other characters; anything but a letter may follow it.
     let is_id = what == "AWS key id";
     let is_body = |byte: u8| match is_id {
         true => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
@@ -94,37 +94,37 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     let is_one = match what {
         "JWT" => body.iter().filter(|&&byte| byte == b'.').count() >= 2,
         "AWS key id" => !bytes.get(start + body.len()).is_some_and(u8::is_ascii_lowercase),
-        // Few names in a program are that long and have capitals but no separator.
+        // Few names in source code are that long and have capitals but no separator.
         _ => is_mixed(body) || least >= 30 && has_both_cases(body),
     };
-    (body.len() >= least && is_one).then(|| Found {
+    (body.len() >= least && is_one).then(|| Secret {
         start: at,
         end: without_stop(bytes, end(bytes, start, is_body)),
         what,
     })
 }
 
-/// Whether a text ends with an escape, as in JSON: `\n`, `\u003c`. Its letters belong to no word.
-fn is_behind_escape(before: &[u8]) -> bool {
+/// Returns `true` if a text ends with an escape, as in JSON: `\n`, `\u003c`. Its letters belong to no word.
+fn ends_with_escape(before: &[u8]) -> bool {
     let letter = before.ends_with(b"n") || before.ends_with(b"r") || before.ends_with(b"t");
     letter && before[..before.len() - 1].ends_with(b"\\")
         || before.len() >= 6 && before[..before.len() - 4].ends_with(b"\\u")
 }
 
-/// The end of a secret without the full stop of the sentence that it ends.
+/// Returns the end of a secret without the full stop of its sentence.
 fn without_stop(bytes: &[u8], end: usize) -> usize {
     end - bytes[..end].iter().rev().take_while(|&&byte| byte == b'.').count()
 }
 
-/// The characters of a kind that stand here; not more than say what it is, for what is no secret is looked at again
-/// behind its beginning.
+/// Returns the characters of a kind at `start`, no more than needed to classify them, because rejected text is scanned
+/// again.
 fn near(bytes: &[u8], start: usize, is_one: impl Fn(u8) -> bool) -> &[u8] {
     const LOOKED_AT: usize = 512;
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
     &near[..near.iter().take_while(|&&byte| is_one(byte)).count()]
 }
 
-/// Where they end.
+/// Returns the offset after the characters of a kind.
 fn end(bytes: &[u8], start: usize, is_one: impl Fn(u8) -> bool) -> usize {
     start + bytes[start..].iter().take_while(|&&byte| is_one(byte)).count()
 }
@@ -137,30 +137,30 @@ fn is_credential(byte: u8) -> bool {
     is_token(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/' | b'=')
 }
 
-/// Random text has digits, and letters; a name in a program seldom has both.
+/// Returns `true` for text with digits and letters, as in random text; names in source code rarely have both.
 fn is_mixed(bytes: &[u8]) -> bool {
     bytes.iter().any(u8::is_ascii_digit) && bytes.iter().any(u8::is_ascii_alphabetic)
 }
 
 fn has_both_cases(bytes: &[u8]) -> bool {
-    // A full stop may follow it.
+    // A full stop may follow the text.
     bytes.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'.')
         && bytes.iter().any(u8::is_ascii_lowercase)
         && bytes.iter().any(u8::is_ascii_uppercase)
 }
 
-/// The token of a Telegram bot after this colon: `123456789:AA...`, 35 characters after the number of the bot.
-pub(super) fn bot_token(bytes: &[u8], colon: usize) -> Option<Found<'static>> {
+/// Finds the token of a Telegram bot after this colon: `123456789:AA...`, 35 characters after the number of the bot.
+pub(super) fn bot_token(bytes: &[u8], colon: usize) -> Option<Secret<'static>> {
     const LENGTH: usize = 35;
     let rest = bytes[colon + 1..].strip_prefix(b"AA")?;
     let digits = bytes[..colon].iter().rev().take(13).take_while(|byte| byte.is_ascii_digit()).count();
     let length = 2 + rest.iter().take(LENGTH).take_while(|&&byte| is_token(byte)).count();
     let fits = (6..=12).contains(&digits) && length == LENGTH;
-    fits.then_some(Found { start: colon + 1, end: colon + 1 + LENGTH, what: "bot token" })
+    fits.then_some(Secret { start: colon + 1, end: colon + 1 + LENGTH, what: "bot token" })
 }
 
-/// A private key in PEM that begins here. One that has no end goes to the end of the text.
-pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+/// Finds a private key in PEM that begins at `at`. A key without an end extends to the end of the text.
+pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     const END: &[u8] = b"-----END ";
     /// The longest name of a kind of key.
@@ -174,10 +174,10 @@ pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         Some(end) => start + end + END.len() + label.len() + "-----".len(),
         None => bytes.len(),
     };
-    Some(Found { start: at, end: boundary(bytes, end.min(bytes.len())), what: "private key" })
+    Some(Secret { start: at, end: boundary(bytes, end.min(bytes.len())), what: "private key" })
 }
 
-/// What stands behind the end of a key may be anything.
+/// Returns the next character boundary, since any text may follow the end of a key.
 fn boundary(bytes: &[u8], at: usize) -> usize {
     (at..bytes.len()).find(|&at| bytes[at] & 0xC0 != 0x80).unwrap_or(bytes.len())
 }

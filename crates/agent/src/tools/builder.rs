@@ -17,7 +17,8 @@ use toolfence_tools::{CommandRunner, standard};
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::{self, History};
 
-/// How a project is opened: [`Tools::builder`] makes it, [`open`](ToolsBuilder::open) and [`agent`](ToolsBuilder::agent) use it.
+/// The settings for opening a project. [`Tools::builder`] creates it; [`open`](ToolsBuilder::open) and
+/// [`agent`](ToolsBuilder::agent) open the project.
 #[must_use]
 pub struct ToolsBuilder {
     root: PathBuf,
@@ -30,7 +31,7 @@ pub struct ToolsBuilder {
 }
 
 /// An open project.
-struct Opened {
+struct OpenProject {
     agent: Agent,
     workspace: Arc<Workspace>,
     history: Option<Arc<History>>,
@@ -55,8 +56,8 @@ impl ToolsBuilder {
         }
     }
 
-    /// Sets the rules: what runs, what asks and what is denied. By default files change and commands keep their changes only after a
-    /// question.
+    /// Sets the rules: what runs, what needs approval and what is denied. By default changes of files, and changes that
+    /// commands make, need approval.
     pub fn rules(self, rules: Rules) -> ToolsBuilder {
         ToolsBuilder { rules, ..self }
     }
@@ -83,22 +84,22 @@ impl ToolsBuilder {
         ToolsBuilder { language, ..self }
     }
 
-    /// Adds a tool to the built-in ones; it replaces one of the same name. [`tool_fn`](toolfence_policy::toolbox::tool_fn) makes a tool
-    /// from a closure.
+    /// Adds a tool to the built-in ones; it replaces one of the same name.
+    /// [`tool_fn`](toolfence_policy::toolbox::tool_fn) creates a tool from a closure.
     pub fn tool(mut self, tool: impl Tool + 'static) -> ToolsBuilder {
         self.tools.push(Arc::new(tool));
         self
     }
 
-    /// Opens the project for a host that has the conversation.
+    /// Opens the project for a host that keeps the conversation.
     ///
     /// # Errors
-    /// The folder does not exist or cannot be opened, a rule cannot be read, the state folder cannot be written, or `main` does not
-    /// call `enter_if_asked`.
+    /// Fails if the folder does not exist or cannot be opened, if a rule is invalid, if the state folder cannot be
+    /// written, or if `main` does not call `enter_if_asked`.
     pub fn open(self) -> Result<Tools, Error> {
         let (replies, unread) = mpsc::unbounded_channel();
         let (reporter, reports) = mpsc::unbounded_channel();
-        let Opened { agent, workspace, history } =
+        let OpenProject { agent, workspace, history } =
             self.connect(Arc::new(HostModel { replies: Mutex::new(unread) }), false)?;
         Ok(Tools {
             instructions: prompt::instructions(agent.session().catalog(), self.language),
@@ -117,16 +118,17 @@ impl ToolsBuilder {
         })
     }
 
-    /// Opens the project for a whole loop of calls and results: the agent has the conversation and asks the backend itself.
+    /// Opens the project for a whole loop of calls and results: the agent keeps the conversation and calls the backend
+    /// itself.
     ///
     /// # Errors
-    /// The errors of [`open`](ToolsBuilder::open).
+    /// Returns the errors of [`open`](ToolsBuilder::open).
     pub fn agent(self, backend: Arc<dyn Backend>) -> Result<Agent, Error> {
         Ok(self.connect(backend, true)?.agent)
     }
 
     /// Opens the project. With `instructs` the agent sends the instructions as its system message.
-    fn connect(&self, backend: Arc<dyn Backend>, instructs: bool) -> Result<Opened, Error> {
+    fn connect(&self, backend: Arc<dyn Backend>, instructs: bool) -> Result<OpenProject, Error> {
         let policy = Policy::new(self.rules.clone())?;
         let mut workspace = Workspace::open(&self.root, policy.paths().clone())?;
         // A command could otherwise change what undo restores, if the project is the home folder.
@@ -169,11 +171,11 @@ impl ToolsBuilder {
             Some(history) => agent.history(history.clone(), workspace.clone()),
             None => agent,
         };
-        Ok(Opened { agent, workspace, history })
+        Ok(OpenProject { agent, workspace, history })
     }
 }
 
-/// The folder for what outlives a process, as the XDG base directories define it.
+/// Returns the folder for data that outlives a process, as the XDG base directories define it.
 fn default_state() -> Option<PathBuf> {
     let folder = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")))?;

@@ -1,9 +1,10 @@
-//! The tools of one project, for a chat that exists already.
+//! Provides the tools of one project for an existing chat.
 //!
-//! [`Tools`] connects the rules, the files of the project, the sandbox and the built-in tools. The host has the conversation and the
-//! model: it gives each reply to [`Tools::reply`] and sends back the message that comes out. A whole turn of replies runs on one
-//! [`Agent`], whose backend waits for the next reply of the host. So everything that an agent does for a turn happens here too:
-//! later calls are cancelled after a failure, malformed and cut blocks are reported, and ids are unique.
+//! [`Tools`] connects the rules, the files of the project, the sandbox and the built-in tools. The host keeps the
+//! conversation and calls the model: it passes each reply to [`Tools::reply`] and sends back the returned message. A
+//! whole turn of replies runs on one [`Agent`], whose backend waits for the next reply of the host. So everything that
+//! an agent does for a turn happens here too: later calls are cancelled after a failure, malformed and cut blocks are
+//! reported, and ids are unique.
 
 mod builder;
 mod reply;
@@ -24,7 +25,7 @@ use toolfence_session::StopReason;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::{History, Outcome};
 
-/// A turn that runs: it gives the agent back when it ends.
+/// A running turn, which returns the agent when it ends.
 type RunningTurn = Pin<Box<dyn Future<Output = (Agent, Result<StopReason, Error>)> + Send>>;
 
 /// The tools of one project, connected to the replies of a model.
@@ -70,7 +71,7 @@ pub struct Tools {
     waits_for_reply: bool,
     /// The user's message, until its turn begins.
     user: String,
-    /// What the model was not sent when its turns ended.
+    /// Texts that the model had not received when its turns ended.
     unsent: Vec<String>,
     workspace: Arc<Workspace>,
     history: Option<Arc<History>>,
@@ -85,20 +86,20 @@ impl fmt::Debug for Tools {
 }
 
 impl Tools {
-    /// The tools of the project in this folder, with the default rules, in English.
+    /// Opens the project in this folder with the default rules, in English.
     ///
     /// # Errors
-    /// The folder does not exist or cannot be opened, or `main` does not call `enter_if_asked`.
+    /// Fails if the folder does not exist or cannot be opened, or if `main` does not call `enter_if_asked`.
     pub fn open(root: impl AsRef<Path>) -> Result<Tools, Error> {
         Tools::builder(root).open()
     }
 
-    /// The tools of the project in this folder, with other rules, tools or limits.
+    /// Returns a builder for the project in this folder, to set other rules, tools or limits.
     pub fn builder(root: impl AsRef<Path>) -> ToolsBuilder {
         ToolsBuilder::new(root.as_ref())
     }
 
-    /// The text for the system message: how to call the tools, and which there are.
+    /// Returns the text for the system message: how to call the tools, and the list of tools.
     pub fn instructions(&self) -> &str {
         &self.instructions
     }
@@ -111,23 +112,25 @@ impl Tools {
         PendingReply::new(self, text.into())
     }
 
-    /// The project's root, with links followed.
+    /// Returns the project's root, with links followed.
     pub fn root(&self) -> PathBuf {
         self.workspace.root_path().to_owned()
     }
 
-    /// The project's files, for a host that reads or changes them itself.
+    /// Returns the project's files, for a host that reads or changes them itself.
     pub fn workspace(&self) -> &Arc<Workspace> {
         &self.workspace
     }
 
-    /// What the turns changed, to show it or to take it back; `None` without a [state folder](ToolsBuilder::state_folder).
+    /// Returns the changes of the turns, to show or undo them; `None` without a [state
+    /// folder](ToolsBuilder::state_folder).
     pub fn history(&self) -> Option<&Arc<History>> {
         self.history.as_ref()
     }
 
-    /// Begins the turn of this message of the user, and returns what to send to the model: what it was not sent in the turn before, then
-    /// the message. The first words of the message name the turn in the history. A turn that still runs is cancelled.
+    /// Begins the turn of this message of the user, and returns the text for the model: what it had not received in the
+    /// turn before, then the message. The first words of the message name the turn in the history. A turn that still
+    /// runs is cancelled.
     ///
     /// A host need not call this: without it a turn begins with a reply of the model.
     pub async fn user_message(&mut self, text: &str) -> String {
@@ -138,7 +141,7 @@ impl Tools {
         parts.join("\n\n")
     }
 
-    /// Ends the turn, if one runs: open questions are denied, commands are stopped, and what was done is kept.
+    /// Ends the turn, if one runs: open questions are denied, commands are stopped, and completed changes stay.
     pub async fn end_turn(&mut self) {
         if let Some(turn) = &mut self.turn {
             self.canceller.cancel();
@@ -153,11 +156,11 @@ impl Tools {
         }
     }
 
-    /// Takes back what the last turn changed in files. Files that changed since are skipped, and the outcome lists them. `None` if
-    /// there is nothing to take back.
+    /// Undoes the changes of the last turn. Files that changed since are skipped, and the outcome lists them. Returns
+    /// `None` if there is nothing to undo.
     ///
     /// # Errors
-    /// There is no [state folder](ToolsBuilder::state_folder), or it cannot be read.
+    /// Fails if there is no [state folder](ToolsBuilder::state_folder), or if it cannot be read.
     pub async fn undo(&mut self) -> Result<Option<Outcome>, Error> {
         self.end_turn().await;
         let Some(history) = self.history.clone() else {
@@ -171,9 +174,9 @@ impl Tools {
         undone.map_err(|error| Error::because("take back a turn", error))?
     }
 
-    /// Gives a reply to the turn that waits for it, or to a new one.
+    /// Passes a reply to the turn that waits for it, or to a new one.
     fn begin(&mut self, text: String, finish: FinishReason) {
-        // The turn that reads it is in here.
+        // The turn in this struct receives the reply.
         let _ = self.replies.send((text, finish));
         self.waits_for_reply = false;
         if let Some(mut agent) = self.agent.take() {

@@ -1,4 +1,4 @@
-//! One reply of the host's model: its questions, its results, and the message to send back.
+//! Handles one reply of the host's model: its questions, its results, and the message to send back.
 
 use super::Tools;
 use crate::agent::{Agent, Host};
@@ -12,7 +12,7 @@ use toolfence_protocol::{
 };
 use toolfence_session::{Answer, Note, StopReason};
 
-/// What happens next with a reply.
+/// The next step of a reply.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReplyStep {
@@ -20,8 +20,8 @@ pub enum ReplyStep {
     Question(Question),
     /// A call has its result, whether it ran or not. Results come in the order of the calls.
     Result(ToolResult),
-    /// The last step: send this message to the model and give its reply to [`Tools::reply`](super::Tools::reply). It has the results of
-    /// the calls, and what was wrong with blocks that could not be read.
+    /// The last step: send this message to the model and pass its reply to [`Tools::reply`](super::Tools::reply). It
+    /// has the results of the calls, and the errors of unreadable blocks.
     Send(String),
     /// The last step: the turn has ended, and the user is next. With [`StopReason::Answered`] the reply is the model's answer;
     /// otherwise the model repeated itself, for instance, or used up its rounds. Results that the model was not sent precede the
@@ -29,13 +29,13 @@ pub enum ReplyStep {
     Ended(StopReason),
 }
 
-/// What the agent's side reports to the host.
+/// A report of the agent to the host.
 #[derive(Debug)]
 pub(super) enum Report {
     Step(Box<ReplyStep>),
     /// The message for the model; the turn waits for its next reply.
     Send(String),
-    /// What the model was not sent when the turn ended.
+    /// The texts that the model had not received when the turn ended.
     Unsent(String),
 }
 
@@ -44,10 +44,10 @@ pub(super) enum Report {
 #[must_use = "nothing runs before `next` is awaited"]
 pub struct PendingReply<'t> {
     tools: &'t mut Tools,
-    /// The reply, until it was handed on.
+    /// The reply, until it is passed on.
     text: Option<String>,
     finish: FinishReason,
-    /// How the turn ended, until the steps before it were returned.
+    /// How the turn ended, until the steps before its end were returned.
     ended: Option<Result<StopReason, Error>>,
 }
 
@@ -67,8 +67,8 @@ impl<'t> PendingReply<'t> {
     /// Dropping the future loses nothing: the next call of this function continues. It needs a tokio runtime with time and IO.
     ///
     /// # Errors
-    /// A tool failed in a way that the model can do nothing about. Or the last step was returned already. The tools can be used
-    /// further.
+    /// Fails if a tool failed in a way that the model cannot correct, or if the last step was returned already. The
+    /// tools remain usable.
     pub async fn next(&mut self) -> Result<ReplyStep, Error> {
         if self.text.is_some() {
             // Not before this is polled: a reply that is never polled must not end the turn before it.
@@ -122,23 +122,24 @@ pub struct Question {
 }
 
 impl Question {
-    /// The call, with the canonical names of tool and arguments.
+    /// Returns the call with the canonical names of tool and arguments.
     pub fn call(&self) -> &ToolCall {
         &self.call
     }
 
-    /// The question as a sentence: why the user decides about this.
+    /// Returns the question as a sentence: why the user decides about this.
     pub fn reason(&self) -> String {
         self.decision.reason.render(self.language)
     }
 
-    /// The rule that asks, and the files that would change.
+    /// Returns the rule that requires approval, and the files that would change.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// What the call would change, or what the command changed on its private copy: unified diffs, removals and new files. `None` if no
-    /// file changes. Control characters and invisible characters are escaped, so that the text can be printed.
+    /// Returns what the call would change, or what the command changed on its private copy: unified diffs, removals and
+    /// new files. `None` if no file changes. Control characters and invisible characters are escaped, so that the text
+    /// can be printed.
     pub fn diff(&self) -> Option<&str> {
         self.diff.as_deref()
     }
@@ -158,7 +159,7 @@ impl Question {
         self.send(Answer::Always(None));
     }
 
-    /// Does not run the call, or drops the changes. The model is sent the reason.
+    /// Does not run the call, or drops the changes. The model receives the reason.
     pub fn deny(self, why: impl Into<Text>) {
         self.send(Answer::No(why.into()));
     }
@@ -174,7 +175,7 @@ impl Question {
     }
 }
 
-/// The model of a turn: its replies come from the host.
+/// The backend of a turn, whose replies come from the host.
 #[derive(Debug)]
 pub(super) struct HostModel {
     pub(super) replies: Mutex<mpsc::UnboundedReceiver<(String, FinishReason)>>,
@@ -191,11 +192,11 @@ impl Backend for HostModel {
     }
 }
 
-/// The host of one turn: it turns what the agent reports into steps.
+/// The host of one turn, which converts the agent's events to steps.
 pub(super) struct StepHost {
     reports: mpsc::UnboundedSender<Report>,
     language: Language,
-    /// The messages of the conversation that were passed on or are the host's own.
+    /// The number of messages of the conversation that were passed on or belong to the host.
     sent: usize,
 }
 
@@ -209,7 +210,7 @@ impl StepHost {
         let _ = self.reports.send(report);
     }
 
-    /// Reports what the model was not sent when the turn ended: results without another round, and notes.
+    /// Reports the texts that the model had not received when the turn ended: results without another round, and notes.
     pub(super) fn end(&self, agent: &Agent) {
         let (session, messages) = (agent.session(), agent.session().messages());
         let unsent = messages.get(self.sent..).unwrap_or_default().iter();

@@ -1,23 +1,24 @@
-//! What was said and done in a session, as JSON lines: written while it happens, and read again to go on with it.
+//! Records a session as JSON lines while it runs, and reads it again to resume it.
 //!
-//! [`Transcript`] writes the records of one session, [`Store`] finds the sessions of a project, [`Stored`] is a session that was
-//! read, and `export` makes pages of it (feature `pages`). The form of a record is in `schema.json` beside this file.
+//! [`Transcript`] writes the records of one session, [`Store`] finds the sessions of a project, [`Stored`] is a session
+//! read from a file, and `export` renders it as a page (feature `pages`). `schema.json` in this folder describes a
+//! record.
 //!
-//! This module decides nothing about a conversation, and no model sees what it writes until a session is resumed.
+//! This module makes no decisions about a conversation, and no model sees a transcript until a session is resumed.
 //!
 //! # On the disk
 //! ```text
 //! projects/DIGEST/sessions/ID.jsonl   one file a session, for the owner alone; the first line is the head
 //! projects/DIGEST/runs/ID.jsonl       the same for runs that are not continued: `coder exec`, the pipe, single requests
 //! ```
-//! A record is one line and one `write` to a file that is only added to. A process that is killed leaves at most one line without
-//! its newline, and readers drop that line and nothing else. The file is synchronised with the disk when a turn ends, so a loss
-//! of power can take the records of the turn under way. While a session is open its file is locked (`flock`), so that no second
-//! program writes to it; readers need no lock.
+//! A record is one line and one `write` to an append-only file. A killed process leaves at most one line without its
+//! newline, and readers drop only that line. The file is synchronised with the disk when a turn ends, so a power
+//! failure may lose the records of the current turn. While a session is open its file is locked (`flock`), so that no
+//! second program writes to it; readers need no lock.
 //!
 //! # Versions
-//! Every line says its version as `v`. Fields that this version does not know are ignored and kept where lines are copied; a line
-//! of a newer version is refused, for its fields may mean something else.
+//! Every line has its version as `v`. Fields that this version does not know are ignored, and kept when lines are
+//! copied. A line of a newer version is refused, because its fields may have another meaning.
 
 #[cfg(feature = "pages")]
 pub mod export;
@@ -37,8 +38,8 @@ pub use rfc3339::rfc3339;
 pub use store::{Store, Summary};
 pub use write::Transcript;
 
-/// The version of the records that are written. The reader knows this one and those before it. In version 1 the ids of calls are unique
-/// in a reply only, and decisions have no reason.
+/// The version of the written records. The reader accepts this one and earlier ones. In version 1 the ids of calls are
+/// only unique within a reply, and decisions have no reason.
 pub const VERSION: u32 = 2;
 
 /// The JSON Schema of a record.

@@ -1,4 +1,4 @@
-//! A session that is read back.
+//! Reads sessions from files.
 
 use super::VERSION;
 use super::record::{Head, HistoryImage, Kind, Record, RecordedCall, Role};
@@ -11,40 +11,40 @@ use std::path::Path;
 use toolfence_protocol::{Error, ErrorKind, Image, Result, Text, text};
 use toolfence_session::{Note, Reply, Turn};
 
-/// The longest line that is read: a reply is never longer, nor are the results of one.
+/// The longest line that is read, in bytes. Replies and their results are shorter.
 const LONGEST: u64 = 256 << 20;
 
-/// A session as it stands on the disk.
+/// A session read from its file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Stored {
-    /// What it is.
+    /// The description of the session.
     pub head: Head,
-    /// What the model was told to be.
+    /// The instructions of the model.
     pub instructions: String,
     /// When it began.
     pub began: String,
-    /// Everything below the head.
+    /// All records after the head.
     pub records: Vec<Record>,
-    /// The lines of these records, as they are written.
+    /// The lines of these records, verbatim.
     pub lines: Vec<String>,
-    /// How many lines are no records, and were left out.
+    /// The number of lines that are not records and were skipped.
     pub unreadable: usize,
 }
 
 impl Stored {
-    /// Reads a whole session. A last line without a newline is what a killed process left, and is left out.
+    /// Reads a whole session. A last line without a newline comes from a killed process and is dropped.
     ///
     /// # Errors
-    /// The file cannot be read, does not begin with a head, or holds lines of a newer version.
+    /// Fails if the file cannot be read, does not begin with a head, or has lines of a newer version.
     pub fn read(path: &Path) -> Result<Stored> {
         Stored::read_with(path, true)
     }
 
-    /// Reads a session to go on with it, which takes no lines.
+    /// Reads a session to resume it, which needs no lines.
     ///
     /// # Errors
-    /// As for [`Stored::read`].
+    /// Returns the errors of [`Stored::read`].
     pub(super) fn read_records(path: &Path) -> Result<Stored> {
         Stored::read_with(path, false)
     }
@@ -81,22 +81,22 @@ impl Stored {
         Ok(stored)
     }
 
-    /// Takes secrets out of what was read, those that are only known as such by now.
+    /// Removes secrets from the session, including those that were not known as secrets when it was written.
     pub fn redact(&mut self, redactor: &Redactor) {
         self.instructions = redactor.text(&self.instructions).into_owned();
         self.head.title = redactor.text(&self.head.title).into_owned();
         for record in &mut self.records {
             record.redact(redactor);
-            // Written as it is, for the backend could do nothing with another one.
+            // The state is written verbatim, because the backend could not use a changed one.
             record.state = record.state.as_ref().map(|state| redactor.text(state).into_owned());
         }
     }
 }
 
-/// The whole lines of a file; what stands behind the last newline is left out.
+/// Returns the whole lines of a file. Text after the last newline is dropped.
 ///
 /// # Errors
-/// The file cannot be opened.
+/// Fails if the file cannot be opened.
 pub fn lines(path: &Path) -> Result<impl Iterator<Item = Result<String>> + use<>> {
     let mut lines = Lines::open(path)?;
     Ok(std::iter::from_fn(move || {
@@ -105,7 +105,7 @@ pub fn lines(path: &Path) -> Result<impl Iterator<Item = Result<String>> + use<>
     }))
 }
 
-/// The whole lines of a file, each in the place of the one before.
+/// Reads the whole lines of a file into one buffer.
 struct Lines {
     reader: BufReader<File>,
     line: Vec<u8>,
@@ -128,7 +128,7 @@ impl Lines {
     }
 }
 
-/// The record of a line; none where it is no record.
+/// Returns the record of a line, or `None` if it is not a record.
 fn record(line: &[u8], path: &Path) -> Result<Option<Record>> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -147,7 +147,7 @@ fn record(line: &[u8], path: &Path) -> Result<Option<Record>> {
     match serde_json::from_slice::<Record>(line) {
         Ok(record) if record.v > VERSION => newer(record.v),
         Ok(record) => Ok(Some(record)),
-        // What cannot be read may be of a version whose fields are others.
+        // An unreadable line may be of a version with other fields.
         Err(_) => match serde_json::from_slice::<Versioned>(line) {
             Ok(Versioned { v }) if v > VERSION => newer(v),
             _ => Ok(None),
@@ -155,10 +155,10 @@ fn record(line: &[u8], path: &Path) -> Result<Option<Record>> {
     }
 }
 
-/// The turns of a conversation.
+/// Returns the turns of a conversation.
 pub(super) fn turns(records: &[Record]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
-    // The images of records, by the names of these.
+    // The images of records, keyed by the ids of the records.
     let mut images: HashMap<&str, &[Image]> = HashMap::new();
     let mut number = 0;
     for record in records {
@@ -201,7 +201,7 @@ pub(super) fn turns(records: &[Record]) -> Vec<Turn> {
     turns
 }
 
-/// The turns of a conversation that was replaced as a whole.
+/// Returns the turns of a conversation that was replaced as a whole.
 fn replaced(record: &Record, images: &HashMap<&str, &[Image]>) -> Vec<Turn> {
     let mut messages = record.history.clone().unwrap_or_default();
     for HistoryImage { message, record, image } in &record.history_images {

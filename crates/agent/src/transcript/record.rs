@@ -1,4 +1,4 @@
-//! The records of a transcript: what a line holds.
+//! The records of a transcript.
 
 use super::VERSION;
 use crate::redact::Redactor;
@@ -7,92 +7,93 @@ use serde_json::Value;
 use std::borrow::Cow;
 use toolfence_protocol::{Args, ErrorCode, Image, Language, Message, Text, ToolCall, ToolFailure, ToolResult};
 
-/// Whose a record is.
+/// The role of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Role {
-    /// The first line: what the session is. Its content is the instructions.
+    /// The first line, which describes the session. Its content is the instructions.
     Head,
-    /// What the user said.
+    /// A message of the user.
     User,
     /// A reply of the model.
     Assistant,
     /// A call and its result.
     Tool,
-    /// What else the model was told, or what happened to the conversation.
+    /// Another text for the model, or a change of the conversation.
     #[default]
     Note,
 }
 
-/// What a note is.
+/// The kind of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Kind {
-    /// The model was told this besides what the user said and what tools gave back.
+    /// The model received this text in addition to messages of the user and results of tools.
     Told,
-    /// How a turn ended that has no answer. No model is told it.
+    /// The end of a turn that has no answer. Not sent to the model.
     End,
     /// The conversation was replaced as a whole by the `history` of the record. Only earlier versions write this.
     History,
-    /// The user took back the last turn. It is no longer sent to the model.
+    /// The user removed the last turn. It is no longer sent to the model.
     #[serde(rename = "taken_back")]
     TakenBack,
-    /// The user put the conversation aside and began another one. No model is told it.
+    /// The user cleared the conversation and began another one. Not sent to the model.
     Cleared,
 }
 
-/// One line.
+/// One line of a transcript.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Record {
-    /// The version of its form.
+    /// The version of its format.
     pub v: u32,
     /// Unique in the session.
     pub id: String,
-    /// The record before it; none for the head.
+    /// The previous record, or `None` for the head.
     pub parent: Option<String>,
-    /// Whose it is.
+    /// The role of the record.
     pub role: Role,
-    /// When it was written: RFC 3339 in UTC, with milliseconds.
+    /// The time of writing: RFC 3339 in UTC, with milliseconds.
     pub timestamp: String,
     /// The user turn it belongs to, counted from 1; 0 for the head.
     #[serde(default)]
     pub turn: u64,
-    /// What a person reads: the user's words, the prose of a reply without its calls, a note.
+    /// The text for people: the user's words, the prose of a reply without its calls, or a note.
     #[serde(default)]
     pub content: String,
-    /// Of a user or a tool: what the message or the result shows. Nothing is taken out of an image, whatever stands in it.
+    /// Of a user or a tool: the images of the message or the result. Images are not redacted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// Of a head: what the session is.
+    /// Of a head: the description of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Head>,
-    /// Of a note: what it is.
+    /// Of a note: its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
-    /// Of a reply: all of it as the model wrote it, where that is not the content.
+    /// Of a reply: the whole text of the model, if it differs from the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
-    /// Of a reply: what of it went back to the model, where that is neither `raw` nor the content.
+    /// Of a reply: the text that is sent back to the model, if it differs from both `raw` and the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
-    /// Of a reply: what the model thought.
+    /// Of a reply: the reasoning of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thoughts: Option<String>,
-    /// Of a reply: who wrote it.
+    /// Of a reply: the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Of a reply: what it cost, where that is known.
+    /// Of a reply: its usage, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// Of a reply: how long it took, where that is known.
+    /// Of a reply: its duration, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<RecordedTimes>,
-    /// Of a reply: what its backend wants back with the next request, for it keeps the conversation by itself.
+    /// Of a reply: the state that its backend, which keeps the conversation by itself, needs with the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Of a reply: it has calls, and their records follow. If none does, the process was killed while the first call ran.
+    /// Of a reply: whether it has calls, whose records follow. If no record follows, the process was killed while the
+    /// first call ran.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_calls: bool,
     /// Of a tool: the call.
@@ -101,73 +102,74 @@ pub struct Record {
     /// Of a tool: the result of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_result: Option<RecordedResult>,
-    /// Of a note of the kind `history`: what the model is sent instead of all before.
+    /// Of a note of the kind `history`: the messages that replace all earlier ones for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Message>>,
-    /// Of such a note: the images of that history, which stand in records before it.
+    /// Of such a note: the images of that history, which earlier records contain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history_images: Vec<HistoryImage>,
 }
 
-/// An image of a history that was replaced as a whole: an image is written down once.
+/// An image of a history that was replaced as a whole. It refers to an earlier record, since each image is only written
+/// once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryImage {
     /// The message of the history, counted from 0.
     pub message: usize,
-    /// The record that has the image.
+    /// The record that contains the image.
     pub record: String,
-    /// Which of its images, counted from 0.
+    /// The index among its images, counted from 0.
     pub image: usize,
 }
 
-/// What a session is.
+/// The description of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Head {
     /// Its name.
     pub id: String,
-    /// The project it is about.
+    /// The root of its project.
     pub root: String,
     /// The first words of the user.
     #[serde(default)]
     pub title: String,
-    /// Who answered when it began.
+    /// The model when it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where it was forked from.
+    /// The session that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork: Option<Fork>,
 }
 
-/// Where a session was forked from.
+/// The origin of a forked session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fork {
     /// The session.
     pub session: String,
-    /// The last of its records that this one has too.
+    /// The last of its records that both sessions have.
     pub message: String,
 }
 
-/// Tokens of a reply.
+/// The tokens of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
-    /// What was sent.
+    /// Tokens of the request.
     pub input: u64,
-    /// What came back.
+    /// Tokens of the reply.
     pub output: u64,
-    /// What of that which was sent the server still knew.
+    /// Tokens of the request that the server had cached.
     #[serde(default)]
     pub cached: u64,
-    /// Whether they were counted here because the server did not tell.
+    /// Whether they are estimates because the server reported none.
     #[serde(default)]
     pub estimated: bool,
 }
 
-/// How long a reply took, in milliseconds.
+/// The duration of a reply in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedTimes {
     /// From the request to the end of the reply.
     pub total_ms: u64,
-    /// Until its first piece, where one came.
+    /// Until its first piece, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_ms: Option<u64>,
 }
@@ -175,9 +177,9 @@ pub struct RecordedTimes {
 /// An answer to the question whether a call may run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedAnswer {
-    /// `yes`, `always`, `no`, `edit`, or `nobody` where nobody was there to be asked.
+    /// `yes`, `always`, `no`, `edit`, or `nobody` if there was no user to ask.
     pub answer: String,
-    /// How long it took, in milliseconds.
+    /// The time until the answer, in milliseconds.
     #[serde(default)]
     pub ms: u64,
     /// The reason for a no.
@@ -185,70 +187,70 @@ pub struct RecordedAnswer {
     pub why: Option<String>,
 }
 
-/// A call as it was read.
+/// A call as it was parsed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RecordedCall {
     /// Its id in the reply.
     pub id: String,
-    /// The tool; empty where the block named none.
+    /// The tool; empty if the block named none.
     pub name: String,
     /// Its arguments.
     #[serde(default)]
     pub args: Args,
-    /// Why the model wanted it, in its words.
+    /// The model's reason for the call.
     #[serde(default)]
     pub reason: Option<String>,
-    /// What had to be repaired to read it, by name.
+    /// The names of the repairs that were necessary to parse it.
     #[serde(default)]
     pub repairs: Vec<String>,
-    /// What was decided about it; none where it did not come to that.
+    /// The decision about it, if one was made.
     #[serde(default)]
     pub decision: Option<RecordedDecision>,
-    /// What was answered where somebody was asked about it. A call that was edited is asked about again.
+    /// The answers of the user, if the call needed approval. An edited call needs approval again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<RecordedAnswer>,
 }
 
-/// What was decided about a call.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedDecision {
-    /// The rule; none where a result alone tells that it was denied.
+    /// The rule, or `None` if only the result shows that it was denied.
     pub rule: Option<String>,
     /// Why the rule applies. Records of version 1 have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// `allow`, `ask` or `deny`.
     pub verdict: String,
-    /// `policy`, `person`, or `nobody` where nobody was there to be asked.
+    /// `policy`, `person`, or `nobody` if there was no user to ask.
     pub by: String,
 }
 
-/// The result of a call: what the tool gave back, or why it did not run.
+/// The result of a call: its output, or why it did not run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RecordedResult {
-    /// The tool, as the catalog names it.
+    /// The tool's name in the catalog.
     pub tool_name: String,
-    /// Whether it did what was asked.
+    /// Whether it succeeded.
     pub success: bool,
-    /// The status of a command.
+    /// The exit status of a command.
     #[serde(default)]
     pub exit_code: Option<i32>,
-    /// What the model read.
+    /// The output that the model received.
     #[serde(default)]
     pub output: String,
-    /// Whether that is less than there was.
+    /// Whether the output was shortened.
     #[serde(default)]
     pub truncated: bool,
-    /// Bytes of all there was.
+    /// The size of the whole output in bytes.
     #[serde(default)]
     pub output_bytes: u64,
-    /// How long it took.
+    /// The duration in milliseconds.
     #[serde(default)]
     pub execution_time_ms: u64,
     /// Why it failed.
     #[serde(default)]
     pub error: Option<RecordedError>,
-    /// What hosts get: diffs, files, ranges.
+    /// The data for hosts: diffs, files, ranges.
     #[serde(default)]
     pub data: Option<Value>,
 }
@@ -256,52 +258,52 @@ pub struct RecordedResult {
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedError {
-    /// Which kind.
+    /// The kind of failure.
     pub code: String,
-    /// What the model was told.
+    /// The message for the model.
     pub message: String,
-    /// What to try instead.
+    /// Suggestions for another attempt.
     #[serde(default)]
     pub suggestions: Vec<String>,
 }
 
 impl Record {
-    /// A record without anything in it.
+    /// Creates a record without any optional field.
     pub(super) fn new(role: Role, content: impl Into<String>) -> Record {
         Record { v: VERSION, role, content: content.into(), ..Record::default() }
     }
 
-    /// What of a reply goes back to the model.
+    /// Returns the text of a reply that is sent back to the model.
     pub fn sent(&self) -> &str {
         self.kept.as_deref().or(self.raw.as_deref()).unwrap_or(&self.content)
     }
 
-    /// A reply as the model wrote it.
+    /// Returns a reply as the model wrote it.
     pub fn written(&self) -> &str {
         self.raw.as_deref().unwrap_or(&self.content)
     }
 
-    /// The result in a record of the role `tool`, in the form in which a session takes results. `None` for any other record.
+    /// Returns the result in a record of the role `tool` in the session's form, or `None` for any other record.
     pub(super) fn result(&self) -> Option<ToolResult> {
         let (call, result) = (self.tool_call.as_ref()?, self.tool_result.as_ref()?);
-        let mut told = ToolResult::refused(&call.id, &result.tool_name, ToolFailure::new(ErrorCode::IoError, ""));
-        told.success = result.success;
-        told.output.clone_from(&result.output);
-        told.truncated = result.truncated;
-        told.output_bytes = result.output_bytes;
-        told.execution_time_ms = result.execution_time_ms;
-        told.exit_code = result.exit_code;
-        told.data.clone_from(&result.data);
-        told.error = result.error.as_ref().map(|error| {
-            // A code of a later version is a failure all the same.
+        let mut restored = ToolResult::refused(&call.id, &result.tool_name, ToolFailure::new(ErrorCode::IoError, ""));
+        restored.success = result.success;
+        restored.output.clone_from(&result.output);
+        restored.truncated = result.truncated;
+        restored.output_bytes = result.output_bytes;
+        restored.execution_time_ms = result.execution_time_ms;
+        restored.exit_code = result.exit_code;
+        restored.data.clone_from(&result.data);
+        restored.error = result.error.as_ref().map(|error| {
+            // An unknown code of a later version still means a failure.
             let code = serde_json::from_value(Value::from(error.code.as_str())).unwrap_or(ErrorCode::IoError);
             ToolFailure::new(code, error.message.clone()).suggest(error.suggestions.iter().cloned())
         });
-        told.images.clone_from(&self.images);
-        Some(told)
+        restored.images.clone_from(&self.images);
+        Some(restored)
     }
 
-    /// Takes the secrets out of a self.
+    /// Removes secrets from the record.
     pub fn redact(&mut self, redactor: &Redactor) {
         let clean = |text: &mut String| {
             if let Cow::Owned(new) = redactor.text(text) {
@@ -346,7 +348,7 @@ impl Record {
 }
 
 impl RecordedCall {
-    /// The call, if it could be read.
+    /// Returns the call, if it could be parsed.
     pub(super) fn call(&self) -> Option<ToolCall> {
         if self.name.is_empty() {
             return None;
@@ -356,7 +358,7 @@ impl RecordedCall {
         Some(call)
     }
 
-    /// A call that was read.
+    /// Creates the record of a parsed call.
     pub(super) fn of(call: &ToolCall) -> RecordedCall {
         RecordedCall {
             id: call.id.clone(),
@@ -371,7 +373,7 @@ impl RecordedCall {
 }
 
 impl RecordedResult {
-    /// Makes the record of a result. Its failure is written in the language in which the model was told of it.
+    /// Creates the record of a result. Its failure is written in the language that the model received it in.
     pub(super) fn of(result: &ToolResult, language: Language) -> RecordedResult {
         let words = |text: &Text| text.render(language);
         RecordedResult {
@@ -392,7 +394,7 @@ impl RecordedResult {
     }
 }
 
-/// The name of a kind of failure.
+/// Returns the name of a kind of failure.
 fn code(code: ErrorCode) -> String {
     serde_json::to_value(code).ok().and_then(|code| code.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! Writes a session to its transcript: from actions and the turns of a session to records.
+//! Records a session in its transcript by converting actions and turns to records.
 //!
-//! Results are written when they arrive, so that a killed process loses none; replies, notes and the words of the user when they are part
-//! of the session's turns.
+//! Results are written when they arrive, so that a killed process loses none. Replies, notes and messages of the user
+//! are written once they are part of the session's turns.
 
 use super::Transcript;
 use super::record::{
@@ -14,40 +14,40 @@ use toolfence_protocol::parse::Event;
 use toolfence_protocol::{Error, ErrorCode, Image, ToolResult};
 use toolfence_session::{Action, Answer, Note, Session, StopReason, Turn};
 
-/// The most calls of a reply that are remembered until they have their answer.
+/// The most calls of a reply that are remembered until they are answered.
 const MOST_CALLS: usize = 1000;
 
-/// What is known of a session that is under way.
+/// The recorded state of a running session.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
-    written: Written,
+    written: RecordedCounts,
     reply: ReplySoFar,
-    /// The calls of the reply that have no answer yet, in its order.
+    /// The unanswered calls of the reply, in its order.
     calls: VecDeque<RecordedCall>,
     decisions: HashMap<String, RecordedDecision>,
-    /// What was answered to questions about calls that are not written down yet.
+    /// The answers to questions about calls that are not recorded yet.
     answers: HashMap<String, Vec<RecordedAnswer>>,
 }
 
-/// How much of a session is written. Turns only grow at their end.
+/// How much of a session is recorded. Turns only grow at their end.
 #[derive(Debug, Clone, Copy, Default)]
-struct Written {
+struct RecordedCounts {
     turns: usize,
-    /// The replies of the last of these turns.
+    /// The number of replies in the last of these turns.
     replies: usize,
-    /// The notes of the last of these replies.
+    /// The number of notes of the last of these replies.
     notes: usize,
 }
 
-impl Written {
-    fn all(turns: &[Turn]) -> Written {
+impl RecordedCounts {
+    fn all(turns: &[Turn]) -> RecordedCounts {
         let replies = turns.last().map_or(&[][..], |turn| &turn.replies);
         let notes = replies.last().map_or(0, |reply| reply.notes.len());
-        Written { turns: turns.len(), replies: replies.len(), notes }
+        RecordedCounts { turns: turns.len(), replies: replies.len(), notes }
     }
 }
 
-/// A reply that comes in.
+/// A reply that is being received.
 #[derive(Debug, Default)]
 struct ReplySoFar {
     raw: String,
@@ -58,7 +58,7 @@ struct ReplySoFar {
     state: Option<String>,
 }
 
-/// The name of an answer in a record.
+/// Returns the name of an answer in a record.
 fn answer_word(answer: &Answer) -> &'static str {
     match answer {
         Answer::Yes => "yes",
@@ -66,7 +66,7 @@ fn answer_word(answer: &Answer) -> &'static str {
         Answer::No(_) | Answer::Skip(_) => "no",
         Answer::Nobody(_) => "nobody",
         Answer::Edit(_) => "edit",
-        // What a later version of the session may add.
+        // A later version of the session may add answers.
         _ => "other",
     }
 }
@@ -74,48 +74,48 @@ fn answer_word(answer: &Answer) -> &'static str {
 impl Transcript {
     /// Starts to record a session whose turns are in the transcript already.
     pub(crate) fn attach(&mut self, session: &Session) {
-        self.recording.written = Written::all(session.turns());
+        self.recording.written = RecordedCounts::all(session.turns());
         self.forget_stored();
     }
 
     /// Records the turn that the session has just begun with a message of the user.
-    pub(crate) fn user(&mut self, words: &str, session: &Session) {
+    pub(crate) fn record_user(&mut self, words: &str, session: &Session) {
         self.begin_turn(words, session.instructions());
-        self.follow(session);
+        self.record_turns(session);
     }
 
-    /// A piece of a reply as the backend sent it.
-    pub(crate) fn chunk(&mut self, text: &str) {
+    /// Adds a piece of a reply as the backend sent it.
+    pub(crate) fn add_chunk(&mut self, text: &str) {
         self.recording.reply.raw.push_str(text);
     }
 
-    /// What the reply cost that is over, and how long it took.
-    pub(crate) fn cost(&mut self, usage: Usage, times: RecordedTimes) {
+    /// Sets the usage and the duration of the reply that has ended.
+    pub(crate) fn set_usage(&mut self, usage: Usage, times: RecordedTimes) {
         self.recording.reply.times = Some(times);
         let Usage { input, cached, output, estimated, .. } = usage;
         self.recording.reply.tokens = Some(Tokens { input, output, cached, estimated: estimated > 0 });
     }
 
-    /// The backend of the reply that is over wants this back with the next request.
-    pub(crate) fn kept(&mut self, state: &str) {
+    /// Sets the state that the backend of the ended reply needs with the next request.
+    pub(crate) fn set_backend_state(&mut self, state: &str) {
         self.recording.reply.state = Some(state.to_owned());
     }
 
-    /// What comes out of the session, before anything is done about it.
-    pub(crate) fn action(&mut self, action: &Action, session: &Session) {
+    /// Records an action of the session before it is performed.
+    pub(crate) fn record_action(&mut self, action: &Action, session: &Session) {
         match action {
-            Action::Show(event) => self.event(event),
+            Action::Show(event) => self.record_event(event),
             Action::Answered(result) => {
                 self.write_reply_with_calls(session);
-                self.answered(result, session);
+                self.record_result(result, session);
             }
             Action::Run(cleared) => {
                 self.write_reply_with_calls(session);
-                self.running(cleared);
+                self.update_running_call(cleared);
             }
             Action::CallModel | Action::Stop(_) => {
-                self.follow(session);
-                // Calls that were found to be thoughts have no answer.
+                self.record_turns(session);
+                // Calls in reasoning have no answer.
                 self.recording.calls.clear();
             }
             // A question may be open for hours: the reply is written before it.
@@ -124,12 +124,12 @@ impl Transcript {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>) {
+    fn record_event(&mut self, event: &Event<'_>) {
         let recording = &mut self.recording;
-        let known = match event {
+        let call = match event {
             Event::Text { text, .. } => return recording.reply.prose.push_str(text),
             Event::Reasoning { unopened: true, .. } => {
-                // All before it was thought.
+                // Everything before it was reasoning.
                 let prose = std::mem::take(&mut recording.reply.prose);
                 return recording.reply.thoughts.push_str(&prose);
             }
@@ -141,23 +141,23 @@ impl Transcript {
             _ => return,
         };
         if recording.calls.len() < MOST_CALLS {
-            recording.calls.push_back(known);
+            recording.calls.push_back(call);
         }
     }
 
-    fn running(&mut self, cleared: &Cleared) {
+    fn update_running_call(&mut self, cleared: &Cleared) {
         let by = if cleared.is_approved() { "person" } else { "policy" };
         let call = cleared.call();
-        self.decided(&call.id, cleared.decision(), by);
-        // The call under the names that are taught, with its arguments as they are run.
+        self.record_decision(&call.id, cleared.decision(), by);
+        // The call has its canonical names and the arguments that it runs with.
         if let Some(known) = self.recording.calls.iter_mut().find(|known| known.id == call.id) {
             known.name.clone_from(&call.name);
             known.args.clone_from(&call.args);
         }
     }
 
-    /// There was a question, and an answer. What was allowed is written down when it runs.
-    pub(crate) fn asked(&mut self, pending: &Pending, answer: &Answer, ms: u64) {
+    /// Records an answer to a question. An approved call is recorded when it runs.
+    pub(crate) fn record_answer(&mut self, pending: &Pending, answer: &Answer, ms: u64) {
         let why = match answer {
             Answer::No(why) | Answer::Skip(why) | Answer::Nobody(why) => Some(why.to_string()),
             _ => None,
@@ -165,13 +165,13 @@ impl Transcript {
         let answered = RecordedAnswer { answer: answer_word(answer).to_owned(), ms, why };
         self.recording.answers.entry(pending.call().id.clone()).or_default().push(answered);
         match answer {
-            Answer::No(_) | Answer::Skip(_) => self.decided(&pending.call().id, pending.decision(), "person"),
-            Answer::Nobody(_) => self.decided(&pending.call().id, pending.decision(), "nobody"),
+            Answer::No(_) | Answer::Skip(_) => self.record_decision(&pending.call().id, pending.decision(), "person"),
+            Answer::Nobody(_) => self.record_decision(&pending.call().id, pending.decision(), "nobody"),
             _ => {}
         }
     }
 
-    fn decided(&mut self, id: &str, decision: &Decision, by: &str) {
+    fn record_decision(&mut self, id: &str, decision: &Decision, by: &str) {
         let verdict = serde_json::to_value(decision.judgement).ok();
         let decision = RecordedDecision {
             rule: Some(decision.rule.clone()),
@@ -182,7 +182,7 @@ impl Transcript {
         self.recording.decisions.insert(id.to_owned(), decision);
     }
 
-    fn answered(&mut self, result: &ToolResult, session: &Session) {
+    fn record_result(&mut self, result: &ToolResult, session: &Session) {
         let recording = &mut self.recording;
         let at = recording.calls.iter().position(|call| call.id == result.id);
         let mut call = at
@@ -204,8 +204,8 @@ impl Transcript {
         self.append(record);
     }
 
-    /// How a turn ended.
-    pub(crate) fn ended(&mut self, ended: &Result<StopReason, Error>) {
+    /// Records the end of a turn.
+    pub(crate) fn record_end(&mut self, ended: &Result<StopReason, Error>) {
         let how = match ended {
             Ok(StopReason::Answered) => None,
             Ok(reason) => Some(match serde_json::to_value(reason) {
@@ -220,10 +220,11 @@ impl Transcript {
             record.kind = Some(Kind::End);
             self.append(record);
         }
-        self.settle();
+        self.sync_file();
     }
 
-    /// Writes the last reply, whose calls are being answered, if it is not written. Its notes follow when all are answered.
+    /// Writes the last reply, whose calls are being answered, unless it is written. Its notes follow when all calls are
+    /// answered.
     fn write_reply_with_calls(&mut self, session: &Session) {
         let Some(turn) = session.turns().last() else { return };
         if let Some(reply) = turn.replies.get(self.recording.written.replies) {
@@ -231,32 +232,32 @@ impl Transcript {
         }
     }
 
-    /// Writes everything that was added to the turns of the session, or taken back from them.
-    pub(crate) fn follow(&mut self, session: &Session) {
+    /// Writes all additions to the turns of the session, and removals from them.
+    pub(crate) fn record_turns(&mut self, session: &Session) {
         let turns = session.turns();
         for _ in turns.len()..self.recording.written.turns {
             let mut record = Record::new(Role::Note, "");
             record.kind = Some(Kind::TakenBack);
             self.append(record);
-            // What is left of the conversation was written before.
-            self.recording.written = Written::all(turns);
+            // The rest of the conversation was written before.
+            self.recording.written = RecordedCounts::all(turns);
         }
         loop {
             let written = self.recording.written.turns;
             if let Some(turn) = written.checked_sub(1).and_then(|last| turns.get(last)) {
-                self.follow_replies(turn);
+                self.record_replies(turn);
             }
             let Some(turn) = turns.get(written) else { return };
-            self.notes(&turn.user, &turn.images);
-            self.recording.written = Written { turns: written + 1, replies: 0, notes: 0 };
+            self.write_notes(&turn.user, &turn.images);
+            self.recording.written = RecordedCounts { turns: written + 1, replies: 0, notes: 0 };
         }
     }
 
-    fn follow_replies(&mut self, turn: &Turn) {
+    fn record_replies(&mut self, turn: &Turn) {
         loop {
-            let Written { replies, notes, .. } = self.recording.written;
+            let RecordedCounts { replies, notes, .. } = self.recording.written;
             if let Some(reply) = replies.checked_sub(1).and_then(|last| turn.replies.get(last)) {
-                self.notes(reply.notes.get(notes..).unwrap_or_default(), &[]);
+                self.write_notes(reply.notes.get(notes..).unwrap_or_default(), &[]);
                 self.recording.written.notes = reply.notes.len();
             }
             let Some(reply) = turn.replies.get(replies) else { return };
@@ -264,8 +265,8 @@ impl Transcript {
         }
     }
 
-    /// Writes notes. The last one, which are the words of the user, shows these images.
-    fn notes(&mut self, notes: &[Note], images: &[Image]) {
+    /// Writes notes. `images` belong to the last one, which has the words of the user.
+    fn write_notes(&mut self, notes: &[Note], images: &[Image]) {
         for (index, note) in notes.iter().enumerate() {
             let record = match note {
                 Note::User(text) => {
@@ -285,7 +286,7 @@ impl Transcript {
         }
     }
 
-    /// Writes the reply that is over, of which the session keeps this text.
+    /// Writes the reply that has ended, of which the session keeps the text `kept`.
     fn write_reply(&mut self, kept: &str, has_calls: bool) {
         self.recording.written.replies += 1;
         self.recording.written.notes = 0;
@@ -294,7 +295,7 @@ impl Transcript {
             return;
         }
         let mut record = Record::new(Role::Assistant, prose);
-        record.model = self.answers();
+        record.model = self.current_model();
         record.tokens = tokens;
         record.times = times;
         record.state = state;

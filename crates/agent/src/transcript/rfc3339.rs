@@ -1,21 +1,21 @@
-//! Times as RFC 3339 writes them: UTC, in milliseconds.
+//! Formats times as in RFC 3339: UTC, in milliseconds.
 
 use std::time::SystemTime;
 
-/// This moment.
+/// Returns the current time.
 pub(super) fn now() -> String {
     rfc3339(SystemTime::now())
 }
 
-/// A time as RFC 3339 writes it: UTC, in milliseconds. One before 1970 is written as 1970.
+/// Formats a time as in RFC 3339: UTC, in milliseconds. A time before 1970 is written as 1970.
 pub fn rfc3339(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    written(since.as_secs(), since.subsec_millis())
+    format_seconds(since.as_secs(), since.subsec_millis())
 }
 
-/// So many seconds since 1970 as a date and a time. The days are counted in eras of 400 years that begin on the first of March, as
-/// in Howard Hinnant's `civil_from_days`: then a leap day is the last of its year.
-fn written(seconds: u64, millis: u32) -> String {
+/// Formats seconds since 1970 as a date and a time. The days are counted in eras of 400 years that begin on the first
+/// of March, as in Howard Hinnant's `civil_from_days`, so that a leap day is the last of its year.
+fn format_seconds(seconds: u64, millis: u32) -> String {
     let (days, of_day) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -30,7 +30,7 @@ fn written(seconds: u64, millis: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::written;
+    use super::format_seconds;
 
     #[test]
     fn dates_are_those_of_the_calendar() {
@@ -42,7 +42,7 @@ mod tests {
             (4_107_542_400, 0, "2100-03-01T00:00:00.000Z"),
             (1_795_648_602, 123, "2026-11-25T23:16:42.123Z"),
         ] {
-            assert_eq!(written(seconds, millis), want);
+            assert_eq!(format_seconds(seconds, millis), want);
         }
     }
 }

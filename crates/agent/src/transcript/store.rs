@@ -1,4 +1,4 @@
-//! The sessions of the projects of one person, and those among them that are wanted.
+//! Lists and finds the sessions of a person's projects.
 
 use super::record::{Fork, Kind, Record, Role};
 use super::write::Locked;
@@ -9,20 +9,21 @@ use std::time::{Duration, SystemTime};
 use toolfence_protocol::{Error, ErrorKind, Result, text};
 use toolfence_workspace::undo::History;
 
-/// What is read of a session's first line to list it.
+/// The most bytes of a session's first line that are read to list it.
 const MOST_OF_HEAD: u64 = 1 << 20;
 
-/// What is read of a session's end at first to find its last record; four times as much each time that is too little.
+/// The bytes at a session's end that are read first to find its last record; four times as many each time they are too
+/// few.
 const TAIL: u64 = 16 << 10;
 
 /// The folders of all sessions.
 #[derive(Debug, Clone)]
 pub struct Store {
-    /// The host's folder of state.
+    /// The host's state folder.
     state: PathBuf,
 }
 
-/// A session in a list. It is made of the first and the last line of the file.
+/// A session in a list, from the first and the last line of its file.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -30,44 +31,44 @@ pub struct Summary {
     pub id: String,
     /// The file.
     pub path: PathBuf,
-    /// The project it is about.
+    /// The root of its project.
     pub root: String,
     /// The first words of the user.
     pub title: String,
     /// When it began: RFC 3339.
     pub began: String,
-    /// When something was last written to it.
+    /// When the file was last written.
     pub changed: SystemTime,
-    /// Turns of the user.
+    /// The number of turns of the user.
     pub turns: u64,
-    /// Whether the user put it aside, and has said nothing in it since.
+    /// Whether the user cleared it and has sent no message in it since.
     pub cleared: bool,
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// Who answered when it began.
+    /// The model when it began.
     pub model: Option<String>,
-    /// Where it was forked from.
+    /// The session that it was forked from.
     pub fork: Option<Fork>,
 }
 
 impl Store {
-    /// The sessions below the folder of a host's state.
+    /// Returns the sessions in a host's state folder.
     pub fn new(state: &Path) -> Store {
         Store { state: state.to_owned() }
     }
 
-    /// The folder of the sessions of the project at this root.
+    /// Returns the folder of the sessions of the project at this root.
     pub fn folder(&self, root: &Path) -> PathBuf {
         let undo = History::folder(&self.state, root);
         undo.parent().unwrap_or(&self.state).join("sessions")
     }
 
-    /// The folder of the runs that are not continued: one reply that was pasted, a pipe, a request of its own.
+    /// Returns the folder of the runs that are not continued: a pasted reply, a pipe, a single request.
     pub fn runs(&self, root: &Path) -> PathBuf {
         self.folder(root).with_file_name("runs")
     }
 
-    /// The files of all sessions and runs of all projects.
+    /// Returns the files of all sessions and runs of all projects.
     pub fn all_files(&self) -> Vec<PathBuf> {
         let state = self.state.join("projects");
         let folders =
@@ -75,12 +76,12 @@ impl Store {
         folders.flat_map(|folder| files(&folder)).collect()
     }
 
-    /// The sessions of the project at this root, or of all, the one that was written to last first. What cannot be listed is
-    /// left out.
+    /// Returns the sessions of the project at this root, or of all projects, the last written first. Unreadable ones
+    /// are skipped.
     pub fn list(&self, root: Option<&Path>) -> Vec<Summary> {
         let mut found: Vec<Summary> =
             self.folders(root).iter().flat_map(|folder| files(folder)).filter_map(|file| summary(&file).ok()).collect();
-        // Two that were written to within a tick of the clock of the file system: the one that began later is the newer one.
+        // If two were written within a tick of the file system's clock, the one that began later is newer.
         let newest = |one: &Summary, other: &Summary| {
             other
                 .changed
@@ -92,10 +93,10 @@ impl Store {
         found
     }
 
-    /// The session whose name begins so: of the project at this root, else of any.
+    /// Returns the session whose name begins with `beginning`, in the project at this root or else in any project.
     ///
     /// # Errors
-    /// There is none, or there are several.
+    /// Fails if there is no such session, or if there are several.
     pub fn find(&self, root: &Path, beginning: &str) -> Result<Summary> {
         for root in [Some(root), None] {
             let mut found = self.list(root);
@@ -116,7 +117,8 @@ impl Store {
         ))
     }
 
-    /// Deletes the sessions and runs of the project at this root to which nothing was written for so long. One that is open stays.
+    /// Deletes the sessions and runs of the project at this root that were not written to for this long. Open ones
+    /// stay.
     pub fn drop_older(&self, root: &Path, age: Duration) {
         let Some(before) = SystemTime::now().checked_sub(age) else { return };
         for path in [self.folder(root), self.runs(root)].iter().flat_map(|folder| files(folder)) {
@@ -140,14 +142,14 @@ fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
     std::fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
-/// The files of sessions in a folder. A link or a pipe is none.
+/// Returns the files of sessions in a folder. Links and pipes are skipped.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let plain = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
     let paths = entries(folder).filter(plain).map(|entry| entry.path());
     paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
 }
 
-/// What the first and the last line tell.
+/// Summarises a session from its first and last line.
 fn summary(path: &Path) -> io::Result<Summary> {
     let mut file = File::open(path)?;
     let meta = file.metadata()?;
@@ -172,7 +174,7 @@ fn summary(path: &Path) -> io::Result<Summary> {
     })
 }
 
-/// The last whole line of a file, read from its end.
+/// Returns the last whole line of a file, read from its end.
 fn last_record(file: &mut File, length: u64) -> io::Result<Option<Record>> {
     let mut most = TAIL;
     loop {

@@ -1,4 +1,4 @@
-//! The file of one session while it grows.
+//! Writes the file of one session.
 
 use super::read::Stored;
 use super::record::{Fork, Head, Kind, Record, Role};
@@ -19,21 +19,21 @@ use toolfence_session::{Turn, render};
 /// The most characters of a title.
 const LONGEST_TITLE: usize = 120;
 
-/// What is read of a file at a time to find its last line.
+/// The bytes of a file that are read at a time to find its last line.
 const TAIL: u64 = 64 << 10;
 
-/// Writes down what is said and done in one session, as JSON lines, while an [`Agent`](crate::agent::Agent) drives it.
+/// Records one session as JSON lines while an [`Agent`](crate::agent::Agent) drives it.
 ///
-/// The file is made with the first message of the user, for its owner alone, and is locked until the transcript is dropped. It is
-/// removed then if the model never replied. A
-/// record that cannot be written stops nothing; [`trouble`](Transcript::trouble) tells of it.
+/// The first message of the user creates the file, which only its owner can read. It is locked until the transcript is
+/// dropped, and removed then if the model never replied. A failed write does not stop the session;
+/// [`trouble`](Transcript::trouble) reports it.
 #[derive(Debug)]
 pub struct Transcript {
     path: PathBuf,
     head: Head,
     model: Option<String>,
     redactor: Option<Redactor>,
-    /// The open, locked file with the length of its whole lines. None until there is something to write.
+    /// The open, locked file with the length of its whole lines, or `None` until there is something to write.
     file: Option<(Locked, u64)>,
     /// Whether the file has a reply. A file without one is removed.
     has_reply: bool,
@@ -42,30 +42,31 @@ pub struct Transcript {
     /// The turn under way.
     turn: u64,
     trouble: Option<Text>,
-    /// What was read of the file before it was opened.
+    /// The records that were read from the file before it was opened.
     stored: Vec<Record>,
-    /// The instructions that stand in that file.
+    /// The instructions in that file.
     instructions: String,
-    /// How many lines of it were left out.
+    /// The number of its lines that were skipped.
     unreadable: usize,
     pub(super) recording: Recording,
 }
 
 impl Transcript {
-    /// A new session about the project at `root`, in a folder of sessions. Nothing is on the disk until the user says something.
+    /// Creates a session about the project at `root` in a folder of sessions. Nothing is written until the first
+    /// message of the user.
     ///
     /// # Errors
-    /// There is no randomness to name the session by.
+    /// Fails if there is no randomness for the name of the session.
     pub fn create(folder: &Path, root: &Path) -> Result<Transcript> {
         let id = random_name().map_err(|cause| Error::because(text!("name the session"), cause))?;
         let head = Head { id, root: root.display().to_string(), ..Head::default() };
         Ok(Transcript::of(folder.join(format!("{}.jsonl", head.id)), head))
     }
 
-    /// Goes on with the session in this file. Where a process was killed while it wrote the last line, that line is taken away.
+    /// Resumes the session in this file. An incomplete last line of a killed process is removed.
     ///
     /// # Errors
-    /// The file cannot be read, is not a transcript or one of a newer version, or another process has it open
+    /// Fails if the file cannot be read, is not a transcript or has a newer version, or if another process has it open
     /// ([`ErrorKind::Busy`]).
     pub fn resume(path: &Path) -> Result<Transcript> {
         let doing = || text!("open the session {path}", path = path.display().to_string());
@@ -80,7 +81,7 @@ impl Transcript {
         transcript.file = Some((file, length));
         transcript.next = next_id(&stored.records);
         transcript.turn = stored.records.last().map_or(0, |record| record.turn);
-        // A file that another run left is not removed.
+        // A file of an earlier run is not removed.
         transcript.has_reply = true;
         transcript.stored = stored.records;
         transcript.instructions = stored.instructions;
@@ -88,11 +89,11 @@ impl Transcript {
         Ok(transcript)
     }
 
-    /// A new session beside the one in this file, with all its records up to `message`, or with all of them. The first session is
-    /// only read.
+    /// Creates a new session in the same folder with the records of this file up to `message`, or with all of them. The
+    /// original session is only read.
     ///
     /// # Errors
-    /// The file cannot be read, it has no such message, or the new file cannot be written.
+    /// Fails if the file cannot be read, if it has no such message, or if the new file cannot be written.
     pub fn fork(path: &Path, message: Option<&str>) -> Result<Transcript> {
         let stored = Stored::read(path)?;
         let last = match message {
@@ -121,12 +122,12 @@ impl Transcript {
         let folder = path.parent().unwrap_or(Path::new("."));
         let mut transcript = Transcript::of(folder.join(format!("{}.jsonl", head.id)), head);
         let mut text = transcript.head_line(&stored.instructions);
-        // Lines are copied as they are, so that nothing is lost that this version does not know.
+        // Lines are copied verbatim, to keep fields that this version does not know.
         for line in &stored.lines[..last] {
             text.push_str(line);
             text.push('\n');
         }
-        transcript.make(&text).map_err(|cause| {
+        transcript.create_file(&text).map_err(|cause| {
             Error::because(
                 text!("write down the session in {path}", path = transcript.path.display().to_string()),
                 cause,
@@ -140,9 +141,9 @@ impl Transcript {
         Ok(transcript)
     }
 
-    /// The user puts the conversation aside: says so in its file, and gives the transcript of the next one, beside it. Where nothing
-    /// was said yet, that is this one.
-    pub(crate) fn cleared(mut self) -> Transcript {
+    /// Records that the user cleared the conversation, and returns the transcript of the next one in the same folder. A
+    /// transcript without messages is returned itself.
+    pub(crate) fn start_next(mut self) -> Transcript {
         if self.file.is_none() {
             return self;
         }
@@ -151,7 +152,7 @@ impl Transcript {
         let mut record = Record::new(Role::Note, "");
         record.kind = Some(Kind::Cleared);
         self.append(record);
-        self.settle();
+        self.sync_file();
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let head = Head { id, root: self.head.root.clone(), ..Head::default() };
         let mut next = Transcript::of(folder.join(format!("{}.jsonl", head.id)), head);
@@ -179,71 +180,72 @@ impl Transcript {
         }
     }
 
-    /// Sets the redactor that takes secrets out of each record before it is written. Without one, records are written as they
-    /// are. A new transcript has a redactor that knows secrets by their form.
+    /// Sets the redactor that removes secrets from each record before it is written. Without one, records are written
+    /// verbatim. A new transcript has a redactor that recognises secrets by their shape.
     #[must_use]
     pub fn redactor(mut self, redactor: Option<Redactor>) -> Transcript {
         self.redactor = redactor;
         self
     }
 
-    /// Sets the name of the model, which stands in each reply that is written from here on.
+    /// Sets the name of the model for the replies that are written from here on.
     #[must_use]
     pub fn model(mut self, model: Option<String>) -> Transcript {
         self.model = model;
         self
     }
 
-    /// The name of the session.
+    /// Returns the name of the session.
     pub fn id(&self) -> &str {
         &self.head.id
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The conversation so far as a session takes it in
-    /// [`SessionOptions::history`](toolfence_session::SessionOptions). Empty for a new one.
+    /// Returns the conversation so far for [`SessionOptions::history`](toolfence_session::SessionOptions). Empty for a
+    /// new session.
     pub fn history(&self) -> Vec<Turn> {
         super::read::turns(&self.stored)
     }
 
-    /// How many lines of the file are no records, and were left out.
+    /// Returns the number of lines of the file that are not records and were skipped.
     #[doc(hidden)]
     pub fn unreadable(&self) -> usize {
         self.unreadable
     }
 
-    /// What the session is.
+    /// Returns the description of the session.
     #[doc(hidden)]
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The records there were when the session was opened, without the head. Once an agent has the transcript they are gone.
+    /// Returns the records without the head, as they were when the session was opened. Empty once an agent has the
+    /// transcript.
     #[doc(hidden)]
     pub fn stored(&self) -> &[Record] {
         &self.stored
     }
 
-    /// Gives the memory of what was read back.
+    /// Frees the records that were read.
     pub(super) fn forget_stored(&mut self) {
         self.stored = Vec::new();
         self.instructions = String::new();
     }
 
-    /// What the backend of the last reply that it keeps by itself wants back, and how many messages it keeps, without the instructions.
-    /// `None` where it keeps nothing: the conversation was replaced since then, or this session is a fork of the one that the
-    /// backend keeps.
+    /// Returns the state that the backend of the last reply needs, and how many messages it keeps, without the
+    /// instructions. `None` if it keeps nothing, because the conversation was replaced since then or this session is a
+    /// fork of the one that the backend keeps.
     pub(crate) fn stored_state(&self, format: &Format) -> Option<(usize, String)> {
         let last = self.stored.iter().rposition(|record| record.state.is_some())?;
         let state = self.stored[last].state.clone()?;
         let number = |id: &str| id.parse::<u64>().unwrap_or(0);
         let of_fork =
             self.head.fork.as_ref().is_some_and(|fork| number(&self.stored[last].id) <= number(&fork.message));
-        // What a backend has of a turn without an answer is unknown.
+        // The backend's part of a turn without an answer is unknown.
         let is_change = |record: &Record| matches!(record.kind, Some(Kind::History | Kind::TakenBack | Kind::End));
         let replaced = self.stored[last..].iter().any(is_change);
         if of_fork || replaced {
@@ -252,55 +254,55 @@ impl Transcript {
         Some((render(&super::read::turns(&self.stored[..=last]), format).len(), state))
     }
 
-    /// Whether the session began with these instructions.
+    /// Returns `true` if the session began with these instructions.
     pub(crate) fn has_instructions(&self, instructions: &str) -> bool {
-        self.clean(instructions) == self.instructions
+        self.redact_text(instructions) == self.instructions
     }
 
-    /// The number of the last turn; 0 before the first one.
+    /// Returns the number of the last turn, or 0 before the first one.
     pub fn turn(&self) -> u64 {
         self.turn
     }
 
-    /// Why a record could not be written, if one could not: told once.
+    /// Returns, once, why a record could not be written.
     pub fn trouble(&mut self) -> Option<Text> {
         self.trouble.take()
     }
 
-    /// Another model answers from here on.
+    /// Sets the model that answers from here on.
     #[doc(hidden)]
     pub fn answered_by(&mut self, model: Option<String>) {
         self.model = model;
     }
 
-    /// The name of the model that answers, for the record of a reply.
-    pub(super) fn answers(&self) -> Option<String> {
+    /// Returns the name of the current model, for the record of a reply.
+    pub(super) fn current_model(&self) -> Option<String> {
         self.model.clone()
     }
 
-    /// Something the user said begins a turn, and with the first one the file.
+    /// Begins a turn with a message of the user. The first turn creates the file.
     pub(super) fn begin_turn(&mut self, words: &str, instructions: &str) {
         if self.file.is_none() {
             let first = words.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            self.head.title = middle(self.clean(first.trim()).as_str(), LONGEST_TITLE).into_owned();
+            self.head.title = middle(self.redact_text(first.trim()).as_str(), LONGEST_TITLE).into_owned();
             self.head.model = self.model.clone();
             let line = self.head_line(instructions);
-            if let Err(error) = self.make(&line) {
-                self.failed(&error);
+            if let Err(error) = self.create_file(&line) {
+                self.note_failure(&error);
             }
         }
         self.turn += 1;
     }
 
     fn head_line(&self, instructions: &str) -> String {
-        let mut record = Record::new(Role::Head, self.clean(instructions));
+        let mut record = Record::new(Role::Head, self.redact_text(instructions));
         record.id = "0".to_owned();
         record.timestamp = rfc3339::now();
         record.session = Some(self.head.clone());
         line(&record)
     }
 
-    /// Adds a record, and gives its name. Where that fails the next one is tried all the same.
+    /// Appends a record and returns its id. After a failure the next record is still tried.
     pub(super) fn append(&mut self, mut record: Record) -> Option<String> {
         record.id = self.next.to_string();
         record.parent = Some((self.next - 1).to_string());
@@ -317,43 +319,43 @@ impl Transcript {
                 Some(record.id)
             }
             Err(error) => {
-                // What was written of the line must not stand before the next one.
+                // A partial line must not precede the next one.
                 let _ = file.0.set_len(*length);
-                self.failed(&error);
+                self.note_failure(&error);
                 None
             }
         }
     }
 
-    /// A turn is over: what it said survives a loss of power from here on.
-    pub(super) fn settle(&mut self) {
+    /// Synchronises the file at the end of a turn, so that it survives a power failure.
+    pub(super) fn sync_file(&mut self) {
         if let Some((file, _)) = &self.file
             && let Err(error) = file.0.sync_data()
         {
-            self.failed(&error);
+            self.note_failure(&error);
         }
     }
 
-    fn failed(&mut self, error: &io::Error) {
+    fn note_failure(&mut self, error: &io::Error) {
         tracing::warn!(path = %self.path.display(), %error, "the transcript cannot be written");
         let doing = text!("write down the session in {path}", path = self.path.display().to_string());
         self.trouble = Some(Error::because(doing, io::Error::from(error.kind())).text());
     }
 
-    /// Makes the file with these first lines.
-    fn make(&mut self, text: &str) -> io::Result<()> {
+    /// Creates the file with these first lines.
+    fn create_file(&mut self, text: &str) -> io::Result<()> {
         if let Some(folder) = self.path.parent() {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&self.path)?;
-        // Nobody else knows the name yet, so that nobody can hold the lock.
+        // No other process knows the name yet, so none can hold the lock.
         let mut file = Locked::new(file).unwrap_or_else(Locked);
         file.0.write_all(text.as_bytes())?;
         self.file = Some((file, text.len() as u64));
         Ok(())
     }
 
-    fn clean(&self, text: &str) -> String {
+    fn redact_text(&self, text: &str) -> String {
         self.redactor.as_ref().map_or_else(|| text.to_owned(), |redactor| redactor.text(text).into_owned())
     }
 
@@ -364,18 +366,18 @@ impl Transcript {
 }
 
 impl Drop for Transcript {
-    /// Removes the file of a conversation without a reply: a request that failed is not the last conversation.
+    /// Removes the file of a conversation without a reply, so that a failed request is not the last conversation.
     fn drop(&mut self) {
         if self.file.is_some() && !self.has_reply {
-            // The file is still locked, so that no other process is reading on in it.
+            // The file is still locked, so no other process is resuming it.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// A record as its line.
+/// Serialises a record as its line.
 fn line(record: &Record) -> String {
-    // A record holds nothing that JSON cannot.
+    // A record contains nothing that JSON cannot represent.
     serde_json::to_string(record).unwrap_or_default() + "\n"
 }
 
@@ -383,17 +385,17 @@ fn next_id(records: &[Record]) -> u64 {
     records.last().and_then(|record| record.id.parse::<u64>().ok()).unwrap_or(0) + 1
 }
 
-/// A file with its lock. The lock is given up and not only the file closed: a child that another thread is just starting has
-/// inherited the file, and would hold the lock until it runs its program.
+/// A file with its lock. The lock is released explicitly, not only by closing the file: a child that another thread is
+/// just starting has inherited the file and would hold the lock until `exec`.
 #[derive(Debug)]
 pub(super) struct Locked(File);
 
 impl Locked {
-    /// The file with its lock; the file again where another process holds the lock.
+    /// Locks the file, or returns it if another process holds the lock.
     pub(super) fn new(file: File) -> std::result::Result<Locked, File> {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(file),
-            // On a file system without locks nobody else has one either.
+            // On a file system without locks no other process has one either.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Locked(file)),
         }
     }
@@ -405,9 +407,9 @@ impl Drop for Locked {
     }
 }
 
-/// Keeps everybody else from writing.
+/// Locks the file against other writers.
 fn lock(mut file: File, path: &Path) -> Result<Locked> {
-    /// A process that has just been killed holds its locks for moments.
+    /// The times to try again, since a process that was just killed holds its locks for a moment.
     const MOMENTS: u32 = 10;
     const MOMENT: Duration = Duration::from_millis(20);
     for _ in 0..MOMENTS {
@@ -434,7 +436,8 @@ fn lock(mut file: File, path: &Path) -> Result<Locked> {
     Err(Error::with_kind(ErrorKind::Busy, message))
 }
 
-/// The process that holds the lock of a file, as `/proc/locks` has it: `1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF`.
+/// Returns the process that holds the lock of a file, from a line of `/proc/locks`:
+/// `1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF`.
 fn holder(file: &File) -> Option<u32> {
     let meta = file.metadata().ok()?;
     let inode = format!(":{}", meta.ino());
@@ -447,7 +450,7 @@ fn holder(file: &File) -> Option<u32> {
     })
 }
 
-/// The length of a file up to its last newline.
+/// Returns the length of a file up to its last newline.
 fn whole_lines(file: &mut File) -> io::Result<u64> {
     let mut end = file.metadata()?.len();
     let mut bytes = Vec::new();

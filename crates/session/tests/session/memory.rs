@@ -1,6 +1,6 @@
-//! What a session keeps of turns whose history is cleared.
+//! Checks that a session releases the memory of cleared turns.
 //!
-//! The memory of a process is that of all tests that run in it, so the turns are replayed in a process of their own.
+//! Other tests use the memory of their process too, so the turns are replayed in a separate process.
 
 use super::talk::{block, catalog, options};
 use std::process::Command;
@@ -11,10 +11,10 @@ use toolfence_session::{Action, Input, Session};
 
 const TURNS: usize = 12_000;
 
-/// What this process has in memory, in KiB.
+/// Returns the resident memory of this process in KiB.
 fn resident() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").expect("the system tells");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has a line for it");
+    let status = std::fs::read_to_string("/proc/self/status").expect("the system has it");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("there is a VmRSS line");
     line.trim().trim_end_matches("kB").trim().parse().expect("it is a number")
 }
 
@@ -38,7 +38,7 @@ fn replay() {
                     replies += 1;
                 }
                 Action::Run(cleared) => {
-                    // What is read holds a call too, which is remembered.
+                    // The output contains a call too, which the session remembers.
                     let text = format!("{}{}", "some output\n".repeat(200), block("c", "change", &format!("{turn}")));
                     let (id, name) = (cleared.call().id.clone(), cleared.call().name.clone());
                     session.handle(Input::Result(ToolResult::new(id, name, Output::text(text), 1)));
@@ -58,16 +58,16 @@ fn replay() {
 
 #[test]
 fn memory_stays_flat_over_thousands_of_turns() {
-    let program = std::env::current_exe().expect("it runs");
+    let program = std::env::current_exe().expect("the test program has a path");
     let ran = Command::new(program)
         .args(["memory::replay", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         .output()
-        .expect("it runs again");
-    let said = String::from_utf8_lossy(&ran.stdout);
+        .expect("the program runs again");
+    let stdout = String::from_utf8_lossy(&ran.stdout);
     let resident: Vec<usize> =
-        said.lines().filter_map(|line| line.split_once("resident ")?.1.trim().parse().ok()).collect();
-    let [early, late] = resident[..] else { panic!("{said}{}", String::from_utf8_lossy(&ran.stderr)) };
+        stdout.lines().filter_map(|line| line.split_once("resident ")?.1.trim().parse().ok()).collect();
+    let [early, late] = resident[..] else { panic!("{stdout}{}", String::from_utf8_lossy(&ran.stderr)) };
     println!("{early} KiB after {} turns, {late} KiB after {TURNS}", TURNS / 12);
-    // What grows is a number for each call that was read or written, up to 20,000 of each.
+    // Only a number per read or written call grows, up to 20,000 of each.
     assert!(late < early + 4096, "{early} KiB, then {late} KiB");
 }

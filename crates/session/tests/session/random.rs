@@ -1,5 +1,4 @@
-//! Sessions with a model that says anything, a person who answers anything, tools that come to anything, and a driver that
-//! cancels anywhere.
+//! Runs sessions with random replies, random decisions of the person, random results of tools, and random cancellation.
 
 use super::talk::{BROKEN, block, catalog, options};
 use std::collections::HashMap;
@@ -12,10 +11,10 @@ use toolfence_protocol::{
 };
 use toolfence_session::{Action, Answer, Input, Session, SessionOptions, StopReason};
 
-/// Inputs after which a session must have stopped by itself.
+/// The most inputs after which a session must have stopped.
 const MOST_INPUTS: usize = 5_000;
 
-/// A driver that keeps the laws.
+/// A driver that checks the session's invariants.
 struct World {
     session: Session,
     random: Random,
@@ -25,13 +24,13 @@ struct World {
     checking: bool,
     streaming: bool,
     stopped: Option<StopReason>,
-    /// Calls of the model since the user last said something.
+    /// Model calls since the last message of the user.
     called: u64,
-    /// What the reply has shown: where it stands, and its id.
+    /// The offset and the id of each call that the reply has shown.
     shown: Vec<(usize, String)>,
-    /// Which ids may have been changes.
+    /// Whether the call with this id may be a change.
     changes: HashMap<String, bool>,
-    /// Replies that may come before the session has to stop.
+    /// The most replies before the session must stop.
     most: u64,
     answered: Vec<(String, bool)>,
     natives: usize,
@@ -39,7 +38,7 @@ struct World {
     count: Count,
 }
 
-/// What happened, to see that it did.
+/// Counts events, to check that each kind occurred.
 #[derive(Debug, Default, Clone, Copy)]
 struct Count {
     replies: usize,
@@ -98,9 +97,9 @@ impl World {
         }
     }
 
-    fn give(&mut self, input: Input<'_>) {
+    fn send(&mut self, input: Input<'_>) {
         self.inputs += 1;
-        assert!(self.inputs < MOST_INPUTS, "the session goes on for ever");
+        assert!(self.inputs < MOST_INPUTS, "the session never stops");
         self.session.handle(input);
         while let Some(action) = self.session.poll() {
             self.act(action);
@@ -110,8 +109,8 @@ impl World {
     fn act(&mut self, action: Action) {
         match action {
             Action::CallModel => {
-                self.reply_is_answered();
-                self.keeps_the_law();
+                self.assert_reply_is_answered();
+                self.assert_alternation();
                 assert_eq!(self.session.history().last().map(|last| last.role), Some(Role::User));
                 self.called += 1;
                 assert!(self.called <= self.most, "{} replies in a turn of {} rounds", self.called, self.rounds);
@@ -122,14 +121,14 @@ impl World {
             Action::Show(event) => self.show(&event),
             Action::Run(cleared) => {
                 let writes = cleared.effect() != Effect::Read;
-                assert!(!writes || self.running.is_empty(), "a change runs beside something else");
+                assert!(!writes || self.running.is_empty(), "a change runs at the same time as another call");
                 let failed = |(id, good): &(String, bool)| !good && self.changes[id];
-                assert!(!writes || !self.answered.iter().any(failed), "a change runs behind one that failed");
+                assert!(!writes || !self.answered.iter().any(failed), "a change runs after one that failed");
                 self.count.runs += 1;
                 self.running.push(cleared);
             }
             Action::Ask(pending) => {
-                assert!(self.asked.is_none() && self.running.is_empty(), "one question at a time, beside nothing");
+                assert!(self.asked.is_none() && self.running.is_empty(), "one question at a time, while no call runs");
                 self.count.asks += 1;
                 self.asked = Some(pending);
             }
@@ -140,8 +139,8 @@ impl World {
             Action::Check => self.checking = true,
             Action::Compacted(_) => self.count.compacted += 1,
             Action::Stop(reason) => {
-                self.reply_is_answered();
-                self.keeps_the_law();
+                self.assert_reply_is_answered();
+                self.assert_alternation();
                 let index = match reason {
                     StopReason::Answered => 0,
                     StopReason::Empty => 1,
@@ -180,8 +179,8 @@ impl World {
         }
     }
 
-    /// Every call and every block of the last reply was answered once, in the order of the reply.
-    fn reply_is_answered(&mut self) {
+    /// Asserts that every call and every block of the last reply was answered once, in the order of the reply.
+    fn assert_reply_is_answered(&mut self) {
         let mut shown = std::mem::take(&mut self.shown);
         shown.sort_by_key(|(at, _)| *at);
         self.changes.clear();
@@ -198,8 +197,8 @@ impl World {
         assert_eq!(ids.len(), count);
     }
 
-    /// What is kept and what is sent is as every backend accepts it.
-    fn keeps_the_law(&self) {
+    /// Asserts that the history and the request have a form that every backend accepts.
+    fn assert_alternation(&self) {
         for messages in [self.session.history(), self.session.messages()] {
             assert_eq!(messages[0].role, Role::System);
             for (index, message) in messages[1..].iter().enumerate() {
@@ -213,18 +212,18 @@ impl World {
     fn user(&mut self, text: &str) {
         self.stopped = None;
         (self.called, self.most) = (0, self.rounds + 1);
-        self.give(Input::User(text));
+        self.send(Input::User(text));
     }
 
-    /// One reply, or one input that the session waits for.
+    /// Sends one reply, or one input that the session waits for.
     fn step(&mut self) {
         if self.random.once_in(60) {
-            return self.give(Input::Cancel);
+            return self.send(Input::Cancel);
         }
         if self.random.once_in(60) {
-            // What is said meanwhile may begin another turn.
+            // A message during a turn may begin another turn.
             self.most += self.rounds + 1;
-            return self.give(Input::User("and this"));
+            return self.send(Input::User("and this"));
         }
         if self.streaming {
             self.stream();
@@ -236,7 +235,7 @@ impl World {
                 4 => Answer::Edit(Args::from_iter([("x".to_owned(), 7.into())])),
                 _ => Answer::No("no".into()),
             };
-            self.give(answer.to(pending));
+            self.send(answer.to(pending));
         } else if !self.running.is_empty() {
             let call = self.running.swap_remove(self.random.below(self.running.len()));
             let (id, name) = (call.call().id.clone(), call.call().name.clone());
@@ -245,11 +244,11 @@ impl World {
                 1 => ToolResult::new(id, name, Output::text("the same"), 1),
                 _ => ToolResult::new(id, name, Output::text(format!("{}", self.random.below(1000))), 1),
             };
-            self.give(Input::Result(result));
+            self.send(Input::Result(result));
         } else if std::mem::take(&mut self.checking) {
-            self.give(Input::Result(ToolResult::new("project_check", "project_check", Output::text("fine"), 1)));
+            self.send(Input::Result(ToolResult::new("project_check", "project_check", Output::text("fine"), 1)));
         } else {
-            panic!("the session waits for nothing: {:?}", self.session);
+            panic!("the session waits for no input: {:?}", self.session);
         }
     }
 
@@ -269,32 +268,32 @@ impl World {
                 break;
             }
             if self.random.once_in(200) {
-                return self.give(Input::Cancel);
+                return self.send(Input::Cancel);
             }
             if self.random.once_in(200) {
-                return self.give(Input::Failed("the server is gone".into()));
+                return self.send(Input::Failed("the server is gone".into()));
             }
-            self.give(Input::Chunk(piece));
+            self.send(Input::Chunk(piece));
         }
         if self.streaming && self.random.once_in(12) {
             self.natives += 1;
             let name = ["look", "change", "nothing"][self.random.below(3)];
-            self.give(Input::NativeCall(ToolCall::new(format!("native{}", self.natives), name, Args::new())));
+            self.send(Input::NativeCall(ToolCall::new(format!("native{}", self.natives), name, Args::new())));
         }
         let end = [FinishReason::Stop, FinishReason::Stop, FinishReason::Length, FinishReason::Cut];
         let end = if self.streaming { end[self.random.below(4)] } else { FinishReason::Cut };
         self.streaming = false;
-        self.give(Input::End(end));
+        self.send(Input::End(end));
     }
 
-    /// Something that a model may say.
+    /// Returns a random reply.
     fn reply(&mut self) -> String {
         let random = &mut self.random;
-        // Asked to go on with a block, it mostly does.
+        // If asked to continue a block, it mostly does.
         let last = self.session.history().pop().expect("there is a question").content;
-        if let Some(repeated) = repeated(&last).filter(|_| !random.once_in(4)) {
-            let behind = ["\"}}\n```\n", "ond half\"}}\n```\nDone.\n", "\nEOF\n```\n", "more"][random.below(4)];
-            return format!("{repeated}{behind}");
+        if let Some(repeated) = requested_repetition(&last).filter(|_| !random.once_in(4)) {
+            let rest = ["\"}}\n```\n", "ond half\"}}\n```\nDone.\n", "\nEOF\n```\n", "more"][random.below(4)];
+            return format!("{repeated}{rest}");
         }
         let mut reply = String::new();
         for _ in 0..random.below(5) {
@@ -323,14 +322,14 @@ impl World {
     }
 }
 
-fn repeated(message: &str) -> Option<&str> {
-    let (_, behind) = message.split_once("finish the block:\n\n")?;
-    let (fence, behind) = behind.split_once('\n')?;
-    Some(behind.split_once(&format!("\n{fence}"))?.0)
+fn requested_repetition(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once("finish the block:\n\n")?;
+    let (fence, rest) = rest.split_once('\n')?;
+    Some(rest.split_once(&format!("\n{fence}"))?.0)
 }
 
 #[test]
-fn random_sessions_keep_the_laws() {
+fn random_sessions_keep_the_invariants() {
     let mut sum = Count::default();
     let sessions = 20_000;
     for seed in 0..sessions {
@@ -342,19 +341,19 @@ fn random_sessions_keep_the_laws() {
             }
             assert!(world.session.is_idle(), "turn {turn} of {seed}");
         }
-        // Whatever was left of it, another turn works, and so it does behind one that is cancelled anywhere.
+        // After any stop, another turn works, and so does one after a turn that is cancelled at any point.
         world.user("once more");
         for _ in 0..world.random.below(6) {
             if world.stopped.is_none() {
                 world.step();
             }
         }
-        world.give(Input::Cancel);
+        world.send(Input::Cancel);
         assert!(world.session.is_idle(), "{seed}");
         world.user("and now?");
         assert!(world.streaming, "{seed}");
-        world.give(Input::Chunk("<think>\n</think>\n\nAll is done.\n"));
-        world.give(Input::End(FinishReason::Stop));
+        world.send(Input::Chunk("<think>\n</think>\n\nAll is done.\n"));
+        world.send(Input::End(FinishReason::Stop));
         assert_eq!(world.stopped, Some(StopReason::Answered), "{seed}");
         let Count { replies, answers, runs, asks, stitched, compacted, stops } = world.count;
         sum.replies += replies;

@@ -1,4 +1,4 @@
-//! The vocabulary: what a driver says, and what the session wants done.
+//! A driver with a small vocabulary for tests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,12 +32,12 @@ pub(super) fn options() -> SessionOptions {
     options
 }
 
-/// A driver that does nothing by itself and writes down what it was told to do.
+/// A driver that performs no action and logs each of them.
 pub(super) struct Talk {
     pub(super) session: Session,
     pub(super) log: Vec<String>,
     asked: Option<Pending>,
-    /// The ids that the model wrote, by those that the session gave in their place.
+    /// The ids that the model wrote, keyed by the ids that replaced them.
     written: HashMap<String, String>,
     pub(super) chunk: usize,
 }
@@ -52,23 +52,23 @@ impl Talk {
         Talk { session, log: Vec::new(), asked: None, written: HashMap::new(), chunk: usize::MAX }
     }
 
-    /// A turn that has begun; what was logged so far is dropped.
-    pub(super) fn begun() -> Talk {
+    /// Starts a turn with an empty log.
+    pub(super) fn started() -> Talk {
         let mut talk = Talk::new();
-        talk.user("begin").logged(&["call"]);
+        talk.user("begin").assert_log(&["call"]);
         talk
     }
 
-    pub(super) fn give(&mut self, input: Input<'_>) -> &mut Talk {
+    pub(super) fn send(&mut self, input: Input<'_>) -> &mut Talk {
         self.session.handle(input);
         while let Some(action) = self.session.poll() {
-            self.write_down(action);
+            self.record(action);
         }
-        self.keeps_the_law();
+        self.assert_alternation();
         self
     }
 
-    fn write_down(&mut self, action: Action) {
+    fn record(&mut self, action: Action) {
         let line = match action {
             Action::CallModel => "call".to_owned(),
             Action::StopModel => "stop model".to_owned(),
@@ -101,14 +101,14 @@ impl Talk {
         self.written.get(id).map_or(id, String::as_str)
     }
 
-    /// The id that the session gave to the last call with this id.
+    /// Returns the id that the session gave to the last call with this id.
     fn id(&self, written: &str) -> String {
         let given = self.written.iter().filter(|(_, known)| *known == written).map(|(id, _)| id);
-        // Of several the one with the highest number is the last.
+        // The last one has the highest number.
         given.max_by_key(|id| (id.len(), id.as_str())).cloned().unwrap_or_else(|| written.to_owned())
     }
 
-    /// Texts that follow each other are one.
+    /// Logs an event. Consecutive texts are joined.
     fn show(&mut self, event: &Event<'_>) {
         if let Event::Call { call, body, .. } = event
             && let Some(Ok(value)) = serde_json::Deserializer::from_str(body).into_iter::<serde_json::Value>().next()
@@ -133,7 +133,7 @@ impl Talk {
         }
     }
 
-    fn keeps_the_law(&self) {
+    fn assert_alternation(&self) {
         let roles: Vec<Role> = self.session.history().iter().map(|message| message.role).collect();
         assert_eq!(roles[0], Role::System);
         for (index, role) in roles[1..].iter().enumerate() {
@@ -143,12 +143,12 @@ impl Talk {
     }
 
     pub(super) fn user(&mut self, text: &str) -> &mut Talk {
-        self.give(Input::User(text))
+        self.send(Input::User(text))
     }
 
     pub(super) fn chunks(&mut self, text: &str) -> &mut Talk {
         for piece in Pieces::every(text, self.chunk) {
-            self.give(Input::Chunk(piece));
+            self.send(Input::Chunk(piece));
         }
         self
     }
@@ -158,18 +158,18 @@ impl Talk {
     }
 
     pub(super) fn end(&mut self, reason: FinishReason) -> &mut Talk {
-        self.give(Input::End(reason))
+        self.send(Input::End(reason))
     }
 
-    pub(super) fn works(&mut self, id: &str, output: &str) -> &mut Talk {
+    pub(super) fn succeeds(&mut self, id: &str, output: &str) -> &mut Talk {
         let id = self.id(id);
-        self.give(Input::Result(ToolResult::new(id, "tool", Output::text(output), 1)))
+        self.send(Input::Result(ToolResult::new(id, "tool", Output::text(output), 1)))
     }
 
     pub(super) fn fails(&mut self, id: &str) -> &mut Talk {
         let failure = ToolFailure::new(ErrorCode::IoError, "it burned");
         let id = self.id(id);
-        self.give(Input::Result(ToolResult::refused(id, "tool", failure)))
+        self.send(Input::Result(ToolResult::refused(id, "tool", failure)))
     }
 
     pub(super) fn asks(&self) -> bool {
@@ -178,11 +178,11 @@ impl Talk {
 
     pub(super) fn answer(&mut self, answer: Answer) -> &mut Talk {
         let pending = self.asked.take().expect("the session asks");
-        self.give(answer.to(pending))
+        self.send(answer.to(pending))
     }
 
-    /// What was logged since the last time. The line ending behind a block is text of its own and not looked at.
-    pub(super) fn logged(&mut self, wanted: &[&str]) -> &mut Talk {
+    /// Asserts the log since the last assertion. The line ending after a block is a text of its own and is ignored.
+    pub(super) fn assert_log(&mut self, wanted: &[&str]) -> &mut Talk {
         let mut log = std::mem::take(&mut self.log);
         log.retain(|line| line.strip_prefix("text ").is_none_or(|text| !text.trim().is_empty()));
         let lines: Vec<String> = log.iter().map(|line| line.replacen("text \n", "text ", 1)).collect();
@@ -190,15 +190,15 @@ impl Talk {
         self
     }
 
-    /// The last message, whole.
+    /// Returns the last message.
     pub(super) fn last(&self, role: Role) -> String {
         let message = self.session.history().pop().unwrap();
         assert_eq!(message.role, role);
         message.content
     }
 
-    /// The last message holds these, in this order.
-    pub(super) fn told(&mut self, parts: &[&str]) -> &mut Talk {
+    /// Asserts that the last message contains these parts in this order.
+    pub(super) fn model_received(&mut self, parts: &[&str]) -> &mut Talk {
         let message = self.last(Role::User);
         let mut rest = message.as_str();
         for part in parts {
@@ -208,7 +208,7 @@ impl Talk {
         self
     }
 
-    pub(super) fn not_told(&mut self, part: &str) -> &mut Talk {
+    pub(super) fn model_did_not_receive(&mut self, part: &str) -> &mut Talk {
         let text = self.last(Role::User);
         assert!(!text.contains(part), "{part:?} in {text}");
         self

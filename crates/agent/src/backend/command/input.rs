@@ -1,4 +1,4 @@
-//! The text that a program reads on its stdin.
+//! Renders the text that a program reads on its stdin.
 
 use serde_json::json;
 use std::fmt::Write as _;
@@ -6,8 +6,8 @@ use toolfence_protocol::{Message, Role};
 
 /// Renders messages as lines of JSON, or as text.
 ///
-/// In the text, a line with the role precedes each message, unless there is only one; the instructions come first, without such a
-/// line. A line in a message that looks like one gets a space in front of it.
+/// In the text, a line with the role precedes each message, unless there is only one; the instructions come first,
+/// without such a line. A line in a message that looks like one is indented by a space.
 pub(super) fn render_messages<'a>(messages: impl Iterator<Item = &'a Message> + Clone, json: bool) -> String {
     let mut out = String::new();
     if json {

@@ -1,31 +1,33 @@
-//! A program that answers: it reads the conversation on its stdin and prints the reply. A bridge to a web chat, `llm`, `ollama run`, or
-//! a script of a few lines.
+//! A backend that runs a program: it reads the conversation on its stdin and prints the reply. It may be a bridge to a
+//! web chat, `llm`, `ollama run`, or a short script.
 //!
-//! The program is started for each reply, by its words and without a shell, with the environment of the host. It is the person's own,
-//! so it runs outside of any sandbox.
+//! The program is started for each reply, by its words and without a shell, with the environment of the host. It
+//! belongs to the person, so it runs outside any sandbox.
 //!
 //! # What the program gets
 //! - On its stdin, the messages. As text: the instructions first, then each message after a line with its role,
-//!   `--- user ---` or `--- assistant ---`, if there is more than one. As JSON: a line `{"role":..,"content":..}` for each.
-//! - In its arguments, in the places of `{session}`, `{turn}` and `{model}`, and in the variables `TOOLFENCE_SESSION`,
+//! `--- user ---` or `--- assistant ---`, if there is more than one. As JSON: a line `{"role":..,"content":..}` for
+//! each.
+//! - In its arguments, in place of `{session}`, `{turn}` and `{model}`, and in the variables `TOOLFENCE_SESSION`,
 //!   `TOOLFENCE_TURN` and `TOOLFENCE_MODEL`: the name of the session, the turn of the user, and the model.
 //! - `TOOLFENCE_FIRST`: 1 if the program must begin a new conversation, 0 if it continues the one that it keeps.
 //!
-//! A program that keeps its [own conversation](CommandOptions::own_conversation) gets only the new messages, and the instructions if a
-//! resumed session has others. After a reply that failed or was cancelled it gets the whole conversation.
+//! A program that keeps its [own conversation](CommandOptions::own_conversation) gets only the new messages, and the
+//! instructions if a resumed session has others. After a reply that failed or was cancelled it gets the whole
+//! conversation.
 //!
 //! # What the program gives
 //! - On its stdout, the reply. Escape sequences of terminals are removed, and bytes that are not UTF-8 are replaced.
 //! - A status other than 0 reports that the reply failed or broke off. The error has the end of its stderr.
 //!
-//! The program and all that it started are ended when the reply is complete, is cancelled or comes too slowly, and, if the host's
-//! `main` begins with `enter_if_asked`, when the host dies.
+//! The program and all processes that it started are ended when the reply is complete, is cancelled or arrives too
+//! slowly, and, if the host's `main` begins with `enter_if_asked`, when the host dies.
 
 mod input;
 mod plain;
 
 use super::{Backend, Chunk, Request, Sink};
-use plain::Plain;
+use plain::PlainText;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -40,38 +42,38 @@ use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role, Text, te
 use toolfence_sandbox::isolation;
 use toolfence_sandbox::process::{Exit, Heard, Piped, Program};
 
-/// Bytes of stderr that are shown, from its end.
+/// Bytes at the end of stderr that errors show.
 const SHOWN: usize = 600;
 
-/// As long as is waited where there is no other limit.
+/// The wait without any other limit.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Which program, and how it is talked with.
+/// The program of a backend and how to communicate with it.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CommandOptions {
     /// The program and its arguments. `{session}`, `{turn}` and `{model}` are replaced in the arguments.
     pub words: Vec<String>,
-    /// The model, for a program that wants to be told.
+    /// The model, for a program that needs its name.
     pub model: Option<String>,
-    /// Whether the program keeps the conversation by itself. Then it gets everything only with the first message, and with later ones
-    /// what is new.
+    /// Whether the program keeps the conversation by itself. If so, it gets the whole conversation only with the first
+    /// message, and later only new messages.
     pub own_conversation: bool,
-    /// Whether the messages come as lines of JSON, in the place of text.
+    /// Whether the messages are sent as lines of JSON instead of text.
     pub json: bool,
-    /// The folder that the program runs in; that of the host where there is none.
+    /// The working folder of the program; `None` for that of the host.
     pub folder: Option<PathBuf>,
-    /// How long the first piece of a reply may take.
+    /// The most time until the first piece of a reply.
     pub first_byte: Duration,
-    /// How long every further piece may take, and after the last one the end of the program.
+    /// The most time until each further piece, and until the end of the program after the last one.
     pub between: Duration,
-    /// The most bytes of a reply. What is longer ends there, as at a length limit of the model.
+    /// The most bytes of a reply. A longer reply ends there, as at a length limit of the model.
     pub most_bytes: usize,
 }
 
 impl CommandOptions {
-    /// A program that gets the whole conversation as text with every message. It has five minutes for the first piece, one
-    /// for every further one, and 16 MiB for a reply.
+    /// Creates options for a program that gets the whole conversation as text with every message. It has five minutes
+    /// for the first piece, one for each further one, and 16 MiB for a reply.
     pub fn new(words: impl IntoIterator<Item = impl Into<String>>) -> CommandOptions {
         CommandOptions {
             words: words.into_iter().map(Into::into).collect(),
@@ -85,10 +87,11 @@ impl CommandOptions {
         }
     }
 
-    /// The defaults for the program of a line: words with blanks between them, and quotes as a shell reads them. No shell sees it.
+    /// Returns the defaults for the program of a command line: words separated by blanks, with quotes as in a shell. No
+    /// shell sees it.
     ///
     /// # Errors
-    /// A quote has no end.
+    /// Fails if a quote is not closed.
     pub fn parse(line: &str) -> Result<CommandOptions, Error> {
         let words = shell_words::split(line).map_err(|problem| {
             Error::with_kind(
@@ -106,7 +109,7 @@ impl CommandOptions {
 }
 
 impl fmt::Debug for CommandOptions {
-    /// Without the arguments, which may hold a key.
+    /// Leaves out the arguments, which may contain a key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CommandOptions")
             .field("program", &self.words.first())
@@ -148,10 +151,10 @@ pub struct Command {
 }
 
 impl Command {
-    /// Nothing is started yet.
+    /// Creates the backend without starting the program.
     ///
     /// # Errors
-    /// There is no word.
+    /// Fails if there is no word.
     pub fn new(options: CommandOptions) -> Result<Command, Error> {
         match options.words.first() {
             Some(program) if !program.trim().is_empty() => Ok(Command { options }),
@@ -180,7 +183,7 @@ impl Command {
             .of_kind(ErrorKind::InvalidInput));
         }
         if !self.options.own_conversation || request.state != self.identity() {
-            // Another program keeps it, or none.
+            // Another program keeps the conversation, or no program does.
             request.known = 0;
         }
         let unreachable = |why: Text| failed(why).of_kind(ErrorKind::Unreachable);
@@ -192,14 +195,14 @@ impl Command {
             ))
             .of_kind(ErrorKind::Io)
         };
-        let program = self.found().ok_or_else(|| {
+        let program = self.find_program().ok_or_else(|| {
             unreachable(text!("there is no such program. Install it, write its full path, or check the PATH."))
         })?;
         let mut piped = self.start(program.as_os_str(), &request).await.map_err(|error| cannot_start(&error))?;
         let mut reply = Reply::new(sink, &self.options);
         let end = reply.read(&mut piped).await;
         let exit = match end {
-            End::ByItself => piped.end().await.map(Some),
+            ReadEnd::ByItself => piped.end().await.map(Some),
             _ => {
                 drop(piped);
                 Ok(None)
@@ -221,7 +224,8 @@ impl Command {
         let turn = request.turn.to_string();
         let model = options.model.as_deref();
         let args = options.words[1..].iter().map(|word| {
-            let word = replaced(word, &[("session", request.session), ("turn", &turn), ("model", model.unwrap_or(""))]);
+            let word =
+                replace_names(word, &[("session", request.session), ("turn", &turn), ("model", model.unwrap_or(""))]);
             OsString::from(word)
         });
         let args: Vec<OsString> = args.collect();
@@ -232,7 +236,7 @@ impl Command {
             ("TOOLFENCE_SESSION", value(request.session)),
             ("TOOLFENCE_TURN", value(&turn)),
             ("TOOLFENCE_FIRST", value(if request.known == 0 { "1" } else { "0" })),
-            // Where this host was itself started by a backend, its variables are not for ours.
+            // If a backend started this host, its variables are not for our program.
             ("TOOLFENCE_MODEL", model.and_then(value)),
         ];
         let new = request.messages.get(request.known..).unwrap_or_default();
@@ -253,18 +257,18 @@ impl Command {
             .await
     }
 
-    /// The program by its path; `None` where there is none.
-    fn found(&self) -> Option<PathBuf> {
+    /// Returns the path of the program, or `None` if it does not exist.
+    fn find_program(&self) -> Option<PathBuf> {
         let name = Path::new(self.program());
         let runs =
             |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
         if name.components().count() > 1 || name.is_absolute() {
-            // Named from the folder that it runs in, as it would be after a change to it.
+            // The path is relative to the folder of the program, as after a change to that folder.
             let path = self.options.folder.as_ref().map_or_else(|| name.to_owned(), |folder| folder.join(name));
             return Some(path).filter(runs);
         }
         let search_path = std::env::var_os("PATH")?;
-        // A folder that is named from the current one may be one of the project.
+        // A relative folder of the search path may be in the project.
         let folders = std::env::split_paths(&search_path).filter(|folder| folder.is_absolute());
         folders.map(|folder| folder.join(name)).find(runs)
     }
@@ -295,49 +299,48 @@ impl Backend for Command {
     }
 }
 
-/// A word with each `{name}` of these replaced. What stands in a value is not looked at again.
-fn replaced(word: &str, values: &[(&str, &str)]) -> String {
+/// Replaces each `{name}` in a word. The values are not searched again.
+fn replace_names(word: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::new();
     let mut rest = word;
     while let Some(at) = rest.find('{') {
         out.push_str(&rest[..at]);
-        let behind = &rest[at + 1..];
-        let found =
-            values.iter().find_map(|(name, value)| Some((value, behind.strip_prefix(name)?.strip_prefix('}')?)));
+        let after = &rest[at + 1..];
+        let found = values.iter().find_map(|(name, value)| Some((value, after.strip_prefix(name)?.strip_prefix('}')?)));
         rest = match found {
-            Some((value, behind)) => {
+            Some((value, after)) => {
                 out.push_str(value);
-                behind
+                after
             }
             None => {
                 out.push('{');
-                behind
+                after
             }
         };
     }
     out + rest
 }
 
-/// Why no more is read of a program.
+/// The reason to stop reading from a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ReadEnd {
     /// The program has ended.
     ByItself,
     /// The sink of the reply wants no more text.
     Unwanted,
     /// The reply is longer than the limit.
     TooLong,
-    /// The program has closed its stdout and runs on.
+    /// The program has closed its stdout and still runs.
     StillRunning,
     /// The program wrote nothing for longer than the limit.
     Silent,
 }
 
-/// A reply that comes in.
+/// A reply that is being received.
 struct Reply<'a> {
     sink: &'a mut dyn Sink,
     options: &'a CommandOptions,
-    plain: Plain,
+    plain: PlainText,
     /// The end of stderr.
     errors: VecDeque<u8>,
     /// Bytes of text so far.
@@ -348,18 +351,18 @@ struct Reply<'a> {
 impl<'a> Reply<'a> {
     fn new(sink: &'a mut dyn Sink, options: &'a CommandOptions) -> Reply<'a> {
         let deadline = Instant::now() + options.first_byte.min(LONGEST);
-        Reply { sink, options, plain: Plain::default(), errors: VecDeque::new(), bytes: 0, deadline }
+        Reply { sink, options, plain: PlainText::default(), errors: VecDeque::new(), bytes: 0, deadline }
     }
 
     fn began(&self) -> bool {
         self.bytes > 0
     }
 
-    /// Reads what the program writes until it ends, or the reply must end.
-    async fn read(&mut self, piped: &mut Piped) -> End {
+    /// Reads the output of the program until it ends, or the reply must end.
+    async fn read(&mut self, piped: &mut Piped) -> ReadEnd {
         while let Ok(heard) = timeout_at(self.deadline, piped.next()).await {
             match heard {
-                None => return End::ByItself,
+                None => return ReadEnd::ByItself,
                 Some(Heard::Output(bytes)) => {
                     if let ControlFlow::Break(end) = self.output(bytes) {
                         return end;
@@ -370,16 +373,16 @@ impl<'a> Reply<'a> {
             }
         }
         // A program that has closed its stdout has completed its reply and does something else.
-        if self.began() && piped.output_has_ended() { End::StillRunning } else { End::Silent }
+        if self.began() && piped.output_has_ended() { ReadEnd::StillRunning } else { ReadEnd::Silent }
     }
 
-    /// A piece of stdout. What is no text moves no deadline: a spinner that turns for ever is not an answer.
-    fn output(&mut self, bytes: &[u8]) -> ControlFlow<End> {
+    /// Adds a piece of stdout. Output without text extends no deadline, because an endless spinner is not an answer.
+    fn output(&mut self, bytes: &[u8]) -> ControlFlow<ReadEnd> {
         let mut text = self.plain.push(bytes);
         self.text(&mut text)
     }
 
-    fn text(&mut self, text: &mut String) -> ControlFlow<End> {
+    fn text(&mut self, text: &mut String) -> ControlFlow<ReadEnd> {
         if text.is_empty() {
             return ControlFlow::Continue(());
         }
@@ -391,9 +394,9 @@ impl<'a> Reply<'a> {
         self.bytes += text.len();
         self.deadline = Instant::now() + self.options.between.min(LONGEST);
         match self.sink.chunk(Chunk::Text(text)) {
-            ControlFlow::Break(()) => ControlFlow::Break(End::Unwanted),
+            ControlFlow::Break(()) => ControlFlow::Break(ReadEnd::Unwanted),
             ControlFlow::Continue(()) if whole => ControlFlow::Continue(()),
-            ControlFlow::Continue(()) => ControlFlow::Break(End::TooLong),
+            ControlFlow::Continue(()) => ControlFlow::Break(ReadEnd::TooLong),
         }
     }
 
@@ -404,29 +407,29 @@ impl<'a> Reply<'a> {
     }
 
     /// Ends the reply. `kept` identifies the program if it keeps the conversation.
-    fn finish(&mut self, end: End, exit: Option<Exit>, kept: Option<&str>) -> Result<FinishReason, Text> {
+    fn finish(&mut self, end: ReadEnd, exit: Option<Exit>, kept: Option<&str>) -> Result<FinishReason, Text> {
         let seconds = |limit: Duration| limit.as_secs_f32().to_string();
         match end {
-            End::Unwanted => return Ok(FinishReason::Cut),
-            End::TooLong => return Ok(FinishReason::Length),
-            End::Silent if self.began() => {
+            ReadEnd::Unwanted => return Ok(FinishReason::Cut),
+            ReadEnd::TooLong => return Ok(FinishReason::Length),
+            ReadEnd::Silent if self.began() => {
                 return Ok(self.broke_off(&text!(
                     "the program wrote nothing more for {seconds} s",
                     seconds = seconds(self.options.between)
                 )));
             }
-            End::Silent => {
+            ReadEnd::Silent => {
                 return Err(self.failure(text!(
                     "it wrote nothing to its stdout for {seconds} s and was ended. Try it by hand in a terminal: it \
                      may wait for a login or a model. If it is only slow, wait longer for it.",
                     seconds = seconds(self.options.first_byte)
                 )));
             }
-            End::ByItself | End::StillRunning => {}
+            ReadEnd::ByItself | ReadEnd::StillRunning => {}
         }
         let mut last = std::mem::take(&mut self.plain).finish();
         if let ControlFlow::Break(end) = self.text(&mut last) {
-            return Ok(if end == End::TooLong { FinishReason::Length } else { FinishReason::Cut });
+            return Ok(if end == ReadEnd::TooLong { FinishReason::Length } else { FinishReason::Cut });
         }
         let how = match exit {
             Some(Exit { code: Some(0), .. }) => None,
@@ -455,11 +458,11 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// The end of what the program wrote to its stderr, on one line.
+    /// Returns the end of the program's stderr on one line.
     fn stderr(&self) -> Option<String> {
         let bytes: Vec<u8> = self.errors.iter().copied().collect();
-        let text = Plain::text_of(&bytes);
-        // It may begin in the middle of a character.
+        let text = PlainText::text_of(&bytes);
+        // The text may begin in the middle of a character.
         let words: Vec<&str> = text.trim_start_matches('\u{FFFD}').split_whitespace().collect();
         Some(words.join(" ")).filter(|text| !text.is_empty())
     }

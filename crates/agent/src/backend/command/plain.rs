@@ -1,103 +1,103 @@
-//! The text in what a program prints: without the escape sequences of terminals, and in whole characters.
+//! Extracts the text from the output of a program: without terminal escape sequences, and in whole characters.
 
-/// The longest sequence that is looked for: what goes on is text that began by chance.
+/// The longest escape sequence. A longer one is text that began like a sequence by chance.
 const LONGEST: usize = 4096;
 
-/// What reads it, in pieces of any size.
+/// Extracts text from pieces of any size.
 #[derive(Debug, Default)]
-pub(super) struct Plain {
-    /// The beginning of a character that is not all there yet.
+pub(super) struct PlainText {
+    /// The incomplete character at the end of the input.
     begun: Vec<u8>,
-    inside: Inside,
-    /// Characters of the sequence that is under way.
+    inside: SequenceState,
+    /// Characters of the current sequence.
     length: usize,
 }
 
-/// Where in a sequence the next character stands (ECMA-48, section 5.3 and after).
+/// The position of the next character in a sequence (ECMA-48, section 5.3 and after).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Inside {
+enum SequenceState {
     #[default]
     Text,
-    /// Behind ESC.
+    /// After ESC.
     Escape,
-    /// Behind ESC and an intermediate character, as in `ESC ( B`.
+    /// After ESC and an intermediate character, as in `ESC ( B`.
     Intermediate,
-    /// Behind `ESC [`: parameters, then one final character.
+    /// After `ESC [`: parameters, then one final character.
     Control,
     /// In a string, such as the title of a window (`ESC ]`), up to BEL or `ESC \`.
     String,
-    /// Behind an ESC within a string.
+    /// After an ESC within a string.
     StringEscape,
 }
 
-impl Plain {
-    /// All of a text at once.
+impl PlainText {
+    /// Returns the text of complete output.
     pub(super) fn text_of(bytes: &[u8]) -> String {
-        let mut plain = Plain::default();
+        let mut plain = PlainText::default();
         plain.push(bytes) + &plain.finish()
     }
 
-    /// The text in the next bytes.
+    /// Returns the text in the next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         let mut out = String::with_capacity(bytes.len() + 4);
         let begun = std::mem::take(&mut self.begun);
         let joined = [&begun, bytes].concat();
         let mut chunks = joined.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
-            chunk.valid().chars().for_each(|c| self.take(c, &mut out));
+            chunk.valid().chars().for_each(|c| self.push_char(c, &mut out));
             let invalid = chunk.invalid();
             if chunks.peek().is_none() && is_beginning(invalid) {
                 self.begun = invalid.to_vec();
             } else if !invalid.is_empty() {
-                self.take(char::REPLACEMENT_CHARACTER, &mut out);
+                self.push_char(char::REPLACEMENT_CHARACTER, &mut out);
             }
         }
         out
     }
 
-    /// What is left at the end.
+    /// Returns the remaining text at the end.
     pub(super) fn finish(mut self) -> String {
         let mut out = String::new();
         if !std::mem::take(&mut self.begun).is_empty() {
-            self.take(char::REPLACEMENT_CHARACTER, &mut out);
+            self.push_char(char::REPLACEMENT_CHARACTER, &mut out);
         }
         out
     }
 
-    fn take(&mut self, c: char, out: &mut String) {
+    fn push_char(&mut self, c: char, out: &mut String) {
         const ESCAPE: char = '\u{1B}';
         const BELL: char = '\u{7}';
         self.length += 1;
         self.inside = match (self.inside, c) {
-            (Inside::String, ESCAPE) => Inside::StringEscape,
-            (Inside::String | Inside::StringEscape, BELL) => Inside::Text,
-            (Inside::StringEscape, '\\') => Inside::Text,
-            // A sequence has no line end in it, and does not go on for ever: what looks like one is text again from here on.
-            (Inside::String | Inside::StringEscape, '\n') => self.text(c, out),
-            (Inside::String | Inside::StringEscape, _) if self.length > LONGEST => self.text(c, out),
-            (Inside::String | Inside::StringEscape, _) => Inside::String,
+            (SequenceState::String, ESCAPE) => SequenceState::StringEscape,
+            (SequenceState::String | SequenceState::StringEscape, BELL) => SequenceState::Text,
+            (SequenceState::StringEscape, '\\') => SequenceState::Text,
+            // A sequence contains no line end and is not endless: anything else is text again from here on.
+            (SequenceState::String | SequenceState::StringEscape, '\n') => self.text(c, out),
+            (SequenceState::String | SequenceState::StringEscape, _) if self.length > LONGEST => self.text(c, out),
+            (SequenceState::String | SequenceState::StringEscape, _) => SequenceState::String,
             (_, ESCAPE) => {
                 self.length = 0;
-                Inside::Escape
+                SequenceState::Escape
             }
-            (Inside::Text, c) => self.text(c, out),
-            (Inside::Escape, '[') => Inside::Control,
-            (Inside::Escape, ']' | 'P' | '_' | '^' | 'X') => Inside::String,
-            (Inside::Escape | Inside::Intermediate, ' '..='/') => Inside::Intermediate,
-            (Inside::Escape | Inside::Intermediate, '0'..='~') => Inside::Text,
-            (Inside::Control, ' '..='?') if self.length <= LONGEST => Inside::Control,
-            (Inside::Control, '@'..='~') => Inside::Text,
+            (SequenceState::Text, c) => self.text(c, out),
+            (SequenceState::Escape, '[') => SequenceState::Control,
+            (SequenceState::Escape, ']' | 'P' | '_' | '^' | 'X') => SequenceState::String,
+            (SequenceState::Escape | SequenceState::Intermediate, ' '..='/') => SequenceState::Intermediate,
+            (SequenceState::Escape | SequenceState::Intermediate, '0'..='~') => SequenceState::Text,
+            (SequenceState::Control, ' '..='?') if self.length <= LONGEST => SequenceState::Control,
+            (SequenceState::Control, '@'..='~') => SequenceState::Text,
             (_, c) => self.text(c, out),
         };
     }
 
-    fn text(&mut self, c: char, out: &mut String) -> Inside {
+    fn text(&mut self, c: char, out: &mut String) -> SequenceState {
         out.push(c);
-        Inside::Text
+        SequenceState::Text
     }
 }
 
-/// Whether these bytes could begin a character.
+/// Returns `true` if these bytes could begin a character.
 fn is_beginning(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
@@ -106,11 +106,11 @@ fn is_beginning(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// The text, whatever the pieces are.
+    /// Returns the text, which must be the same for pieces of any size.
     fn text(bytes: &[u8]) -> String {
-        let whole = Plain::text_of(bytes);
+        let whole = PlainText::text_of(bytes);
         for size in [1, 2, 3, 5, 7] {
-            let mut plain = Plain::default();
+            let mut plain = PlainText::default();
             let mut out: String = bytes.chunks(size).map(|piece| plain.push(piece)).collect();
             out.push_str(&plain.finish());
             assert_eq!(out, whole, "in pieces of {size}");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn escape_sequences_are_taken_out_and_nothing_else() {
+    fn only_escape_sequences_are_removed() {
         // A spinner of ollama, with the cursor hidden and the line cleared around it.
         assert_eq!(text("\x1b[?25l\x1b[?2026h\x1b[1G⠋ \x1b[K\x1b[?25hHi".as_bytes()), "⠋ Hi");
         assert_eq!(text(b"\x1b[1;31mred\x1b[0m\r\n\ta\x0cb\x08"), "red\r\n\ta\x0cb\x08");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_without_an_end_swallows_a_line_at_most() {
+    fn an_unfinished_sequence_hides_at_most_one_line() {
         assert_eq!(text(b"\x1b]0;never\nall of this"), "\nall of this");
         let long = [b"\x1b]".to_vec(), vec![b'x'; 10_000]].concat();
         assert_eq!(text(&long).len(), 10_000 - LONGEST + 1);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_replaced() {
+    fn invalid_bytes_are_replaced() {
         assert_eq!(text(b"a\xffb\xe2\x82c\xe2\x82"), "a\u{FFFD}b\u{FFFD}c\u{FFFD}");
         assert_eq!(text("€𐍈".as_bytes()), "€𐍈");
     }

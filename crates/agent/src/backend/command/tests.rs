@@ -1,16 +1,16 @@
 use super::*;
 
-/// What comes of a reply.
+/// A received reply.
 #[derive(Debug, Default)]
-struct Came {
+struct Received {
     text: String,
     kept: Option<String>,
     why: Option<String>,
-    /// Breaks at this many bytes.
+    /// Breaks after this many bytes.
     most: Option<usize>,
 }
 
-impl Sink for Came {
+impl Sink for Received {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
         match chunk {
             Chunk::Text(text) => self.text.push_str(text),
@@ -29,73 +29,73 @@ fn script(script: &str) -> CommandOptions {
     CommandOptions::new(["sh", "-c", script])
 }
 
-async fn run(options: CommandOptions) -> (Result<FinishReason, String>, Came) {
-    run_with(options, Came::default()).await
+async fn run(options: CommandOptions) -> (Result<FinishReason, String>, Received) {
+    run_with(options, Received::default()).await
 }
 
-async fn run_with(options: CommandOptions, mut came: Came) -> (Result<FinishReason, String>, Came) {
+async fn run_with(options: CommandOptions, mut received: Received) -> (Result<FinishReason, String>, Received) {
     let messages = [Message::new(Role::System, "Be brief."), Message::new(Role::User, "Hello.")];
     let command = Command::new(options).unwrap();
-    let finish = command.stream(&messages, &mut came).await.map_err(|error| error.to_string());
-    (finish, came)
+    let finish = command.stream(&messages, &mut received).await.map_err(|error| error.to_string());
+    (finish, received)
 }
 
 #[tokio::test]
-async fn it_reads_the_conversation_and_prints_the_reply() {
+async fn the_program_reads_the_conversation_and_prints_the_reply() {
     let mut options = script("cat; printf '%s %s %s' \"$TOOLFENCE_FIRST\" \"$TERM\" \"$0\"");
     options.words.push("{turn}-{model}{session}-{other".into());
     options.model = Some("m {turn}".into());
-    let (finish, came) = run(options).await;
+    let (finish, received) = run(options).await;
     assert_eq!(finish, Ok(FinishReason::Stop));
-    assert_eq!(came.text, "Be brief.\n\nHello.\n1 dumb 1-m {turn}-{other");
-    assert_eq!((came.kept, came.why), (None, None));
+    assert_eq!(received.text, "Be brief.\n\nHello.\n1 dumb 1-m {turn}-{other");
+    assert_eq!((received.kept, received.why), (None, None));
 }
 
 #[tokio::test]
-async fn a_failure_says_what_to_do() {
+async fn errors_give_advice() {
     let failed = async |options| run(options).await.0.unwrap_err();
-    let said = failed(script("echo 'no \u{1b}[1mkey' >&2; exit 7")).await;
-    assert!(said.contains("status 7") && said.ends_with("Its stderr: no key"), "{said}");
-    let said = failed(script("kill -9 $$")).await;
-    assert!(said.contains("signal 9"), "{said}");
-    let said = failed(script("exit 0")).await;
-    assert!(said.contains("without writing anything"), "{said}");
-    let said = failed(CommandOptions::new(["toolfence-is-not-there"])).await;
-    assert!(said.contains("toolfence-is-not-there") && said.contains("Install it"), "{said}");
+    let message = failed(script("echo 'no \u{1b}[1mkey' >&2; exit 7")).await;
+    assert!(message.contains("status 7") && message.ends_with("Its stderr: no key"), "{message}");
+    let message = failed(script("kill -9 $$")).await;
+    assert!(message.contains("signal 9"), "{message}");
+    let message = failed(script("exit 0")).await;
+    assert!(message.contains("without writing anything"), "{message}");
+    let message = failed(CommandOptions::new(["toolfence-is-not-there"])).await;
+    assert!(message.contains("toolfence-is-not-there") && message.contains("Install it"), "{message}");
     let mut options = script("printf '\\033[K'; sleep 30");
     options.first_byte = Duration::from_millis(100);
-    let said = failed(options).await;
-    assert!(said.contains("nothing to its stdout for 0.1 s"), "{said}");
+    let message = failed(options).await;
+    assert!(message.contains("nothing to its stdout for 0.1 s"), "{message}");
     assert!(CommandOptions::parse("llm 'x").unwrap_err().to_string().contains("llm 'x"));
     assert!(Command::new(CommandOptions::parse(" ").unwrap()).is_err());
 }
 
 #[tokio::test]
 async fn a_reply_that_breaks_off_is_cut() {
-    let (finish, came) = run(script("echo half; echo gone >&2; exit 3")).await;
-    assert_eq!((finish, came.text.as_str()), (Ok(FinishReason::Cut), "half\n"));
-    assert_eq!(came.why.as_deref(), Some("the program ended with status 3: gone"));
+    let (finish, received) = run(script("echo half; echo gone >&2; exit 3")).await;
+    assert_eq!((finish, received.text.as_str()), (Ok(FinishReason::Cut), "half\n"));
+    assert_eq!(received.why.as_deref(), Some("the program ended with status 3: gone"));
     let mut options = script("echo half; sleep 30");
     options.between = Duration::from_millis(100);
-    let (finish, came) = run(options).await;
-    assert_eq!((finish, came.text.as_str()), (Ok(FinishReason::Cut), "half\n"));
-    assert!(came.why.is_some_and(|why| why.contains("nothing more for 0.1 s")));
-    // Whoever has closed its stdout has said all.
+    let (finish, received) = run(options).await;
+    assert_eq!((finish, received.text.as_str()), (Ok(FinishReason::Cut), "half\n"));
+    assert!(received.why.is_some_and(|why| why.contains("nothing more for 0.1 s")));
+    // A program that has closed its stdout has completed its reply.
     let mut options = script("echo all; exec >&-; sleep 30");
     options.between = Duration::from_millis(100);
-    let (finish, came) = run(options).await;
-    assert_eq!((finish, came.text.as_str(), came.why), (Ok(FinishReason::Stop), "all\n", None));
+    let (finish, received) = run(options).await;
+    assert_eq!((finish, received.text.as_str(), received.why), (Ok(FinishReason::Stop), "all\n", None));
 }
 
 #[tokio::test]
-async fn a_reply_without_an_end_is_ended() {
+async fn an_endless_reply_is_ended() {
     let mut options = script("yes");
     options.most_bytes = 1001;
-    let (finish, came) = run(options).await;
-    assert_eq!((finish, came.text.len()), (Ok(FinishReason::Length), 1001));
-    let (finish, came) = run_with(script("yes"), Came { most: Some(10), ..Came::default() }).await;
+    let (finish, received) = run(options).await;
+    assert_eq!((finish, received.text.len()), (Ok(FinishReason::Length), 1001));
+    let (finish, received) = run_with(script("yes"), Received { most: Some(10), ..Received::default() }).await;
     assert_eq!(finish, Ok(FinishReason::Cut));
-    assert!(came.text.len() < 1 << 20);
+    assert!(received.text.len() < 1 << 20);
 }
 
 #[tokio::test]
@@ -108,13 +108,13 @@ async fn a_program_that_failed_is_not_started_again() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_not_utf_8_is_replaced() {
-    let (finish, came) = run(script("printf 'a\\377b\\303'")).await;
-    assert_eq!((finish, came.text.as_str()), (Ok(FinishReason::Stop), "a\u{FFFD}b\u{FFFD}"));
+async fn invalid_utf_8_is_replaced() {
+    let (finish, received) = run(script("printf 'a\\377b\\303'")).await;
+    assert_eq!((finish, received.text.as_str()), (Ok(FinishReason::Stop), "a\u{FFFD}b\u{FFFD}"));
 }
 
 #[tokio::test]
-async fn what_another_program_keeps_is_not_asked_for() {
+async fn a_conversation_of_another_program_is_sent_again() {
     let messages = [(Role::User, "One."), (Role::Assistant, "1"), (Role::User, "Two.")];
     let messages = messages.map(|(role, text)| Message::new(role, text));
     let ask = async |words: &str, kept: &str| {
@@ -122,9 +122,9 @@ async fn what_another_program_keeps_is_not_asked_for() {
         options.own_conversation = true;
         let mut request = Request::new(&messages);
         (request.known, request.state) = (2, kept);
-        let mut came = Came::default();
-        Command::new(options).unwrap().answer(request, &mut came).await.unwrap();
-        (came.text, came.kept.unwrap())
+        let mut received = Received::default();
+        Command::new(options).unwrap().answer(request, &mut received).await.unwrap();
+        (received.text, received.kept.unwrap())
     };
     let all = "--- user ---\nOne.\n\n--- assistant ---\n1\n\n--- user ---\nTwo.\n1\n";
     let (text, kept) = ask("", "").await;

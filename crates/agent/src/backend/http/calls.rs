@@ -1,31 +1,31 @@
-//! Calls of the backend's own channel, put together from their pieces.
+//! Assembles the calls of the backend's own channel from their pieces.
 
 use crate::backend::Chunk;
 use serde_json::Value;
 use toolfence_protocol::{Args, ToolCall};
 
-/// Calls of one reply, and bytes of all their arguments: what is more is left out.
+/// The most calls of one reply, and the most bytes of all their arguments. Anything beyond is dropped.
 const MOST_CALLS: usize = 64;
 const MOST_BYTES: usize = 8 << 20;
 
-/// The calls so far.
+/// The calls received so far.
 #[derive(Default)]
 pub(super) struct Calls {
-    calls: Vec<Part>,
+    calls: Vec<PartialCall>,
     bytes: usize,
 }
 
-struct Part {
+struct PartialCall {
     index: Option<u64>,
     id: String,
     name: String,
     args: String,
 }
 
-/// A piece of a call, as one event of the stream has it.
+/// A piece of a call in one event of the stream.
 #[derive(Debug, Default)]
 pub(super) struct Piece {
-    /// Which call of the reply it belongs to; some servers leave it out.
+    /// The index of its call in the reply; some servers leave it out.
     pub(super) index: Option<u64>,
     /// Empty in every piece but the first.
     pub(super) id: String,
@@ -35,7 +35,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Reads a member of `tool_calls`.
+    /// Parses a member of `tool_calls`.
     pub(super) fn of(call: &Value) -> Piece {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let function = call.get("function");
@@ -52,9 +52,9 @@ impl Piece {
         }
     }
 
-    /// Whether the piece goes on with this call. Some servers give every call of a reply the index 0, so a new id with a name
-    /// begins another one.
-    fn continues(&self, call: &Part) -> bool {
+    /// Returns `true` if the piece continues this call. Some servers give every call of a reply the index 0, so a new
+    /// id with a name begins another call.
+    fn continues(&self, call: &PartialCall) -> bool {
         let is_another = !self.name.is_empty() && !self.id.is_empty() && self.id != call.id;
         match (self.index, call.index) {
             (Some(index), Some(last)) => index == last && !is_another,
@@ -63,24 +63,25 @@ impl Piece {
     }
 }
 
-/// What came of a call once it was whole.
-pub(super) enum Whole {
+/// An assembled call.
+pub(super) enum AssembledCall {
     Call(ToolCall),
-    /// Its arguments are no object: as a block in the text it gets the answer that every such block gets.
+    /// A call whose arguments are not an object, as a block in the text. The session answers it like any other
+    /// malformed block.
     Text(String),
 }
 
-impl Whole {
+impl AssembledCall {
     pub(super) fn as_chunk(&self) -> Chunk<'_> {
         match self {
-            Whole::Call(call) => Chunk::Call(call.clone()),
-            Whole::Text(text) => Chunk::Text(text),
+            AssembledCall::Call(call) => Chunk::Call(call.clone()),
+            AssembledCall::Text(text) => Chunk::Text(text),
         }
     }
 }
 
 impl Calls {
-    /// Takes a piece of the call that is being told, or the first of the next one.
+    /// Adds a piece of the current call, or the first piece of the next one.
     pub(super) fn add(&mut self, piece: Piece) {
         self.bytes += piece.args.len() + piece.name.len();
         if self.bytes > MOST_BYTES {
@@ -92,22 +93,24 @@ impl Calls {
             _ if is_full => {}
             _ => {
                 let Piece { index, id, name, args } = piece;
-                self.calls.push(Part { index, id, name, args });
+                self.calls.push(PartialCall { index, id, name, args });
             }
         }
     }
 
-    pub(super) fn whole(self) -> impl Iterator<Item = Whole> {
+    pub(super) fn whole(self) -> impl Iterator<Item = AssembledCall> {
         self.calls.into_iter().map(whole)
     }
 }
 
-fn whole(part: Part) -> Whole {
-    let Part { id, name, args, .. } = part;
+fn whole(part: PartialCall) -> AssembledCall {
+    let PartialCall { id, name, args, .. } = part;
     let read = if args.trim().is_empty() { Ok(Args::new()) } else { serde_json::from_str::<Args>(&args) };
     match read {
-        Ok(args) => Whole::Call(ToolCall::new(id, name, args)),
-        Err(_) => Whole::Text(format!("\n\n```tool\n{{\"name\": {}, \"args\": {args}}}\n```\n", Value::from(name))),
+        Ok(args) => AssembledCall::Call(ToolCall::new(id, name, args)),
+        Err(_) => {
+            AssembledCall::Text(format!("\n\n```tool\n{{\"name\": {}, \"args\": {args}}}\n```\n", Value::from(name)))
+        }
     }
 }
 
@@ -122,21 +125,21 @@ mod tests {
             (Some(0), "a", "read_file", ""),
             (Some(0), "", "", "{\"path\":"),
             (Some(0), "", "", "\"x\"}"),
-            // The same index again, and none at all.
+            // The same index again, and no index.
             (Some(0), "b", "list_files", ""),
             (None, "c", "bash", "{\"command\": "),
             (None, "", "", "}"),
         ] {
             calls.add(Piece { index, id: id.into(), name: name.into(), args: args.into() });
         }
-        let told: Vec<String> = calls
+        let assembled: Vec<String> = calls
             .whole()
             .map(|whole| match whole {
-                Whole::Call(call) => format!("{} {} {}", call.id, call.name, Value::Object(call.args)),
-                Whole::Text(text) => text,
+                AssembledCall::Call(call) => format!("{} {} {}", call.id, call.name, Value::Object(call.args)),
+                AssembledCall::Text(text) => text,
             })
             .collect();
         let broken = "\n\n```tool\n{\"name\": \"bash\", \"args\": {\"command\": }}\n```\n";
-        assert_eq!(told, ["a read_file {\"path\":\"x\"}", "b list_files {}", broken]);
+        assert_eq!(assembled, ["a read_file {\"path\":\"x\"}", "b list_files {}", broken]);
     }
 }

@@ -1,97 +1,99 @@
-//! What one event of a stream says: an answer's next piece, why it ended, or that something went wrong.
+//! Parses one event of a stream: the next piece of an answer, the reason for its end, or an error.
 
 use super::calls::Piece;
 use crate::backend::{Chunk, Usage};
 use serde_json::Value;
 use toolfence_protocol::FinishReason;
 
-/// One event of a stream, read.
+/// A parsed event of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Said {
-    /// Text and thoughts, in order.
-    pub(super) texts: Vec<Spoken>,
+pub(super) struct StreamEvent {
+    /// Text and reasoning, in order.
+    pub(super) texts: Vec<TextPiece>,
     /// Pieces of calls of the server's own channel.
     pub(super) calls: Vec<Piece>,
-    /// The server's word for why the reply ended.
+    /// The server's word for the end of the reply.
     pub(super) reason: Option<String>,
-    /// What the reply has cost so far, by the server's count.
+    /// The usage of the reply so far, by the server's count.
     pub(super) usage: Option<Usage>,
-    /// What the server says went wrong.
+    /// The error that the server reported.
     pub(super) error: Option<Value>,
 }
 
-/// A piece of text, and to which channel it belongs.
+/// A piece of text with its channel.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Spoken {
+pub(super) enum TextPiece {
     Answer(String),
     Thought(String),
 }
 
-impl Spoken {
+impl TextPiece {
     pub(super) fn as_chunk(&self) -> Chunk<'_> {
         match self {
-            Spoken::Answer(text) => Chunk::Text(text),
-            Spoken::Thought(text) => Chunk::Reasoning(text),
+            TextPiece::Answer(text) => Chunk::Text(text),
+            TextPiece::Thought(text) => Chunk::Reasoning(text),
         }
     }
 }
 
-/// Reads the data of one event. Members that are not known are passed over: servers add their own.
-pub(super) fn read(data: &str) -> Result<Said, serde_json::Error> {
+/// Parses the data of one event. Unknown members are ignored, because servers add their own.
+pub(super) fn read(data: &str) -> Result<StreamEvent, serde_json::Error> {
     let mut event: Value = serde_json::from_str(data)?;
-    let mut said = Said::default();
+    let mut parsed = StreamEvent::default();
     if let Some(error) = event.get_mut("error").map(Value::take)
         && !error.is_null()
     {
-        said.error = Some(error);
-        return Ok(said);
+        parsed.error = Some(error);
+        return Ok(parsed);
     }
-    said.usage = usage_of(&event);
-    let Some(choice) = event.pointer_mut("/choices/0") else { return Ok(said) };
-    said.reason = choice.get("finish_reason").and_then(Value::as_str).map(str::to_owned);
-    // A whole reply has a message in the place of what is new.
+    parsed.usage = usage_of(&event);
+    let Some(choice) = event.pointer_mut("/choices/0") else { return Ok(parsed) };
+    parsed.reason = choice.get("finish_reason").and_then(Value::as_str).map(str::to_owned);
+    // A whole reply has `message` instead of `delta`.
     let name = if choice.get("delta").is_some() { "delta" } else { "message" };
-    let Some(delta) = choice.get_mut(name) else { return Ok(said) };
-    // The field has three names in use; a server that fills several says the same in all.
+    let Some(delta) = choice.get_mut(name) else { return Ok(parsed) };
+    // The field has three names in use; a server that fills several repeats the same text.
     for name in ["reasoning_content", "reasoning", "thinking"] {
         if let Some(text) = delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()) {
-            said.texts.push(Spoken::Thought(text.to_owned()));
+            parsed.texts.push(TextPiece::Thought(text.to_owned()));
             break;
         }
     }
     match delta.get("content") {
-        Some(Value::String(text)) if !text.is_empty() => said.texts.push(Spoken::Answer(text.clone())),
-        Some(Value::Array(parts)) => parts.iter().for_each(|part| part_of(part, &mut said.texts)),
+        Some(Value::String(text)) if !text.is_empty() => parsed.texts.push(TextPiece::Answer(text.clone())),
+        Some(Value::Array(parts)) => parts.iter().for_each(|part| part_of(part, &mut parsed.texts)),
         _ => {}
     }
     for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-        said.calls.push(Piece::of(call));
+        parsed.calls.push(Piece::of(call));
     }
-    Ok(said)
+    Ok(parsed)
 }
 
-/// A part of a content that is a list, as Mistral's models and gateways to those of others send it. What thinks has its text in
-/// a list of parts, in a string of its own, or in the place of an answer's.
-fn part_of(part: &Value, texts: &mut Vec<Spoken>) {
+/// Adds a part of a content that is a list, as Mistral's models and gateways to other models send it. A part with
+/// reasoning has its text in a list of parts, in a separate string, or in the member of an answer.
+fn part_of(part: &Value, texts: &mut Vec<TextPiece>) {
     let thinks = matches!(part.get("type").and_then(Value::as_str), Some("thinking" | "reasoning"));
-    let spoken = |text: &str| if thinks { Spoken::Thought(text.to_owned()) } else { Spoken::Answer(text.to_owned()) };
-    texts.extend(part.get("text").and_then(Value::as_str).map(spoken));
+    let piece =
+        |text: &str| if thinks { TextPiece::Thought(text.to_owned()) } else { TextPiece::Answer(text.to_owned()) };
+    texts.extend(part.get("text").and_then(Value::as_str).map(piece));
     for name in ["thinking", "reasoning"] {
         match part.get(name) {
-            Some(Value::String(thought)) => texts.push(Spoken::Thought(thought.clone())),
+            Some(Value::String(thought)) => texts.push(TextPiece::Thought(thought.clone())),
             Some(Value::Array(thoughts)) => {
                 let inner = thoughts.iter().filter_map(|thought| thought.get("text")?.as_str());
-                texts.extend(inner.map(|text| Spoken::Thought(text.to_owned())));
+                texts.extend(inner.map(|text| TextPiece::Thought(text.to_owned())));
             }
             _ => {}
         }
     }
 }
 
-/// The counts of an event. Each name is a server's own; of those that count as they go, the last event has the whole.
+/// Returns the counts of an event. Each server has its own names. If a server counts while it streams, its last event
+/// has the total.
 fn usage_of(event: &Value) -> Option<Usage> {
     let number = |paths: &[&str]| paths.iter().find_map(|path| event.pointer(path)?.as_u64());
-    // OpenAI and most servers, then DeepSeek, then llama.cpp, which counts what it still knew apart.
+    // OpenAI and most servers, then DeepSeek, then llama.cpp, which counts cached tokens separately.
     if let Some(output) = number(&["/usage/completion_tokens"]) {
         let cached = number(&["/usage/prompt_tokens_details/cached_tokens", "/usage/prompt_cache_hit_tokens"]);
         return Some(Usage::counted(number(&["/usage/prompt_tokens"])?, cached.unwrap_or(0), output));
@@ -101,8 +103,8 @@ fn usage_of(event: &Value) -> Option<Usage> {
     Some(Usage::counted(read.saturating_add(cached), cached, output))
 }
 
-/// What the server's word for an end means. A word that is not known to be an end by the model itself is a cut: a call is
-/// never made from half of one.
+/// Interprets the server's word for the end of a reply. An unknown word counts as a cut, because a half-finished call
+/// must never run.
 pub(super) fn finish_of(reason: &str) -> FinishReason {
     match reason.to_ascii_lowercase().as_str() {
         "stop" | "end_turn" | "complete" | "completed" | "stop_sequence" | "tool_calls" | "tool_use"
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_are_read_under_every_name() {
+    fn usage_is_parsed_under_every_name() {
         for (event, want) in [
             (r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}"#, Some((7, 0, 2))),
             (
@@ -131,9 +133,9 @@ mod tests {
             (r#"{"usage":{"total_tokens":9}}"#, None),
             ("[]", None),
         ] {
-            let said = read(event).expect("it is JSON");
+            let parsed = read(event).expect("it is JSON");
             assert_eq!(
-                said.usage,
+                parsed.usage,
                 want.map(|(input, cached, output)| Usage::counted(input, cached, output)),
                 "{event}"
             );
@@ -141,9 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_thoughts_are_told_apart() {
-        let thought = |text: &str| Spoken::Thought(text.into());
-        let answer = |text: &str| Spoken::Answer(text.into());
+    fn texts_and_reasoning_are_distinguished() {
+        let thought = |text: &str| TextPiece::Thought(text.into());
+        let answer = |text: &str| TextPiece::Answer(text.into());
         for (delta, want) in [
             (r#"{"content":"a"}"#, vec![answer("a")]),
             (r#"{"content":null,"reasoning":"b"}"#, vec![thought("b")]),
@@ -163,8 +165,8 @@ mod tests {
             (r#"{"content":7}"#, vec![]),
             ("null", vec![]),
         ] {
-            let said = read(&format!("{{\"choices\":[{{\"delta\":{delta}}}]}}")).expect("it is JSON");
-            assert_eq!(said.texts, want, "{delta}");
+            let parsed = read(&format!("{{\"choices\":[{{\"delta\":{delta}}}]}}")).expect("it is JSON");
+            assert_eq!(parsed.texts, want, "{delta}");
         }
         for odd in ["[]", "7", "{}", "{\"choices\":[]}", "{\"choices\":[7]}", "{\"error\":null}"] {
             assert!(read(odd).expect("it is JSON").texts.is_empty(), "{odd}");

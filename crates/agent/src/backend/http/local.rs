@@ -1,6 +1,6 @@
-//! Model servers on this machine, found at their usual addresses; and which models a server has.
+//! Finds model servers on this machine at their usual addresses, and lists the models of a server.
 //!
-//! Nothing but this machine is asked, no key is sent, and all addresses are asked side by side within one short time.
+//! Only this machine is contacted, no key is sent, and all addresses are tried in parallel within one short time.
 
 use super::preset::Preset;
 use super::{Http, HttpOptions, LONGEST_REFUSAL, failure};
@@ -12,32 +12,33 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{self, Instant};
 
-/// How long looking at all addresses may take.
+/// The most time for all addresses together.
 const WHOLE: Duration = Duration::from_millis(300);
 
-/// How long a server that the person named may take to list its models.
+/// The most time for a server that the person named to list its models.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is read of an answer, in bytes: the list of a gateway's models is long.
+/// The most bytes of a response; a gateway may list many models.
 const LONGEST_ANSWER: usize = 4 << 20;
 
-/// Models of one server that are looked at.
+/// The most models of one server.
 const MOST_MODELS: usize = 1000;
 
-/// The kinds that are looked for, as their presets name them: those first that hold one model, so that there is least to choose.
+/// The kinds of servers, by the names of their presets. Servers that hold one model come first, because they leave the
+/// least to choose.
 const KINDS: [&str; 4] = ["llama.cpp", "vllm", "lmstudio", "ollama"];
 
 /// A server on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LocalServer {
-    /// What it is, as the preset of it is named; `None` for another one that speaks the shape of OpenAI.
+    /// The name of its preset, or `None` for another server with an OpenAI-compatible API.
     pub kind: Option<&'static str>,
-    /// Where its API begins.
+    /// The base URL of its API.
     pub base_url: String,
-    /// The models it can answer with, in its own order. Those that only embed are left out.
+    /// Its models, in its own order, without those that only embed.
     pub models: Vec<LocalModel>,
-    /// Whether it is there and loads its model, so that it lists none yet.
+    /// Whether it is still loading its model, so that it lists none yet.
     pub loads: bool,
 }
 
@@ -45,77 +46,79 @@ pub struct LocalServer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LocalModel {
-    /// The name, as the server knows it.
+    /// The name on the server.
     pub name: String,
-    /// Whether it is in memory now, as far as the server tells.
+    /// Whether it is in memory now, as far as the server reports it.
     pub loaded: bool,
 }
 
 impl LocalServer {
-    /// The usual addresses, in the order in which servers count.
+    /// Returns the usual addresses in order of preference.
     pub fn usual_addresses() -> Vec<String> {
         let presets = KINDS.iter().filter_map(|kind| Preset::named(kind));
         presets.map(|preset| preset.base_url.to_owned()).collect()
     }
 }
 
-/// The servers that answer at these base URLs within 300 ms, in their order. An address that is not this machine's is not
-/// asked.
+/// Returns the servers that respond at these base URLs within 300 ms, in this order. Addresses of other machines are
+/// skipped.
 pub async fn local_servers(base_urls: &[String]) -> Vec<LocalServer> {
     let deadline = Instant::now() + WHOLE;
     let looks = base_urls.iter().map(|base_url| look(base_url, deadline));
     join_all(looks).await.into_iter().flatten().collect()
 }
 
-/// The model to ask where none is named: one that is loaded, or else the first.
+/// Returns the default model: one that is loaded, or else the first.
 pub fn choose_model(models: &[LocalModel]) -> Option<&LocalModel> {
     models.iter().find(|model| model.loaded).or(models.first())
 }
 
-/// The models of the server that these options name, with its key. Empty where it does not tell; `None` where it says that it is
-/// loading its model.
+/// Returns the models of the server in these options, using its key. Empty if the server does not list them; `None` if
+/// it is loading its model.
 pub async fn models(options: HttpOptions) -> Option<Vec<LocalModel>> {
     let Ok(http) = Http::new(options) else { return Some(Vec::new()) };
     let Ok(url) = http.url.join("../models") else { return Some(Vec::new()) };
     let listed = time::timeout(PATIENCE, fetch(&http.client, http.headers.clone(), url)).await;
     let answer = match listed.ok().flatten() {
         None => return Some(Vec::new()),
-        Some(Served::Loading { .. }) => return None,
-        Some(Served::Json(answer)) => answer,
+        Some(ModelsResponse::Loading { .. }) => return None,
+        Some(ModelsResponse::Json(answer)) => answer,
     };
-    let mut models = listed_in(&answer);
+    let mut models = parse_models(&answer);
     let root = http.url.join("../../").ok().filter(is_on_this_machine);
     if let Some(root) = root {
-        let kind = told_by_owner(&answer);
+        let kind = kind_by_owner(&answer);
         let _ = time::timeout(WHOLE, mark_loaded(kind, &http.client, &root, &mut models)).await; // without it none is loaded
     }
     Some(models)
 }
 
-/// The base URL with a slash at its end, if it is an address of this machine.
+/// Returns the base URL with a slash at its end, if it is an address of this machine.
 fn local_base(base_url: &str) -> Option<Url> {
     let base: Url = format!("{}/", base_url.trim_end_matches('/')).parse().ok()?;
     is_on_this_machine(&base).then_some(base)
 }
 
-/// What answers at one address.
+/// Returns the server at one address.
 async fn look(base_url: &str, deadline: Instant) -> Option<LocalServer> {
     let base = local_base(base_url)?;
     let client = crate::http::client(&base, &Route::default()).ok()?;
     let page = fetch(&client, HeaderMap::new(), base.join("models").ok()?);
     let base_url = base_url.trim_end_matches('/').to_owned();
     let answer = match time::timeout_at(deadline, page).await.ok()?? {
-        Served::Loading { kind } => return Some(LocalServer { kind, base_url, models: Vec::new(), loads: true }),
-        Served::Json(answer) => answer,
+        ModelsResponse::Loading { kind } => {
+            return Some(LocalServer { kind, base_url, models: Vec::new(), loads: true });
+        }
+        ModelsResponse::Json(answer) => answer,
     };
-    let mut models = listed_in(&answer);
+    let mut models = parse_models(&answer);
     answer.get("data")?.as_array()?;
-    let mut kind = told_by_owner(&answer);
+    let mut kind = kind_by_owner(&answer);
     let root = base.join("../").ok()?;
-    // Without the rest it is known where it is and what it has.
+    // Even without the rest, the address and the models are known.
     let _ = time::timeout_at(deadline, async {
         if kind.is_none() {
-            kind = told_by_pages(&client, &root).await;
+            kind = kind_by_pages(&client, &root).await;
         }
         mark_loaded(kind, &client, &root, &mut models).await;
     })
@@ -123,33 +126,34 @@ async fn look(base_url: &str, deadline: Instant) -> Option<LocalServer> {
     Some(LocalServer { kind, base_url, models, loads: false })
 }
 
-/// The models of a list as `/v1/models` gives it.
-fn listed_in(answer: &Value) -> Vec<LocalModel> {
+/// Returns the models of a list in the form of `/v1/models`.
+fn parse_models(answer: &Value) -> Vec<LocalModel> {
     let entries = answer.get("data").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let model = |entry: &Value| {
         let name = entry.get("id")?.as_str()?;
-        // llama.cpp tells it where it has several models; vLLM and llama.cpp with one model have what they list in memory.
+        // llama.cpp reports the status if it has several models. vLLM, and llama.cpp with one model, have all listed
+        // models in memory.
         let loaded = match entry.pointer("/status/value").and_then(Value::as_str) {
             Some(status) => status == "loaded",
-            None => matches!(told_by(entry), Some("llama.cpp" | "vllm")),
+            None => matches!(kind_by_entry(entry), Some("llama.cpp" | "vllm")),
         };
         (!only_embeds(name)).then(|| LocalModel { name: name.to_owned(), loaded })
     };
     entries.iter().take(MOST_MODELS).filter_map(model).collect()
 }
 
-/// Whether the name is that of a model that answers nothing.
+/// Returns `true` if the name is that of a model that only embeds.
 fn only_embeds(name: &str) -> bool {
     let name = name.to_lowercase();
     ["embed", "rerank", "bge-", "minilm", "whisper"].iter().any(|part| name.contains(part))
 }
 
-fn told_by_owner(answer: &Value) -> Option<&'static str> {
-    told_by(answer.pointer("/data/0")?)
+fn kind_by_owner(answer: &Value) -> Option<&'static str> {
+    kind_by_entry(answer.pointer("/data/0")?)
 }
 
-/// What a server is, by what it says who owns its models.
-fn told_by(entry: &Value) -> Option<&'static str> {
+/// Identifies a server by the owner of its models.
+fn kind_by_entry(entry: &Value) -> Option<&'static str> {
     match entry.get("owned_by")?.as_str()? {
         "llamacpp" => Some("llama.cpp"),
         "vllm" => Some("vllm"),
@@ -161,8 +165,8 @@ fn told_by(entry: &Value) -> Option<&'static str> {
     }
 }
 
-/// What a server is, by the pages that only one kind has: Ollama names the account that a model is from as its owner.
-async fn told_by_pages(client: &Client, root: &Url) -> Option<&'static str> {
+/// Identifies a server by pages that only one kind has. Ollama reports the account of a model as its owner.
+async fn kind_by_pages(client: &Client, root: &Url) -> Option<&'static str> {
     let ask = async |page: &str| get(client, root.join(page).ok()?).await;
     let (props, tags, states) = futures_util::future::join3(ask("props"), ask("api/tags"), ask("api/v0/models")).await;
     if props.is_some_and(|answer| answer.get("default_generation_settings").is_some()) {
@@ -174,7 +178,7 @@ async fn told_by_pages(client: &Client, root: &Url) -> Option<&'static str> {
     states.filter(|answer| answer.pointer("/data/0/state").is_some()).map(|_| "lmstudio")
 }
 
-/// Marks the models that are in memory, where the server tells that apart.
+/// Marks the models that are in memory, if the server reports that separately.
 async fn mark_loaded(kind: Option<&str>, client: &Client, root: &Url, models: &mut Vec<LocalModel>) {
     let page = match kind {
         Some("ollama") => "api/ps",
@@ -203,24 +207,24 @@ async fn get(client: &Client, url: Url) -> Option<Value> {
     page(client, HeaderMap::new(), url).await
 }
 
-/// The JSON of a page, if it is one and not too long.
+/// Returns the JSON of a page, if it is valid and not too long.
 pub(super) async fn page(client: &Client, headers: HeaderMap, url: Url) -> Option<Value> {
     match fetch(client, headers, url).await? {
-        Served::Json(value) => Some(value),
-        Served::Loading { .. } => None,
+        ModelsResponse::Json(value) => Some(value),
+        ModelsResponse::Loading { .. } => None,
     }
 }
 
-/// What a server has at an address.
-enum Served {
+/// The response of a server at an address.
+enum ModelsResponse {
     Json(Value),
-    /// It loads its model, and is of this kind where its words show that.
+    /// The server loads its model; its kind is known if its message shows it.
     Loading {
         kind: Option<&'static str>,
     },
 }
 
-async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Served> {
+async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<ModelsResponse> {
     let mut response = client.get(url).headers(headers).send().await.ok()?;
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let mut body = Vec::new();
@@ -228,9 +232,9 @@ async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Served> 
             body.extend_from_slice(&more);
         }
         let body = String::from_utf8_lossy(&body);
-        // llama.cpp writes it so, and answers every request with it.
+        // llama.cpp answers every request with this message.
         let kind = body.contains("\"Loading model\"").then_some("llama.cpp");
-        return failure::says_loading(&body).then_some(Served::Loading { kind });
+        return failure::says_loading(&body).then_some(ModelsResponse::Loading { kind });
     }
     if !response.status().is_success() {
         return None;
@@ -242,7 +246,7 @@ async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Served> 
         }
         bytes.extend_from_slice(&more);
     }
-    serde_json::from_slice(&bytes).ok().map(Served::Json)
+    serde_json::from_slice(&bytes).ok().map(ModelsResponse::Json)
 }
 
 #[cfg(test)]
@@ -253,7 +257,7 @@ mod tests {
     #[test]
     fn models_are_read_from_lists() {
         let names = |answer: Value| {
-            let models = listed_in(&answer).into_iter();
+            let models = parse_models(&answer).into_iter();
             models.map(|model| format!("{}{}", model.name, if model.loaded { "!" } else { "" })).collect::<Vec<_>>()
         };
         assert_eq!(names(json!({"data": [{"id": "q.gguf", "owned_by": "llamacpp"}]})), ["q.gguf!"]);
@@ -262,7 +266,7 @@ mod tests {
             {"id": "b", "owned_by": "llamacpp", "status": {"value": "loaded"}},
         ]});
         assert_eq!(names(router.clone()), ["a", "b!"]);
-        assert_eq!(choose_model(&listed_in(&router)).map(|model| model.name.as_str()), Some("b"));
+        assert_eq!(choose_model(&parse_models(&router)).map(|model| model.name.as_str()), Some("b"));
         let ollama =
             json!({"data": [{"id": "nomic-embed-text:latest", "owned_by": "library"}, {"id": "qwen3:8b"}, {}, 7]});
         assert_eq!(names(ollama), ["qwen3:8b"]);

@@ -1,8 +1,9 @@
-//! A model behind HTTP: any server of the OpenAI shape, by its base URL or as a provider that is known by name.
+//! A backend for models over HTTP: any server with an OpenAI-compatible API, by its base URL or by the name of a
+//! provider.
 //!
-//! One request a reply, streamed as server-sent events. The module says which ends are ends and which are cuts, waits with a
-//! limit, tries again while nothing has come, and makes errors that say what to do. It reads no environment: the key and the
-//! address are the host's to give; [`Preset`] says where a provider is and which variable usually holds its key.
+//! Each reply is one request, streamed as server-sent events. The module distinguishes ends from cuts, limits waits,
+//! retries until a reply begins, and gives advice in errors. It reads no environment: the host supplies the key and the
+//! address; [`Preset`] has the address of a provider and the usual variable for its key.
 
 mod calls;
 mod events;
@@ -18,7 +19,7 @@ use super::{Backend, Chunk, Sink, Usage};
 use crate::http::{Route, sse};
 use crate::redact::Redactor;
 use calls::Calls;
-use events::{Said, finish_of};
+use events::{StreamEvent, finish_of};
 use failure::Failure;
 pub use local::{LocalModel, LocalServer, choose_model, local_servers, models};
 pub use preset::Preset;
@@ -40,55 +41,55 @@ use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text, text};
 /// The longest event of a stream, in bytes.
 const LONGEST_EVENT: usize = 8 << 20;
 
-/// What is read of a refusal, in bytes.
+/// The most bytes of an error response that are read.
 const LONGEST_REFUSAL: usize = 64 << 10;
 
-/// Which model, where, and how patiently.
+/// The settings of a model over HTTP: its name, its address and its limits.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// The model's name as the server knows it. Without a base URL it also names the provider: [`Preset::of_model`].
+    /// The name of the model on the server. Without a base URL it also names the provider: [`Preset::of_model`].
     pub model: String,
-    /// Where the OpenAI-shaped API begins, such as `http://127.0.0.1:8080/v1`; `None` for a provider that is
-    /// known by the model's name.
+    /// The base URL of the OpenAI-compatible API, such as `http://127.0.0.1:8080/v1`; `None` for a provider that the
+    /// model's name determines.
     pub base_url: Option<String>,
-    /// Sent as a bearer token; `None` sends none.
+    /// The bearer token; `None` sends none.
     pub key: Option<String>,
-    /// How long the first piece of a reply may take.
+    /// The most time until the first piece of a reply.
     pub first_byte: Duration,
-    /// How long every further piece may take.
+    /// The most time until each further piece.
     pub between: Duration,
-    /// How often it is tried again after 429 or a 5xx status. Never once the reply has begun. A server that says that it is
-    /// loading its model is asked until the time of the first piece is over.
+    /// The most retries after status 429 or 5xx. A reply that has begun is never retried. A server that is loading its
+    /// model is asked until the time for the first piece is over.
     pub retries: u32,
-    /// The first wait before trying again; it doubles each time, up to a minute. A server's `Retry-After` goes before it. A server
-    /// that wants more than a minute is not asked again.
+    /// The first wait before a retry; it doubles each time, up to a minute. A server's `Retry-After` takes precedence.
+    /// If the server requests more than a minute, there is no retry.
     pub back_off: Duration,
     /// The most tokens of a reply; `None` leaves it to the server.
     pub max_tokens: Option<u32>,
     /// The sampling temperature; `None` leaves it to the server.
     pub temperature: Option<f64>,
-    /// The share of the likeliest tokens that is sampled from; `None` leaves it to the server.
+    /// The nucleus sampling probability; `None` leaves it to the server.
     pub top_p: Option<f64>,
     /// Texts before which a reply ends.
     pub stop: Vec<String>,
-    /// More headers, by name. One of the name of a header that is sent anyway takes its place.
+    /// Additional headers by name. A header of the same name as a default one replaces it.
     pub headers: Vec<(String, String)>,
-    /// How long a connection may take to come about; `None` leaves it to the time of the first piece.
+    /// The most time to connect; `None` leaves it to the time for the first piece.
     pub connect: Option<Duration>,
-    /// The URL of a proxy in the place of those that the environment names, or `none` for no proxy. A server on this machine is
-    /// reached without one.
+    /// The URL of a proxy that replaces those of the environment, or `none` for no proxy. A server on this machine is
+    /// reached without a proxy.
     pub proxy: Option<String>,
-    /// Authorities that are trusted beside those of the system: certificates in PEM.
+    /// Certificate authorities in PEM that are trusted in addition to those of the system.
     pub authorities: Option<Vec<u8>>,
-    /// The client's own certificate, with those above it, and its private key, in PEM.
+    /// The client's certificate with its chain, and its private key, in PEM.
     pub identity: Option<Vec<u8>>,
-    /// More members of the request's body, such as llama.cpp's `grammar`. They go before everything else.
+    /// Additional members of the request's body, such as llama.cpp's `grammar`. They take precedence over all others.
     pub body: Map<String, Value>,
 }
 
 impl HttpOptions {
-    /// The defaults for a model: two minutes for the first piece, one for every further one, three more tries.
+    /// Returns the defaults for a model: two minutes for the first piece, one for each further one, and three retries.
     pub fn new(model: impl Into<String>) -> HttpOptions {
         HttpOptions {
             model: model.into(),
@@ -113,7 +114,7 @@ impl HttpOptions {
 }
 
 impl fmt::Debug for HttpOptions {
-    /// Without the key, and without headers, proxy, identity and body, which may hold another.
+    /// Leaves out the key, and the headers, proxy, identity and body, which may contain another one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.key.as_ref().map(|_| "...");
         f.debug_struct("HttpOptions")
@@ -124,15 +125,15 @@ impl fmt::Debug for HttpOptions {
     }
 }
 
-/// A model behind HTTP.
+/// A model over HTTP.
 pub struct Http {
     options: HttpOptions,
     client: Client,
     url: Url,
-    /// The model's name as the server knows it.
+    /// The name of the model on the server.
     model: String,
     headers: HeaderMap,
-    /// What the server takes otherwise than most, as far as it is known by now.
+    /// The known peculiarities of the server.
     quirks: Arc<Mutex<Quirks>>,
 }
 
@@ -143,10 +144,11 @@ impl fmt::Debug for Http {
 }
 
 impl Http {
-    /// Nothing is sent yet.
+    /// Creates the backend without sending anything.
     ///
     /// # Errors
-    /// There is no model, it names no provider where there is no base URL, the base URL is not one, or the key cannot be sent.
+    /// Fails if no model is named, if it names no provider and there is no base URL, if the base URL is invalid, or if
+    /// the key cannot be sent.
     pub fn new(options: HttpOptions) -> Result<Http, Error> {
         if options.model.trim().is_empty() {
             return Err(Error::with_kind(
@@ -156,7 +158,7 @@ impl Http {
         }
         let named = Preset::of_model(&options.model);
         let (base, model, preset) = match (&options.base_url, named) {
-            // A provider that every customer has another address of is named in front of the model all the same.
+            // A provider with an address per customer may still precede the model's name.
             (Some(base), Some((preset, model))) if preset.base_url.is_empty() => {
                 (base.clone(), model.to_owned(), Some(preset))
             }
@@ -191,7 +193,7 @@ impl Http {
         *self.quirks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who is talked to, for messages to the person: without the password that a base URL may hold.
+    /// Returns the name of the server for messages, without a password in the base URL.
     fn whom(&self) -> String {
         let whom = self.options.base_url.as_deref().unwrap_or(&self.options.model);
         Redactor::new().text(whom).into_owned()
@@ -207,28 +209,28 @@ impl Http {
             };
             let loads = failure.is_loading() && begun.elapsed() < self.options.first_byte;
             if !loads && (retries == 0 || !failure.is_passing()) {
-                return Err(failure.told(&self.whom()));
+                return Err(failure.into_error(&self.whom()));
             }
-            let mut wished = failure.retry_after().unwrap_or(wait);
+            let mut pause = failure.retry_after().unwrap_or(wait);
             if loads {
-                // A server that loads spends no retry, so a wait of nothing would ask it without end.
+                // A server that is loading uses no retry, so a wait of zero would repeat the request without end.
                 let left = self.options.first_byte.saturating_sub(begun.elapsed());
-                wished = wished.max(wait).min(failure::LONGEST_WAIT_TO_LOAD).min(left);
+                pause = pause.max(wait).min(failure::LONGEST_WAIT_TO_LOAD).min(left);
             }
             let why = failure.text();
-            let wait_ms = u64::try_from(wished.as_millis()).unwrap_or(u64::MAX);
+            let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
             tracing::info!(server = self.whom(), failure = %why, wait_ms, "trying again");
-            if sink.chunk(Chunk::Waits { why: &why, wait: wished }).is_break() {
+            if sink.chunk(Chunk::Waits { why: &why, wait: pause }).is_break() {
                 return Ok(FinishReason::Cut);
             }
-            time::sleep(wished).await;
+            time::sleep(pause).await;
             let longest = if loads { failure::LONGEST_WAIT_TO_LOAD } else { failure::LONGEST_WAIT };
             wait = wait.saturating_mul(2).min(longest);
             retries -= u32::from(!loads);
         }
     }
 
-    /// One request. It fails only where nothing of the reply came.
+    /// Sends one request. It fails only if no part of the reply was received.
     async fn try_once(&self, messages: &[Message], sink: &mut dyn Sink) -> Result<FinishReason, Failure> {
         if self.quirks().no_images && messages.iter().any(|message| !message.images.is_empty()) {
             return Err(Failure::NoImages { refused: None });
@@ -242,19 +244,19 @@ impl Http {
         };
         if !response.status().is_success() {
             let refused = refusal(response, limit).await;
-            // Some servers refuse what most take. They are asked again in their own way, and from then on.
-            let taught = self.quirks().taught_by(&refused, messages);
-            let Some(taught) = taught else { return Err(refused) };
-            *self.quirks.lock().unwrap_or_else(PoisonError::into_inner) = taught;
-            if let (true, Failure::Refused { status, body, .. }) = (taught.no_images, &refused) {
+            // Some servers refuse what most accept. The request is repeated in their form, which is used from then on.
+            let learned = self.quirks().learn_from(&refused, messages);
+            let Some(learned) = learned else { return Err(refused) };
+            *self.quirks.lock().unwrap_or_else(PoisonError::into_inner) = learned;
+            if let (true, Failure::Refused { status, body, .. }) = (learned.no_images, &refused) {
                 return Err(Failure::NoImages { refused: Some((*status, body.clone())) });
             }
             return Box::pin(self.try_once(messages, sink)).await;
         }
-        Reading::new(sink).read(response, &self.options).await
+        ResponseReader::new(sink).read(response, &self.options).await
     }
 
-    /// The request's body. The host's own members go before everything else.
+    /// Returns the request's body. The host's own members take precedence.
     fn body(&self, messages: &[Message]) -> Value {
         let quirks = self.quirks();
         let mut body = Map::new();
@@ -285,7 +287,7 @@ impl Backend for Http {
         Box::pin(self.answer(messages, sink))
     }
 
-    /// Whether the model sees them, the server says once it is sent one.
+    /// The server reports whether the model accepts images when it receives one.
     fn takes_images(&self) -> bool {
         !self.quirks().no_images
     }
@@ -299,32 +301,41 @@ impl Backend for Http {
         options.body.extend(members.clone());
         let (client, url, model, headers) =
             (self.client.clone(), self.url.clone(), self.model.clone(), self.headers.clone());
-        // What one of the two learns of the server, the other knows.
+        // Both share what either learns about the server.
         Some(Arc::new(Http { options, client, url, model, headers, quirks: self.quirks.clone() }))
     }
 }
 
-/// A reply while it comes.
-struct Reading<'a> {
+/// A reply that is being received.
+struct ResponseReader<'a> {
     sink: &'a mut dyn Sink,
     calls: Calls,
-    /// Whether something of the reply has come.
+    /// Whether a part of the reply was received.
     begun: bool,
-    /// Why the server says the reply ended, once it does.
+    /// The server's reason for the end of the reply, once it is known.
     reason: Option<String>,
-    /// What the server says the reply has cost.
+    /// The usage that the server reported.
     usage: Option<Usage>,
-    /// Whether the server has sent its mark for the end of the stream.
+    /// Whether the server has sent its end marker of the stream.
     done: bool,
-    /// Whether there was an event, and whether there was anything else than white space.
+    /// Whether there was an event, and whether there was anything but white space.
     events: bool,
     bytes: bool,
 }
 
-impl<'a> Reading<'a> {
-    fn new(sink: &'a mut dyn Sink) -> Reading<'a> {
+impl<'a> ResponseReader<'a> {
+    fn new(sink: &'a mut dyn Sink) -> ResponseReader<'a> {
         let calls = Calls::default();
-        Reading { sink, calls, begun: false, reason: None, usage: None, done: false, events: false, bytes: false }
+        ResponseReader {
+            sink,
+            calls,
+            begun: false,
+            reason: None,
+            usage: None,
+            done: false,
+            events: false,
+            bytes: false,
+        }
     }
 
     async fn read(mut self, mut response: Response, options: &HttpOptions) -> Result<FinishReason, Failure> {
@@ -334,7 +345,7 @@ impl<'a> Reading<'a> {
             let bytes = match time::timeout(limit, response.chunk()).await {
                 Ok(Ok(Some(bytes))) => bytes,
                 Ok(Ok(None)) => {
-                    // The last event may lack the empty line behind it.
+                    // The last event may lack the empty line after it.
                     let last = events.finish();
                     return match last.map(|data| self.event(&data)) {
                         Some(Ok(ControlFlow::Break(finish))) => Ok(finish),
@@ -345,7 +356,7 @@ impl<'a> Reading<'a> {
                 Ok(Err(error)) => return self.broken(Failure::Connection(error)),
                 Err(_) => return self.broken(Failure::Silent(limit)),
             };
-            // No stream of events begins so: a server that cannot stream gives the whole reply at once.
+            // A stream of events does not begin like this: the server cannot stream and sends the whole reply at once.
             if !self.bytes && bytes.trim_ascii_start().first() == Some(&b'{') {
                 return self.whole(bytes.to_vec(), response, options).await;
             }
@@ -361,7 +372,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Takes a reply that comes as one object, the beginning of which is there.
+    /// Receives a reply that is one object, whose beginning is given.
     async fn whole(
         mut self,
         mut body: Vec<u8>,
@@ -387,16 +398,16 @@ impl<'a> Reading<'a> {
         Ok(self.ended())
     }
 
-    /// Takes the data of one event; breaks at the end of the reply, and where the sink wants no more.
+    /// Processes the data of one event. Breaks at the end of the reply, or if the sink wants no more.
     fn event(&mut self, data: &str) -> Result<ControlFlow<FinishReason>, Failure> {
         self.events = true;
         if data.trim() == "[DONE]" {
             self.done = true;
             return Ok(ControlFlow::Break(self.ended()));
         }
-        let Said { texts, calls, reason, usage, error } = events::read(data).map_err(Failure::NotJson)?;
+        let StreamEvent { texts, calls, reason, usage, error } = events::read(data).map_err(Failure::NotJson)?;
         if let Some(error) = error {
-            return Err(Failure::Said(error));
+            return Err(Failure::Reported(error));
         }
         self.begun |= !texts.is_empty() || !calls.is_empty();
         for text in texts {
@@ -414,7 +425,7 @@ impl<'a> Reading<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// How the stream said it ended, if it did.
+    /// Returns how the stream ended, if it said so.
     fn finish(&self) -> Option<FinishReason> {
         match &self.reason {
             Some(reason) => Some(finish_of(reason)),
@@ -422,7 +433,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The stream stopped without its mark for the end. Some servers just close behind the reason.
+    /// Handles a stream that stopped without its end marker. Some servers just close the connection after the reason.
     fn broken(&mut self, failure: Failure) -> Result<FinishReason, Failure> {
         if self.finish().is_some() {
             return Ok(self.ended());
@@ -434,7 +445,7 @@ impl<'a> Reading<'a> {
         Ok(self.cut(&failure.text()))
     }
 
-    /// Calls of the server's own channel are whole only where the reply is.
+    /// Ends the reply. Calls of the server's own channel are only complete if the reply is.
     fn ended(&mut self) -> FinishReason {
         let finish = self.finish().unwrap_or(FinishReason::Cut);
         if finish == FinishReason::Cut {
@@ -454,22 +465,22 @@ impl<'a> Reading<'a> {
 
     fn count(&mut self) {
         if let Some(usage) = self.usage.take() {
-            let _ = self.sink.chunk(Chunk::Usage(usage)); // nothing comes behind it that a break would keep back
+            let _ = self.sink.chunk(Chunk::Usage(usage)); // nothing follows that a break could suppress
         }
     }
 
     fn cut(&mut self, why: &Text) -> FinishReason {
         tracing::warn!(%why, "the reply broke off");
         self.count();
-        // It ends here, whether or not the sink wants more.
+        // The reply ends here, even if the sink wants more.
         let _ = self.sink.chunk(Chunk::BrokeOff(why));
         FinishReason::Cut
     }
 }
 
-/// What the server refused with. A body that does not come to its end, or is very long, is cut.
+/// Reads an error response. A body that does not end, or is very long, is cut.
 async fn refusal(mut response: Response, limit: Duration) -> Failure {
-    let retry_after = retry_after::wished(response.headers(), SystemTime::now());
+    let retry_after = retry_after::requested_wait(response.headers(), SystemTime::now());
     let status = response.status().as_u16();
     let mut body = Vec::new();
     while let Ok(Ok(Some(bytes))) = time::timeout(limit, response.chunk()).await {
@@ -534,7 +545,7 @@ fn headers(key: Option<&str>, more: &[(String, String)]) -> Result<HeaderMap, Er
             )
         };
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
-        // These say where a request ends and to whom it goes.
+        // These headers determine where a request ends and who receives it.
         if matches!(name, HOST | CONTENT_LENGTH | TRANSFER_ENCODING | CONNECTION) {
             return Err(wrong());
         }

@@ -1,11 +1,13 @@
-//! Which refusals say that the conversation is longer than the model's window, and the numbers in them.
+//! Recognises error responses which report that the conversation is longer than the model's window, and extracts the
+//! numbers.
 //!
-//! Servers have no common word for it: OpenAI has a code, llama.cpp a type, and most others only a sentence. The sentences are
-//! looked for in a refusal's text without regard to case; what is missed here is an ordinary refusal to the person.
+//! Servers have no common code for it: OpenAI has a code, llama.cpp a type, and most others only a sentence. The
+//! sentences are searched in the text of the response, ignoring case. A response that is missed here is an ordinary
+//! error for the person.
 
 use serde_json::Value;
 
-/// What a refusal tells of a conversation that is too long.
+/// The numbers in a response about a conversation that is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLong {
     /// Tokens of the request.
@@ -14,7 +16,7 @@ pub(super) struct TooLong {
     pub(super) window: Option<u64>,
 }
 
-/// Parts of such refusals, in lower case. Each was written by the servers named.
+/// Parts of such responses, in lower case, as the named servers write them.
 const SIGNS: &[&str] = &[
     "context_length_exceeded",                            // OpenAI, Groq, DeepSeek, gateways
     "exceed_context_size_error",                          // llama.cpp
@@ -40,7 +42,7 @@ const SIGNS: &[&str] = &[
     "please reduce the length of the messages",           // Groq, OpenAI
 ];
 
-/// What stands right before the number of the window.
+/// Texts right before the number of the window.
 const BEFORE_WINDOW: &[&str] = &[
     "context length is ",
     "context length of only ",
@@ -57,7 +59,7 @@ const BEFORE_WINDOW: &[&str] = &[
     " > ",
 ];
 
-/// What stands right before the number of the request.
+/// Texts right before the number of the request.
 const BEFORE_TOKENS: &[&str] = &[
     "resulted in ",
     "you requested about ",
@@ -72,13 +74,14 @@ const BEFORE_TOKENS: &[&str] = &[
     "prompt (length ",
 ];
 
-/// Whether this refusal says so. 429 is about how often is asked, whatever the words; a key or a name that is wrong has its own.
-pub(super) fn of(status: u16, body: &str) -> Option<TooLong> {
+/// Returns the numbers if this response reports a conversation that is too long. Status 429 is about the rate of
+/// requests, whatever its text; a wrong key or a wrong name has its own status.
+pub(super) fn parse(status: u16, body: &str) -> Option<TooLong> {
     if matches!(status, 300..=399 | 401..=404 | 429) {
         return None;
     }
     let json: Option<Value> = serde_json::from_str(body).ok();
-    // Spelled-out escapes, such as an apostrophe as \u0027, are read away; what is no JSON is looked at as it is.
+    // JSON is decoded, so that escapes such as \u0027 for an apostrophe do not matter; other text is searched as it is.
     let text = json.as_ref().map_or_else(|| body.to_owned(), strings).to_lowercase();
     if !SIGNS.iter().any(|sign| text.contains(sign)) {
         return None;
@@ -89,7 +92,7 @@ pub(super) fn of(status: u16, body: &str) -> Option<TooLong> {
     Some(TooLong { tokens, window })
 }
 
-/// Every string in the value, one a line.
+/// Returns every string in the value, one per line.
 fn strings(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{text}\n"),
@@ -99,7 +102,7 @@ fn strings(value: &Value) -> String {
     }
 }
 
-/// The number right behind the first of these texts that one follows. Digits may be grouped.
+/// Returns the number after the first of these texts that a number follows. Digits may be grouped.
 fn number(text: &str, before: &[&str]) -> Option<u64> {
     before.iter().find_map(|before| {
         let (_, after) = text.split_once(before)?;
@@ -112,7 +115,7 @@ fn number(text: &str, before: &[&str]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What servers say, as it was read in their sources and in reports of their users.
+    /// Error responses of servers, from their sources and from reports of their users.
     const REFUSALS: &[(u16, &str, Option<u64>, Option<u64>)] = &[
         (
             400,
@@ -208,15 +211,15 @@ mod tests {
     ];
 
     #[test]
-    fn what_servers_say_is_understood() {
+    fn responses_of_servers_are_recognised() {
         for (status, body, tokens, window) in REFUSALS {
             let wanted = TooLong { tokens: *tokens, window: *window };
-            assert_eq!(of(*status, body), Some(wanted), "{body}");
+            assert_eq!(parse(*status, body), Some(wanted), "{body}");
         }
     }
 
     #[test]
-    fn other_refusals_are_other_refusals() {
+    fn other_refusals_are_not_overflows() {
         for (status, body) in [
             (400, r#"{"error":{"message":"temperature must be between 0 and 2"}}"#),
             (
@@ -227,7 +230,7 @@ mod tests {
             (400, ""),
             (400, "{"),
         ] {
-            assert_eq!(of(status, body), None, "{body}");
+            assert_eq!(parse(status, body), None, "{body}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Providers that are known by name: where their OpenAI-shaped API begins, which variable holds the key, and what they take
-//! otherwise than most.
+//! Presets of providers: the base URL of their OpenAI-compatible API, the variable for the key, and their
+//! peculiarities.
 
 use super::quirks::Quirks;
 
@@ -7,15 +7,15 @@ use super::quirks::Quirks;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preset {
-    /// The name, as it stands before `::` in a model's name: `groq::llama-3.3-70b-versatile`.
+    /// The name, which precedes `::` in a model's name: `groq::llama-3.3-70b-versatile`.
     pub name: &'static str,
-    /// Where the OpenAI-shaped API begins; empty where every customer has an address of their own.
+    /// The base URL of the OpenAI-compatible API; empty if each customer has a different one.
     pub base_url: &'static str,
     /// The environment variable that usually holds the key; empty for a server on this machine, which needs none.
     pub key_variable: &'static str,
-    /// How the names of its models begin, where that names the provider.
+    /// Prefixes of the names of its models, if they identify the provider.
     pub models: &'static [&'static str],
-    /// What it takes otherwise than most.
+    /// Its peculiarities.
     pub(super) quirks: Quirks,
 }
 
@@ -33,19 +33,19 @@ impl Preset {
     }
 }
 
-/// Each address and variable is the one in the page named above it: the provider's own documentation of its
+/// Each address and variable is taken from the page named above it: the provider's own documentation of its
 /// OpenAI-compatible API.
 const PRESETS: &[Preset] = &[
     // platform.openai.com/docs/api-reference/chat: max_tokens is deprecated, and the models that reason refuse it.
     preset("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
         .models(&["gpt-", "chatgpt-", "o1", "o3", "o4", "codex-"])
         .quirks(Quirks::COMPLETION_TOKENS),
-    // platform.claude.com/docs/en/api/openai-sdk: system messages may stand anywhere and are put together in front.
+    // platform.claude.com/docs/en/api/openai-sdk: system messages may be anywhere and are joined at the beginning.
     preset("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY").models(&["claude-"]),
     // ai.google.dev/gemini-api/docs/openai
     preset("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY")
         .models(&["gemini-", "gemma-"]),
-    // docs.mistral.ai/api: the last event counts by itself, and members that are not known are refused.
+    // docs.mistral.ai/api: the last event has the counts without being asked, and unknown members are refused.
     preset("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY")
         .models(&["mistral-", "ministral-", "codestral-", "devstral-", "magistral-"])
         .quirks(Quirks::UNCOUNTED),
@@ -53,7 +53,7 @@ const PRESETS: &[Preset] = &[
     preset("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY").models(&["deepseek-"]),
     // docs.x.ai/docs/api-reference
     preset("xai", "https://api.x.ai/v1", "XAI_API_KEY").models(&["grok-"]),
-    // docs.cohere.com/docs/compatibility-api: members that are not known, such as stream_options, are refused.
+    // docs.cohere.com/docs/compatibility-api: unknown members, such as stream_options, are refused.
     preset("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY")
         .models(&["command-"])
         .quirks(Quirks::UNCOUNTED),
@@ -129,23 +129,23 @@ const PRESETS: &[Preset] = &[
 ];
 
 impl Preset {
-    /// All of them: those in the network first, then servers on this machine.
+    /// Returns all presets: first those in the network, then servers on this machine.
     pub fn all() -> &'static [Preset] {
         PRESETS
     }
 
-    /// Whether it is a kind of server on this machine.
+    /// Returns `true` for a kind of server on this machine.
     pub fn is_local(&self) -> bool {
         self.key_variable.is_empty()
     }
 
-    /// The preset of this name.
+    /// Returns the preset of this name.
     pub fn named(name: &str) -> Option<Preset> {
         PRESETS.iter().find(|preset| preset.name.eq_ignore_ascii_case(name)).copied()
     }
 
-    /// The provider that a model's name names, and the name as that provider knows it: `groq::x` is `x` at groq, and
-    /// `gpt-4o` is OpenAI's. `None` where the name tells no provider.
+    /// Returns the provider that a model's name determines, and the name on that provider: `groq::x` is `x` at groq,
+    /// and `gpt-4o` is OpenAI's. `None` if the name determines no provider.
     pub fn of_model(model: &str) -> Option<(Preset, &str)> {
         if let Some((provider, model)) = model.split_once("::") {
             return Some((Preset::named(provider)?, model));
@@ -154,7 +154,7 @@ impl Preset {
         Some((*preset, model))
     }
 
-    /// The provider whose API begins here.
+    /// Returns the provider with this base URL.
     pub(super) fn at(base_url: &str) -> Option<Preset> {
         let base_url = base_url.trim_end_matches('/');
         PRESETS.iter().find(|preset| !base_url.is_empty() && preset.base_url == base_url).copied()

@@ -1,18 +1,18 @@
-//! What a server takes otherwise than most: known of a provider, or learned from a refusal that says so.
+//! Peculiarities of servers, known from a preset or learned from an error response.
 
 use super::failure::Failure;
 use serde_json::{Map, Value, json};
 use toolfence_protocol::{Image, Message, Role};
 
-/// The member of a request that asks for what the reply costs.
+/// The request member that asks for the usage of the reply.
 const COUNTED: &str = "stream_options";
 
-/// The two names of the limit of a reply: the common one, and that of OpenAI's newer models.
+/// The two names of the reply's limit: the common one, and that of OpenAI's newer models.
 const LIMIT: &str = "max_tokens";
 const NEWER_LIMIT: &str = "max_completion_tokens";
 
-/// Parts of refusals, in lower case, that say that a system message is not taken. Templates that want roles to alternate begin
-/// with the user: where no role stands twice, it is the system message that they refuse.
+/// Parts of error responses, in lower case, about an unsupported system message. Templates that require alternating
+/// roles begin with the user: if no role occurs twice in a row, they refuse the system message.
 const NO_SYSTEM: &[&str] = &[
     "system role not supported",         // the templates of Gemma, in llama.cpp, vLLM and others
     "system role is not supported",      // gateways
@@ -24,7 +24,7 @@ const NO_SYSTEM: &[&str] = &[
     "only user and assistant roles",     // the templates of Mistral
 ];
 
-/// Parts of refusals, in lower case, that say that the model takes no images. Each was written by the servers named.
+/// Parts of error responses, in lower case, about unsupported images, as the named servers write them.
 const NO_IMAGES: &[&str] = &[
     "image input is not supported",           // llama.cpp
     "unsupported content part type",          // llama.cpp, older ones
@@ -42,16 +42,16 @@ const NO_IMAGES: &[&str] = &[
     "input should be a valid string",         // gateways in Python
 ];
 
-/// What a server takes otherwise than most.
+/// The peculiarities of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quirks {
-    /// It refuses to be asked what a reply costs.
+    /// The server refuses to be asked for the usage of a reply.
     uncounted: bool,
-    /// Its limit of a reply is `max_completion_tokens`.
+    /// The limit of a reply is named `max_completion_tokens`.
     completion_tokens: bool,
-    /// It takes no system message: what that says stands in front of what the user says first.
+    /// The server accepts no system message, so its text precedes the first message of the user.
     no_system: bool,
-    /// It takes no images. Without them the question would be another one, so nobody is asked again in its own way.
+    /// The server accepts no images. Without them the question would be another one, so the request is not repeated.
     pub(super) no_images: bool,
 }
 
@@ -61,15 +61,16 @@ impl Quirks {
     pub(super) const UNCOUNTED: Quirks = Quirks { uncounted: true, ..Quirks::NONE };
     pub(super) const COMPLETION_TOKENS: Quirks = Quirks { completion_tokens: true, ..Quirks::NONE };
 
-    /// What is known with this refusal; `None` where it tells nothing new, so that asking again would change nothing.
-    pub(super) fn taught_by(self, failure: &Failure, messages: &[Message]) -> Option<Quirks> {
+    /// Returns the peculiarities including what this response shows, or `None` if that is nothing new, so that another
+    /// request would change nothing.
+    pub(super) fn learn_from(self, failure: &Failure, messages: &[Message]) -> Option<Quirks> {
         let Failure::Refused { status, body, .. } = failure else { return None };
         let body = body.to_lowercase();
         let mut now = self;
         let shows = messages.iter().any(|message| !message.images.is_empty());
         let of_images = matches!(status, 400 | 404 | 415 | 422 | 500 | 501) && shows;
         now.no_images |= of_images && NO_IMAGES.iter().any(|sign| body.contains(sign));
-        // A template that fails is an error of the server's own in llama.cpp.
+        // llama.cpp reports a failed template as an internal error.
         if now.no_images || !matches!(status, 400 | 422 | 500) {
             return (now != self).then_some(now);
         }
@@ -82,7 +83,7 @@ impl Quirks {
         (now != self).then_some(now)
     }
 
-    /// Adds what a request says of its reply: the limit, and that it is to be counted.
+    /// Adds the members of a request that concern its reply: the limit, and whether to count it.
     pub(super) fn write(self, body: &mut Map<String, Value>, most: Option<u32>) {
         if !self.uncounted {
             body.insert(COUNTED.into(), json!({"include_usage": true}));
@@ -92,8 +93,9 @@ impl Quirks {
         }
     }
 
-    /// The messages as this server takes them. Messages of one role that follow each other are one: many templates refuse
-    /// them, and to the others it is the same. A message with images is a list of parts, its text first.
+    /// Returns the messages in the form that this server accepts. Consecutive messages of one role are joined: many
+    /// templates refuse them, and for the others it makes no difference. A message with images is a list of parts with
+    /// the text first.
     pub(super) fn messages(self, messages: &[Message]) -> Value {
         let mut turns: Vec<(&str, String, Vec<&Image>)> = Vec::new();
         for message in messages {
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_teach() {
+    fn refusals_reveal_quirks() {
         let talk = [Message::new(Role::System, "s"), Message::new(Role::User, "u")];
         let no_system = Quirks { no_system: true, ..Quirks::NONE };
         for (status, body, want) in [
@@ -167,7 +169,7 @@ mod tests {
             (500, r#"{"error":{"message":"stream_options: out of memory"}}"#, None),
             (404, "System role not supported", None),
         ] {
-            assert_eq!(Quirks::NONE.taught_by(&refused(status, body), &talk), want, "{body}");
+            assert_eq!(Quirks::NONE.learn_from(&refused(status, body), &talk), want, "{body}");
         }
         let mut shown = talk.to_vec();
         shown[1].images.push(Image::new("x.gif", b"GIF89a").unwrap());
@@ -182,23 +184,27 @@ mod tests {
             (400, r#"{"error":"this model does not support image input (ref: 1)"}"#),
             (404, r#"{"error":{"message":"No endpoints found that support image input","code":404}}"#),
         ] {
-            assert_eq!(Quirks::NONE.taught_by(&refused(status, body), &shown), Some(no_images), "{body}");
-            assert_eq!(Quirks::NONE.taught_by(&refused(status, body), &talk), None, "there are none: {body}");
+            assert_eq!(Quirks::NONE.learn_from(&refused(status, body), &shown), Some(no_images), "{body}");
+            assert_eq!(Quirks::NONE.learn_from(&refused(status, body), &talk), None, "no image was sent: {body}");
         }
-        assert_eq!(Quirks::NONE.taught_by(&refused(429, "image input is not supported"), &shown), None);
-        assert_eq!(no_system.taught_by(&refused(500, "System role not supported"), &talk), None, "it is known");
-        assert_eq!(Quirks::NONE.taught_by(&refused(400, "roles must alternate"), &talk[1..]), None, "there is none");
+        assert_eq!(Quirks::NONE.learn_from(&refused(429, "image input is not supported"), &shown), None);
+        assert_eq!(no_system.learn_from(&refused(500, "System role not supported"), &talk), None, "nothing new");
+        assert_eq!(
+            Quirks::NONE.learn_from(&refused(400, "roles must alternate"), &talk[1..]),
+            None,
+            "no system message was sent"
+        );
     }
 
     #[test]
     fn roles_alternate_whatever_the_server_takes() {
-        let said = |role, text: &str| Message::new(role, text);
+        let message = |role, text: &str| Message::new(role, text);
         let talk = [
-            said(Role::System, "s"),
-            said(Role::User, "u"),
-            said(Role::Assistant, "a"),
-            said(Role::User, "b"),
-            said(Role::User, "c"),
+            message(Role::System, "s"),
+            message(Role::User, "u"),
+            message(Role::Assistant, "a"),
+            message(Role::User, "b"),
+            message(Role::User, "c"),
         ];
         let most = json!([
             {"role": "system", "content": "s"}, {"role": "user", "content": "u"},
@@ -215,7 +221,7 @@ mod tests {
             {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlh"}},
         ]});
         assert_eq!(Quirks::NONE.messages(&shown)[3], want);
-        assert_eq!(Quirks::NONE.messages(&shown)[1], most[1], "a text is no list");
+        assert_eq!(Quirks::NONE.messages(&shown)[1], most[1], "a text is not a list");
         let strict = Quirks { no_system: true, ..Quirks::NONE };
         let want = json!([
             {"role": "user", "content": "s\n\nu"}, {"role": "assistant", "content": "a"},

@@ -1,15 +1,14 @@
-//! When a server wants to be asked again, as its `Retry-After` says: in seconds, or as a date (RFC 9110, sections 10.2.3 and 5.6.7).
+//! Parses the `Retry-After` header: seconds, or a date (RFC 9110, sections 10.2.3 and 5.6.7).
 
 use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use std::time::{Duration, SystemTime};
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// How long the server wants to be left alone. `None` where it does not say, where nobody can read what it says, and where the
-/// moment that it names is over.
+/// Returns the wait that the server requests. `None` if the header is missing or invalid, or if its date has passed.
 ///
-/// A date is counted from the server's own clock where the response has it: that of one of the two may be off by hours.
-pub(super) fn wished(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+/// A date is relative to the server's own clock if the response has it, because the two clocks may differ by hours.
+pub(super) fn requested_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: HeaderName| headers.get(name)?.to_str().ok();
     let wished = text(RETRY_AFTER)?.trim();
     if wished.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -20,8 +19,8 @@ pub(super) fn wished(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     seconds(wished)?.checked_sub(there).filter(|wait| *wait > 0).map(Duration::from_secs)
 }
 
-/// The seconds from 1970 to a date in one of the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, and
-/// `Sun Nov  6 08:49:37 1994`.
+/// Returns the seconds from 1970 to a date in one of the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday,
+/// 06-Nov-94 08:49:37 GMT`, and `Sun Nov  6 08:49:37 1994`.
 fn seconds(date: &str) -> Option<u64> {
     let words: Vec<&str> = date.split([' ', ',', '-']).filter(|word| !word.is_empty()).take(7).collect();
     let (day, month, year, time) = match *words.as_slice() {
@@ -42,7 +41,7 @@ fn seconds(date: &str) -> Option<u64> {
     let parts: Vec<u64> = time.split(':').map(|part| number(part, 60)).collect::<Option<_>>()?;
     let [hour, minute, second] = *parts.as_slice() else { return None };
     let day = number(day, 31)?.checked_sub(1)?;
-    // A year is counted from its first of March, so that a leap day is its last; `transcript::rfc3339` goes the other way.
+    // A year begins on the first of March here, so that a leap day is its last; `transcript::rfc3339` does the reverse.
     let (year, month) = if month < 2 { (year.checked_sub(1)?, month + 10) } else { (year, month - 2) };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
     Some(days.checked_sub(719_468)? * 86_400 + hour * 3600 + minute * 60 + second)
@@ -54,7 +53,7 @@ mod tests {
     use reqwest::header::HeaderValue;
 
     #[test]
-    fn dates_are_read_in_each_form() {
+    fn dates_are_parsed_in_each_form() {
         for (date, want) in [
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(784_111_777)),
             ("Sunday, 06-Nov-94 08:49:37 GMT", Some(784_111_777)),
@@ -75,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_counted_from_the_clock_that_wrote_it() {
+    fn a_date_is_relative_to_the_clock_of_the_server() {
         const NOON: &str = "Sun, 06 Nov 1994 12:00:00 GMT";
         const SOON: &str = "Sun, 06 Nov 1994 12:00:20 GMT";
         let noon = SystemTime::UNIX_EPOCH + Duration::from_secs(784_123_200);
@@ -84,7 +83,7 @@ mod tests {
             ("7", None, noon, Some(7)),
             (" 0 ", None, noon, Some(0)),
             (SOON, None, noon, Some(20)),
-            // Either clock is wrong, and neither is waited for.
+            // One of the two clocks is wrong, but the wait is right.
             (SOON, Some(NOON), noon - hours, Some(20)),
             (SOON, Some(NOON), noon + hours, Some(20)),
             (SOON, Some("today"), noon, Some(20)),
@@ -96,8 +95,8 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(RETRY_AFTER, HeaderValue::from_static(wished));
             date.into_iter().for_each(|date| drop(headers.insert(DATE, HeaderValue::from_static(date))));
-            assert_eq!(super::wished(&headers, now).map(|wait| wait.as_secs()), want, "{wished} {date:?}");
+            assert_eq!(super::requested_wait(&headers, now).map(|wait| wait.as_secs()), want, "{wished} {date:?}");
         }
-        assert_eq!(super::wished(&HeaderMap::new(), noon), None);
+        assert_eq!(super::requested_wait(&HeaderMap::new(), noon), None);
     }
 }

@@ -1,7 +1,7 @@
-//! How much the model can read, as the server tells it: no field for it is common to all servers.
+//! Finds out the model's window from the server, which no common field reports.
 //!
-//! It is asked for once, of a server that answers already, when a conversation has become long. Whatever goes wrong means that
-//! it is not known: then a refusal says it, or the person.
+//! The server is asked once, when a conversation has become long and the server has already answered. On any failure
+//! the window stays unknown, until an error response or the person supplies it.
 
 use super::Http;
 use super::local::page;
@@ -9,41 +9,41 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time;
 
-/// How long all questions together may take.
+/// The most time for all requests together.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Http {
-    /// Tokens of the model's window.
+    /// Returns the model's window in tokens.
     pub(super) async fn probe(&self) -> Option<u64> {
         time::timeout(PATIENCE, self.ask_all()).await.ok().flatten()
     }
 
     async fn ask_all(&self) -> Option<u64> {
-        // The URL of the completions, three segments of which stand below the server's own root: /v1/chat/completions.
+        // The URL of the completions has three segments below the server's root: /v1/chat/completions.
         if let Some(answer) = self.get("../models").await
-            && let Some(window) = of_models(&answer, &self.model)
+            && let Some(window) = window_of_listed(&answer, &self.model)
         {
             return Some(window);
         }
-        // A provider has neither of the next two.
+        // Providers have neither of the next two pages.
         self.options.base_url.as_ref()?;
         if let Some(answer) = self.get("../../props").await
             && let Some(window) = answer.pointer("/default_generation_settings/n_ctx").and_then(Value::as_u64)
         {
             return Some(window);
         }
-        of_running(&self.get("../../api/ps").await?, &self.model)
+        window_of_running(&self.get("../../api/ps").await?, &self.model)
     }
 
-    /// What stands at a place relative to the completions.
-    async fn get(&self, place: &str) -> Option<Value> {
-        page(&self.client, self.headers.clone(), self.url.join(place).ok()?).await
+    /// Returns the page at a path relative to the completions.
+    async fn get(&self, path: &str) -> Option<Value> {
+        page(&self.client, self.headers.clone(), self.url.join(path).ok()?).await
     }
 }
 
-/// From the list of models: vLLM and SGLang, OpenRouter and other gateways, Groq, llama.cpp. What a model was trained with
-/// (`n_ctx_train`) says nothing of what the server gives it.
-fn of_models(answer: &Value, model: &str) -> Option<u64> {
+/// Finds the window in the list of models: vLLM and SGLang, OpenRouter and other gateways, Groq, llama.cpp. The length
+/// that a model was trained with (`n_ctx_train`) does not determine the server's window.
+fn window_of_listed(answer: &Value, model: &str) -> Option<u64> {
     let models = answer.get("data")?.as_array()?;
     let named = |entry: &&Value| entry.get("id").and_then(Value::as_str) == Some(model);
     let entry = match models.as_slice() {
@@ -54,8 +54,8 @@ fn of_models(answer: &Value, model: &str) -> Option<u64> {
     fields.iter().find_map(|field| entry.pointer(field)?.as_u64()).filter(|window| *window > 0)
 }
 
-/// From the models that Ollama runs: it never refuses a conversation, but leaves out its beginning.
-fn of_running(answer: &Value, model: &str) -> Option<u64> {
+/// Finds the window in the models that Ollama runs. Ollama never refuses a long conversation, but drops its beginning.
+fn window_of_running(answer: &Value, model: &str) -> Option<u64> {
     let models = answer.get("models")?.as_array()?;
     let is = |entry: &&Value| {
         let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -70,7 +70,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_servers_tell_of_their_models() {
+    fn windows_are_found_in_model_lists() {
         for (answer, wanted) in [
             (json!({"data": [{"id": "x", "max_model_len": 8192}]}), Some(8192)),
             (
@@ -84,10 +84,10 @@ mod tests {
             (json!({"data": [{"id": "m", "max_model_len": 0}]}), None),
             (json!([1]), None),
         ] {
-            assert_eq!(of_models(&answer, "m"), wanted, "{answer}");
+            assert_eq!(window_of_listed(&answer, "m"), wanted, "{answer}");
         }
         let running =
             json!({"models": [{"name": "m:latest", "context_length": 4096}, {"name": "n:7b", "context_length": 1}]});
-        assert_eq!((of_running(&running, "m"), of_running(&running, "n")), (Some(4096), None));
+        assert_eq!((window_of_running(&running, "m"), window_of_running(&running, "n")), (Some(4096), None));
     }
 }

@@ -23,7 +23,7 @@ const fn syntax(line_comment: &'static str, has_block_comments: bool, quotes: &'
     Syntax { line_comment, has_block_comments, quotes, has_lifetimes: false }
 }
 
-/// The languages by the first word of the info string.
+/// Syntaxes, keyed by the first word of the info string.
 const SYNTAXES: &[(&str, Syntax)] = &[
     ("rust rs", Syntax { has_lifetimes: true, ..syntax("//", true, "\"'") }),
     (
@@ -49,7 +49,7 @@ const KEYWORDS: &str = "False None Self True abstract and as assert async await 
     unsafe until use using val var virtual void where while with yield";
 
 impl Syntax {
-    /// The language that an info string names first, with its syntax.
+    /// Returns the language that an info string names first, with its syntax.
     pub(super) fn of(info: &str) -> Option<(&'static str, Syntax)> {
         let end = info.find(|c: char| c.is_whitespace() || matches!(c, ',' | '{' | ':'));
         let name = info[..end.unwrap_or(info.len())].to_ascii_lowercase();
@@ -59,7 +59,8 @@ impl Syntax {
         })
     }
 
-    /// The class of the token at the start of `rest`, and its length in bytes. `before` is the character before it.
+    /// Returns the class of the token at the start of `rest`, and its length in bytes. `before` is the character before
+    /// it.
     fn token(self, rest: &str, before: Option<char>) -> (&'static str, usize) {
         let Some(first) = rest.chars().next() else { return ("", 0) };
         // A shell has `$#` and `a#b`, and addresses have `//`.
@@ -92,7 +93,8 @@ impl Syntax {
     }
 }
 
-/// The length of the string at the start of `rest`. One in three quotes or backquotes may have several lines; another one ends with its line.
+/// Returns the length of the string at the start of `rest`. A string in triple quotes or backquotes may have several
+/// lines; any other ends with its line.
 fn string(rest: &str, quote: char) -> usize {
     let triple = [quote; 3].iter().collect::<String>();
     if rest.starts_with(&triple) {
@@ -110,7 +112,7 @@ fn string(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// The length of the character literal at the start of `rest`; `None` if a lifetime is there.
+/// Returns the length of the character literal at the start of `rest`, or `None` for a lifetime.
 fn character(rest: &str) -> Option<usize> {
     let inner = &rest[1..];
     if inner.starts_with('\\') {
@@ -122,7 +124,7 @@ fn character(rest: &str) -> Option<usize> {
     inner[first.len_utf8()..].starts_with('\'').then(|| first.len_utf8() + 2)
 }
 
-/// The HTML of a code block with a span of a class around each token that gets a colour.
+/// Renders a code block as HTML with a span around each coloured token.
 pub(super) fn highlighted(text: &str, syntax: Syntax) -> String {
     if text.len() > MOST_BYTES {
         return escaped(text);

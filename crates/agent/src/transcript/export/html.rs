@@ -1,22 +1,22 @@
-//! A conversation as one page of HTML that needs no other file and no script.
+//! Renders a conversation as one page of HTML that needs no other file and no script.
 //!
-//! What a model, a tool, a file or a person wrote is content here: every character of it that could be markup is escaped, and the
-//! page forbids scripts, and images and everything else from elsewhere, by its own policy. An image that was shown to the model stands
-//! on the page as a `data:` URL of a raster type, which its bytes say. The prose of the model is Markdown and is
-//! [`rendered`](super::rendered); whatever else was said stands as it was written.
+//! Texts of models, tools, files and people are content here: every character that could be markup is escaped, and the
+//! page's own policy forbids scripts, and images and everything else from other places. An image that was sent to the
+//! model is on the page as a `data:` URL of a raster type, determined by its bytes. The prose of the model is Markdown
+//! and is [`rendered`](super::rendered); all other text is verbatim.
 
 use super::rendered::{escaped, rendered};
-use super::{Shown, arguments, name_of, outcome, part, plain, told, visible};
+use super::{Shown, arguments, name_of, outcome, part, plain, text_for_model, visible};
 use crate::transcript::{Record, Role, Stored};
 use std::fmt::Write as _;
 use toolfence_protocol::{Language, Text, text};
 
-/// The conversation as one page of HTML that needs no other file and no script.
+/// Renders the conversation as one page of HTML that needs no other file and no script.
 pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
     let words = |text: Text| escaped(&text.render(shown.language));
     let lang = if shown.language == Language::Portuguese { "pt-BR" } else { "en" };
     let title = escaped(&visible(&stored.head.title));
-    // Only those that stand on the page itself.
+    // Only images on the page itself are allowed.
     let images = if records.iter().any(|record| !record.images.is_empty()) { "; img-src data:" } else { "" };
     let mut out = format!(
         "<!doctype html>\n<html lang=\"{lang}\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -50,23 +50,23 @@ pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
             let content = record.content.trim_matches('\n');
             out.push_str(&match record.role {
                 Role::Assistant => rendered(&visible(content), 2),
-                // A person types logs and code without a thought of Markdown.
+                // People paste logs and code without Markdown in mind.
                 _ => prose(content),
             });
         }
         for image in &record.images {
-            // What it is was found out by its bytes, and is none of the kinds that can hold a script.
+            // The type was determined from the bytes, and cannot contain a script.
             let (name, url) = (escaped(&plain(image.name())), image.data_url());
             let _ = writeln!(out, "<p><img alt=\"{name}\" src=\"{url}\"></p>");
         }
         if let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) {
-            let given = arguments(call);
-            if !given.is_empty() {
-                let _ = writeln!(out, "<pre dir=\"auto\">{}</pre>", escaped(&visible(&given)));
+            let args = arguments(call);
+            if !args.is_empty() {
+                let _ = writeln!(out, "<pre dir=\"auto\">{}</pre>", escaped(&visible(&args)));
             }
             let good = if result.success { "good" } else { "bad" };
             let _ = writeln!(out, "<p class=\"{good}\">{}</p>", words(outcome(call, result)));
-            let (text, left_out) = part(told(result), shown.results);
+            let (text, left_out) = part(text_for_model(result), shown.results);
             if !text.trim().is_empty() {
                 let more = if left_out > 0 {
                     words(text!("({count} {count|line|lines} left out)", count = left_out))
@@ -82,13 +82,13 @@ pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
     out
 }
 
-/// Something that can be folded away, and is shown in print all the same. `summary` is escaped.
+/// Renders a section that can be collapsed, but is visible in print. `summary` is escaped already.
 fn folded(summary: &str, text: &str) -> String {
     let text = escaped(&visible(text));
     format!("<details open><summary>{}</summary>\n<pre dir=\"auto\">{text}</pre></details>\n", summary.trim())
 }
 
-/// Words as they were written, in paragraphs, with fenced code as blocks.
+/// Renders verbatim text as paragraphs, with fenced code as blocks.
 fn prose(text: &str) -> String {
     let mut out = String::new();
     let mut paragraph: Vec<&str> = Vec::new();

@@ -1,8 +1,8 @@
-//! A conversation as a page for people: Markdown, or HTML that needs nothing else.
+//! Renders a conversation as a page for people: Markdown, or HTML without other files.
 //!
-//! Whatever was said is content here and nothing more. In Markdown it stands in quotes and in fences that are longer than any run
-//! of backticks in it, so that no parser of calls finds one; for HTML see [`html`]. Control characters and those that turn the
-//! direction of a text are written out.
+//! Texts of the conversation are only content here. In Markdown they are in quotes and in fences that are longer than
+//! any run of backticks inside, so that no parser of calls finds one; for HTML see [`html`]. Control characters and
+//! marks of text direction are escaped.
 
 mod highlight;
 mod html;
@@ -20,30 +20,31 @@ pub use html::html;
 /// How much of a result a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Results {
-    /// All that was kept.
+    /// The whole stored result.
     Full,
     /// Its first lines.
     #[default]
     Head,
-    /// Nothing but whether it went well.
+    /// Only whether it succeeded.
     None,
 }
 
-/// Lines of a result whose beginning is shown.
+/// The lines of a result that [`Results::Head`] shows.
 const HEAD_LINES: usize = 12;
 
-/// What a page shows.
+/// The parts of a conversation that a page shows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shown {
-    /// What the model thought.
+    /// Whether to show the reasoning of the model.
     pub thoughts: bool,
-    /// What tools gave back.
+    /// How much to show of the results of tools.
     pub results: Results,
     /// The language of headings.
     pub language: Language,
 }
 
-/// Writes out what steers a terminal or a browser's text: control characters and marks of direction. Line endings become `\n`.
+/// Escapes what controls a terminal or the layout of a text in a browser: control characters and marks of direction.
+/// Line endings become `\n`.
 fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
@@ -61,22 +62,22 @@ fn visible(text: &str) -> String {
     out
 }
 
-/// The Markdown of a reply as HTML without anything active, for a page that has one heading above it.
+/// Renders the Markdown of a reply as HTML without active content, for a page that has one heading above it.
 ///
-/// It has no `dir="auto"`: Chromium needs quadratic time for an element of many nodes that has it, and a page draws a reply many times.
-/// The page's style says `unicode-bidi: plaintext` instead.
+/// The HTML has no `dir="auto"`, because Chromium needs quadratic time for an element with it that has many nodes, and
+/// a page renders a streamed reply many times. The page's style uses `unicode-bidi: plaintext` instead.
 pub fn reply_html(text: &str) -> String {
-    // Quotes of a text are escaped, so this is always the attribute.
+    // Quotes in a text are escaped, so this is always the attribute.
     rendered::rendered(&visible(text), 1).replace(" dir=\"auto\"", "")
 }
 
-/// A text in one line without anything that is markup, as for a name in a heading.
+/// Returns a text in one line without any markup, for example for a name in a heading.
 fn plain(text: &str) -> String {
     let keeps = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/' | ':' | ',' | '(' | ')');
     visible(text).chars().take(200).map(|c| if keeps(c) { c } else { '\'' }).collect()
 }
 
-/// The first lines of a result, or all, and how many are left out.
+/// Returns the first lines of a result, or all of it, and the number of lines left out.
 fn part(output: &str, results: Results) -> (String, usize) {
     let all: Vec<&str> = output.lines().collect();
     let most = match results {
@@ -87,7 +88,7 @@ fn part(output: &str, results: Results) -> (String, usize) {
     (all.iter().take(most).copied().collect::<Vec<_>>().join("\n"), all.len().saturating_sub(most))
 }
 
-/// What a call was given, an argument a line.
+/// Renders the arguments of a call, one per line.
 fn arguments(call: &RecordedCall) -> String {
     let mut out = String::new();
     for (name, value) in &call.args {
@@ -137,9 +138,9 @@ fn name_of(record: &Record) -> Option<Text> {
     })
 }
 
-/// The conversation as Markdown in which nothing is a call, whichever of these tools it is read with.
+/// Renders the conversation as Markdown in which no dialect has a call, whatever the tools of the reader are.
 pub fn markdown(stored: &Stored, records: &[&Record], shown: Shown, catalog: &Arc<Catalog>) -> String {
-    /// Rounds in which calls are taken apart; each takes apart all that there are.
+    /// The most rounds of escaping calls; each round escapes all calls that it finds.
     const ROUNDS: usize = 8;
     let mut page = written(stored, records, shown);
     for _ in 0..ROUNDS {
@@ -149,13 +150,14 @@ pub fn markdown(stored: &Stored, records: &[&Record], shown: Shown, catalog: &Ar
         }
         calls.sort_unstable();
         calls.dedup();
-        // A backslash in front of a mark of Markdown is not shown, and what stands behind it is no token of a dialect any more.
+        // Markdown does not show a backslash before its marks, and the text after the backslash is no longer a token of
+        // a dialect.
         calls.iter().rev().for_each(|at| page.insert(*at, '\\'));
     }
     page.replace('<', "&lt;").replace('[', "&#91;").replace('`', "'")
 }
 
-/// Where calls begin for any reader: one can stand in a quote behind what closes a thought.
+/// Returns the offsets of calls for any reader. A call may be in a quote after the closing tag of reasoning.
 fn calls(page: &str, catalog: &Arc<Catalog>) -> Vec<usize> {
     let mut found = Vec::new();
     for reasoning in [Reasoning::Unknown, Reasoning::Known, Reasoning::Opened] {
@@ -191,21 +193,21 @@ fn written(stored: &Stored, records: &[&Record], shown: Shown) -> String {
             let _ = write!(out, "\n{}", quoted(record.content.trim_matches('\n')));
         }
         for image in &record.images {
-            let said = text!(
+            let images = text!(
                 "Image: {name} ({kind}, {kib} KiB)",
                 name = plain(image.name()),
                 kind = image.media_type(),
                 kib = image.bytes().div_ceil(1024) as u64
             );
-            let _ = write!(out, "\n{}\n", words(said));
+            let _ = write!(out, "\n{}\n", words(images));
         }
         let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) else { continue };
-        let given = arguments(call);
-        if !given.is_empty() {
-            let _ = write!(out, "\n{}", fenced(&given));
+        let args = arguments(call);
+        if !args.is_empty() {
+            let _ = write!(out, "\n{}", fenced(&args));
         }
         let _ = write!(out, "\n{}\n", words(outcome(call, result)));
-        let (text, left_out) = part(told(result), shown.results);
+        let (text, left_out) = part(text_for_model(result), shown.results);
         if !text.trim().is_empty() {
             let _ = write!(out, "\n{}", fenced(&text));
         }
@@ -216,21 +218,21 @@ fn written(stored: &Stored, records: &[&Record], shown: Shown) -> String {
     out
 }
 
-/// What the model read of a result: its output, or else why it failed.
-fn told(result: &RecordedResult) -> &str {
+/// Returns the text that the model received for a result: its output, or else why it failed.
+fn text_for_model(result: &RecordedResult) -> &str {
     match &result.error {
         Some(error) if result.output.trim().is_empty() => &error.message,
         _ => &result.output,
     }
 }
 
-/// A text as a quote of Markdown.
+/// Quotes a text in Markdown.
 fn quoted(text: &str) -> String {
     let text = visible(text);
     text.lines().map(|line| if line.is_empty() { ">\n".to_owned() } else { format!("> {line}\n") }).collect()
 }
 
-/// A text in a fence that it cannot end.
+/// Renders a text in a fence that it cannot close.
 fn fenced(text: &str) -> String {
     let text = visible(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);

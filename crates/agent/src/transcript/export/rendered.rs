@@ -1,8 +1,9 @@
-//! The Markdown of a reply as HTML in which nothing is active.
+//! Renders the Markdown of a reply as HTML without active content.
 //!
-//! The parser is pulldown-cmark. The writer is here, because the usual one passes HTML through. HTML in the Markdown becomes text. A link
-//! leads to a web page or a mail address and nowhere else, and no image is loaded: it becomes a link with its description as the text. The
-//! address of a link that is left out follows its text, and so does the address of a link whose text names another place.
+//! The parser is pulldown-cmark. This module has its own writer, because the usual one passes HTML through. HTML in the
+//! Markdown becomes text. Links lead to web pages and mail addresses only, and no image is loaded: it becomes a link
+//! with its description as the text. If a link is left out, or its text names another address, its address follows the
+//! text.
 
 use super::highlight::{Syntax, highlighted};
 use pulldown_cmark::{
@@ -10,16 +11,18 @@ use pulldown_cmark::{
 };
 use std::fmt::Write as _;
 
-/// Schemes that a link may have. Others run code (`javascript:`), hold a page of their own (`data:`), or open programs.
+/// Schemes that a link may have. Others run code (`javascript:`), contain a page of their own (`data:`), or open
+/// programs.
 const SCHEMES: &[&str] = &["http:", "https:", "mailto:"];
 
-/// Quotes and lists in each other. What is deeper has no elements of its own: browsers need quadratic time for deep ones.
+/// The deepest nesting of quotes and lists. Deeper ones get no elements, because browsers need quadratic time for them.
 const MOST_NESTED: usize = 32;
 
-/// How an item of a list begins.
+/// The start of a list item.
 const ITEM: &str = "<li dir=\"auto\">";
 
-/// Renders `text`, in which control characters are written out already, for a page whose headings above it have the level `above`.
+/// Renders `text`, whose control characters are escaped already, for a page whose headings above it have the level
+/// `above`.
 pub(super) fn rendered(text: &str, above: usize) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut page = Page { out: String::with_capacity(text.len() * 2), above, ..Page::default() };
@@ -27,7 +30,7 @@ pub(super) fn rendered(text: &str, above: usize) -> String {
     page.out
 }
 
-/// A text without a character that could be markup, in a text or in an attribute.
+/// Escapes the characters that could be markup, in a text or in an attribute.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for c in text.chars() {
@@ -43,22 +46,22 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// What is written, and where in the document that is.
+/// The page so far, and the position in the document.
 #[derive(Default)]
 struct Page {
     out: String,
-    /// The level of the headings above the text, and those of the headings under way in it.
+    /// The level of the headings above the text, and the levels of the open headings in it.
     above: usize,
     headings: Vec<HeadingLevel>,
-    /// The quotes and lists under way.
+    /// The number of open quotes and lists.
     nested: usize,
-    /// The text of a code block has no links.
+    /// Whether the position is in a code block, whose text has no links.
     in_code: bool,
-    /// The syntax of the code block under way, if its language is known.
+    /// The syntax of the current code block, if its language is known.
     syntax: Option<Syntax>,
-    /// The links under way; they cannot stand in each other, but images can stand in them.
+    /// The open links. Links cannot be nested, but images can be in links.
     links: Vec<Link>,
-    /// The columns of the table under way, and the next one of the row.
+    /// The columns of the current table, and the next column of the row.
     columns: Vec<Alignment>,
     column: usize,
     in_head: bool,
@@ -67,12 +70,12 @@ struct Page {
 /// A link or an image.
 struct Link {
     target: String,
-    /// Whether it is written as a link.
+    /// Whether it is rendered as a link.
     active: bool,
     is_image: bool,
     /// Its text without markup.
-    said: String,
-    /// Where its text begins in what is written.
+    text: String,
+    /// The offset of its text in the output.
     begins: usize,
 }
 
@@ -88,7 +91,7 @@ impl Page {
             Event::SoftBreak | Event::HardBreak => self.out.push_str(self.tag("<br>", "\n")),
             Event::Code(code) => self.code(&code),
             Event::TaskListMarker(done) => self.task(done),
-            // The description of an image is a text.
+            // The description of an image is plain text.
             Event::Start(_) | Event::End(_) | Event::Rule if self.in_image() => {}
             Event::Rule => self.out.push_str("<hr>\n"),
             Event::Start(tag @ (Tag::BlockQuote(_) | Tag::List(_))) => {
@@ -106,7 +109,7 @@ impl Page {
             Event::Start(Tag::Item) | Event::End(TagEnd::Item) if self.nested > MOST_NESTED => {}
             Event::Start(tag) => self.begin(tag),
             Event::End(tag) => self.end(tag),
-            // Of extensions that are off.
+            // Extensions that are off.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.words(&text);
             }
@@ -114,11 +117,11 @@ impl Page {
     }
 
     fn words(&mut self, text: &str) {
-        self.links.iter_mut().for_each(|link| link.said.push_str(text));
+        self.links.iter_mut().for_each(|link| link.text.push_str(text));
         self.out.push_str(&escaped(text));
     }
 
-    /// Writes a text in which addresses of web pages are links.
+    /// Writes a text and turns addresses of web pages into links.
     fn text(&mut self, text: &str) {
         let mut rest = text;
         while let Some((before, url, after)) = split_at_address(rest) {
@@ -142,7 +145,7 @@ impl Page {
         self.links.iter().any(|link| link.is_image)
     }
 
-    /// The tag, or what stands for it in the description of an image.
+    /// Returns the tag, or its replacement in the description of an image.
     fn tag(&self, tag: &'static str, instead: &'static str) -> &'static str {
         if self.in_image() { instead } else { tag }
     }
@@ -153,7 +156,7 @@ impl Page {
         self.out.push_str(self.tag("</code>", ""));
     }
 
-    /// The item of a list is a task; its box stands for the bullet.
+    /// Writes the box of a task, which replaces the bullet of the item.
     fn task(&mut self, done: bool) {
         if self.out.ends_with(ITEM) {
             self.out.truncate(self.out.len() - ITEM.len());
@@ -219,7 +222,7 @@ impl Page {
             Tag::Emphasis => self.out.push_str("<em>"),
             Tag::Strong => self.out.push_str("<strong>"),
             Tag::Strikethrough => self.out.push_str("<del>"),
-            // Links are dealt with above, and the others are of extensions that are off.
+            // Links are handled above, and the others are extensions that are off.
             _ => {}
         }
     }
@@ -259,7 +262,7 @@ impl Page {
         if self.in_head { "th" } else { "td" }
     }
 
-    /// The level of the heading under way.
+    /// Returns the level of the current heading.
     fn level(&self) -> usize {
         (self.above + self.headings.len()).min(6)
     }
@@ -273,17 +276,17 @@ impl Page {
         // A link within a link is not HTML.
         let active = self.links.is_empty() && SCHEMES.iter().any(|scheme| lower.starts_with(scheme));
         if active {
-            // The address of a link is printed behind it, but for one whose text it is.
+            // Print shows the address after each link, except for one whose text is the address.
             let class = if matches!(kind, LinkType::Autolink | LinkType::Email) { " class=\"bare\"" } else { "" };
-            // What was said to whom is not for the page that is opened.
+            // The opened page must not learn where the link was.
             let _ = write!(self.out, "<a{class} href=\"{}\" rel=\"noopener noreferrer\">", escaped(&target));
         }
-        self.links.push(Link { target, active, is_image, said: String::new(), begins: self.out.len() });
+        self.links.push(Link { target, active, is_image, text: String::new(), begins: self.out.len() });
     }
 
     fn end_link(&mut self) {
-        let Some(Link { target, active, said, begins, .. }) = self.links.pop() else { return };
-        let misleads = names_another_place(&said, &target);
+        let Some(Link { target, active, text, begins, .. }) = self.links.pop() else { return };
+        let misleads = names_another_address(&text, &target);
         let target = escaped(&target);
         let text = &self.out[begins..];
         if active && text.trim().is_empty() {
@@ -297,7 +300,7 @@ impl Page {
     }
 }
 
-/// The first address of a web page in a text, with what precedes and follows it.
+/// Returns the first address of a web page in a text, with the text before and after it.
 fn split_at_address(text: &str) -> Option<(&str, &str, &str)> {
     for (at, _) in text.match_indices("http") {
         let (before, from) = text.split_at(at);
@@ -315,8 +318,8 @@ fn split_at_address(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// Whether the text of a link looks like an address, and not like the one that the link leads to.
-fn names_another_place(text: &str, target: &str) -> bool {
+/// Returns `true` if the text of a link looks like an address other than the link's own.
+fn names_another_address(text: &str, target: &str) -> bool {
     if text == target || target.strip_prefix("mailto:") == Some(text) {
         return false;
     }
@@ -327,7 +330,7 @@ fn names_another_place(text: &str, target: &str) -> bool {
     let leads_to = |name: &str| {
         let web = target.strip_prefix("https://").or_else(|| target.strip_prefix("http://"));
         let rest = web.and_then(|web| web.strip_prefix(name));
-        // No other end: a port may be a name for a login, in front of the host.
+        // No other character may follow: what looks like a port may be a login before the host.
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
             || target.starts_with("mailto:") && target.ends_with(&format!("@{name}"))
     };
@@ -421,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_names_another_place_shows_its_address() {
+    fn a_link_that_names_another_address_shows_its_address() {
         for (text, target, shows) in [
             ("bank.example", "https://thief.example/", true),
             ("bank.`example`", "https://thief.example/", true),
@@ -443,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_lists_are_not_nested_without_end() {
+    fn nesting_of_quotes_and_lists_is_limited() {
         for (markdown, element) in [("> ".repeat(5000), "blockquote"), ("1. ".repeat(5000), "ol")] {
             let html = rendered(&format!("{markdown}the end"), 2);
             assert_eq!(html.matches(&format!("<{element}>")).count(), 32);
@@ -453,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn no_level_of_a_heading_is_left_out() {
+    fn heading_levels_have_no_gaps() {
         let levels = |markdown: &str, above| {
             let html = rendered(markdown, above);
             html.split("<h").skip(1).map(|part| part[..1].parse().unwrap()).collect::<Vec<usize>>()
