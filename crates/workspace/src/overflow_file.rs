@@ -1,6 +1,6 @@
-//! Where output goes that is too long for a result: files below `.toolfence/output`, which tools may read and never write.
+//! Files below `.toolfence/output` for output that is too long for a result. Tools may read but never write them.
 //!
-//! Old ones go when a new one comes. Git does not see them.
+//! Creating a file removes old ones. Git ignores the folder.
 
 use crate::root::{Root, folder, resolve};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,18 +12,18 @@ use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 use toolfence_sandbox::project::random_name;
 
-/// The folder, from the root.
+/// The folder, relative to the root.
 const FOLDER: [&str; 2] = [".toolfence", "output"];
 
-/// What is kept when a new one comes: so many files, so many bytes, no older than this.
+/// Files, bytes and age of the files that are kept when a new one is created.
 const MOST_FILES: usize = 20;
 const MOST_BYTES: u64 = 256 << 20;
 const OLDEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Entries that are looked at.
+/// Entries of the folder that are read.
 const MOST_ENTRIES: usize = 1000;
 
-/// Makes a new empty file for output. Gives it with its name relative to the root.
+/// Creates an empty file for output. Returns it with its name relative to the root.
 ///
 /// # Errors
 /// The project cannot be written.
@@ -38,7 +38,7 @@ pub fn create(root: &Root) -> io::Result<(File, String)> {
     Ok((file.into(), format!("{}/{}/{name}", FOLDER[0], FOLDER[1])))
 }
 
-/// Hides our folder in the project from git, because something else is about to be put there.
+/// Hides the folder `.toolfence` of the project from git, because something else is about to be put into it.
 ///
 /// # Errors
 /// The project cannot be written.
@@ -46,10 +46,10 @@ pub fn hide_folder(root: &Root) -> io::Result<()> {
     hide_from_git(&entered(root.fd(), FOLDER[0])?)
 }
 
-/// Opens the overflow file of this name, without its folder and its ending, to read it.
+/// Opens the overflow file with this name, given without its folder and extension, for reading.
 ///
 /// # Errors
-/// There is none, or a link is in its way.
+/// There is no such file, or a link replaces it or its folder.
 pub fn open(root: &Root, name: &str) -> io::Result<File> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(io::ErrorKind::NotFound.into());
@@ -57,19 +57,19 @@ pub fn open(root: &Root, name: &str) -> io::Result<File> {
     let folder = root.open_exact(FOLDER.join("/").as_ref())?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::openat(&folder, format!("{name}.txt"), flags, Mode::empty())?;
-    // A pipe in its place would never end.
+    // Reading a FIFO with this name would never end.
     match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) {
         FileType::RegularFile => Ok(file.into()),
         _ => Err(io::ErrorKind::NotFound.into()),
     }
 }
 
-/// What [`open`] takes for the overflow file of this name relative to the root.
+/// Returns the name that [`open`] takes for an overflow file, given its name relative to the root.
 pub fn id(name: &str) -> Option<&str> {
     name.strip_prefix(&format!("{}/{}/", FOLDER[0], FOLDER[1]))?.strip_suffix(".txt")
 }
 
-/// Removes an overflow file by its name relative to the root, if it is there.
+/// Removes an overflow file by its name relative to the root. Does nothing if it does not exist.
 pub fn remove(root: &Root, name: &str) {
     let Some((above, last)) = name.rsplit_once('/') else { return };
     if above == format!("{}/{}", FOLDER[0], FOLDER[1])
@@ -79,7 +79,7 @@ pub fn remove(root: &Root, name: &str) {
     }
 }
 
-/// A folder, made where it is missing. A link in its place is not followed.
+/// Opens a folder and creates it if it is missing. Does not follow a link.
 fn entered(above: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
     match rustix::fs::mkdirat(above, name, Mode::from(0o755)) {
         Ok(()) | Err(Errno::EXIST) => Ok(rustix::fs::openat(above, name, resolve::PASS, Mode::empty())?),
@@ -96,7 +96,7 @@ fn hide_from_git(outer: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Removes what is too much, the oldest first. One that cannot be removed is tried again the next time.
+/// Removes the files over the limits, the oldest first. The next call retries what cannot be removed.
 fn retain(inside: &OwnedFd) {
     let Ok((items, _)) = folder::items(inside.as_fd(), MOST_ENTRIES) else { return };
     let files = items.into_iter().filter(|item| item.kind == FileType::RegularFile);
@@ -107,7 +107,7 @@ fn retain(inside: &OwnedFd) {
     let mut bytes = 0;
     for (at, (name, stat)) in files.iter().enumerate() {
         bytes += u64::try_from(stat.st_size).unwrap_or(0);
-        // Room for the one that is about to be made.
+        // Leave room for the file that is about to be created.
         if at + 1 >= MOST_FILES || bytes > MOST_BYTES || is_old(stat) {
             let _ = rustix::fs::unlinkat(inside, name, AtFlags::empty());
         }

@@ -1,7 +1,7 @@
-//! Several files changed together: all of them or none.
+//! Changes several files together: all or none.
 //!
-//! Everything new is written beside its place first. Then one name after the other is put in place, each at once; where
-//! one fails, those before it are put back from the links that were kept of the old files.
+//! All new content is written to temporary files first. Then each is renamed into place atomically. If one rename
+//! fails, the earlier ones are reverted from links that were kept to the old files.
 
 use crate::attributes::Like;
 use crate::changes::journal::Journal;
@@ -19,21 +19,21 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
-/// What one file shall be.
+/// The planned state of one file.
 #[derive(Debug)]
 pub(super) struct Wanted<'w> {
     pub(super) target: &'w Target,
     /// `None` for no file.
     pub(super) content: Option<&'w [u8]>,
-    /// The owner, mode and attributes that the new file gets; without, those of any new file.
+    /// The owner, mode and attributes that the new file gets; `None` for those of any new file.
     pub(super) like: Option<Like>,
     pub(super) executable: Option<bool>,
 }
 
-/// The folder in which a file stands, open, and its name there.
+/// The open folder of a file, and the file's name in it.
 struct ParentFolder<'j> {
     folder: OwnedFd,
-    /// Relative to the root.
+    /// The path relative to the root.
     folder_name: PathBuf,
     name: OsString,
     journal: &'j Journal,
@@ -45,14 +45,14 @@ impl ParentFolder<'_> {
     }
 }
 
-/// Makes the files what they shall be. On any failure all of them are as they were. Gives for each, by its place in
-/// `wanted`, what it could not have of the file it is like.
+/// Makes the planned changes, or none of them if one fails. Returns the index in `wanted` of each file that could not
+/// keep all properties, with the missing ones.
 pub(super) fn commit(
     root: &Root,
     recorded_by: RecordedBy<'_>,
     wanted: &[Wanted<'_>],
 ) -> Result<Vec<(usize, Vec<Text>)>, ToolFailure> {
-    // It goes last: until then it names what the others take away.
+    // Declared first and so dropped last: until then it must list the temporary files of the others.
     let journal = Journal::begin(root);
     let mut made = Folders(Vec::new());
     let places: Vec<ParentFolder<'_>> =
@@ -63,7 +63,7 @@ pub(super) fn commit(
     }
     let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
     let lost: Vec<(usize, Vec<Text>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
-    // What is new comes before what goes, so that a crash in between loses nothing.
+    // Files are written before others are removed, so that a crash in between loses nothing.
     staged.sort_by_key(|step| step.temp.is_none());
     let several = staged.len() > 1;
     let made_now: Vec<&Made> = made.0.iter().collect();
@@ -109,14 +109,15 @@ impl<'j> ParentFolder<'j> {
     }
 }
 
-/// Refuses a change in a folder that was moved since the change was planned: the rules were asked about its old name, and
+/// Refuses a change in a folder that was moved since the change was planned: the rules judged its old name, and
+/// checkers may have run for minutes since.
 /// checkers may have run for minutes since.
 fn refuse_moved(root: &Root, path: &str, spot: &Spot) -> Result<(), ToolFailure> {
     let now = root.real_folder(path, &spot.folder, &spot.folder_name)?;
     if now == spot.folder_name { Ok(()) } else { Err(conflict(path)) }
 }
 
-/// Why a file could not be put in its place.
+/// Returns the error for a file that could not be put in place.
 fn not_put(errno: Errno, path: &str) -> ToolFailure {
     match errno {
         Errno::EXIST | Errno::STALE => conflict(path),
@@ -136,7 +137,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Folders made for new files; the innermost go first.
+/// Folders that were created for new files. Dropping them removes them, the innermost first.
 struct Folders(Vec<Made>);
 
 impl Folders {
@@ -155,7 +156,7 @@ struct CommitStep<'s> {
     wanted: &'s Wanted<'s>,
     place: &'s ParentFolder<'s>,
     temp: Option<Temp<'s>>,
-    /// The old file, as long as it may have to come back.
+    /// The old file, while it may still be restored.
     old: Option<Temp<'s>>,
 }
 
@@ -196,7 +197,7 @@ impl CommitStep<'_> {
     }
 }
 
-/// Undoes the steps, last first, and says so if one of them cannot be.
+/// Reverts the steps, the last first, and adds to the failure if one of them cannot be reverted.
 fn put_back(done: &mut [CommitStep<'_>], mut failure: ToolFailure) -> ToolFailure {
     for step in done.iter_mut().rev() {
         if let Err(errno) = step.put_back() {

@@ -1,7 +1,7 @@
-//! The process is killed at every step that changes the disk, the disk fills up at every step, the root cannot be written
-//! to: each file is old or new, and nothing is left that the next one to open the root does not take away.
+//! Kills the process at every step that changes the disk, fills up the disk at every step, and makes the root
+//! read-only. Each file must then have its old or its new content, and the next start must remove all leftovers.
 //!
-//! The test runs itself again as a child, which does one thing and may not live to its end.
+//! The test runs itself again as a child, which makes one change and can be killed in it.
 
 use crate::fault::counted;
 use crate::{EditFile, EditLines, ReplaceText, Workspace};
@@ -29,7 +29,7 @@ const ACTS: [(&str, Act); 6] = [
     }),
     ("replace", |workspace| workspace.changes().replace_text(&ReplaceText::new("a.txt", "7 old", "7 new")).map(drop)),
     ("patch", |workspace| workspace.changes().apply_patch(&patch("gone"), false).map(drop)),
-    // Somebody else changed what is to be deleted last, so that all before it has to be put back.
+    // Another process changes the file that is deleted last, so that all earlier changes are reverted.
     ("undone", |workspace| {
         let draft = workspace.changes().draft_patch(&patch("gone"))?;
         fs::write(workspace.root().path().join("gone.txt"), "other").expect("it is ours");
@@ -57,7 +57,7 @@ fn scene(root: &Path) -> Files {
     picture(root)
 }
 
-/// Every file with its content, every folder with a slash.
+/// Returns every file with its content, and every folder with a slash.
 fn picture(root: &Path) -> Files {
     let mut files = Files::new();
     let mut pending = vec![root.to_owned()];
@@ -95,7 +95,7 @@ fn one_act() {
     fs::write(says, format!("{} {}", counted::passed(), done.err().unwrap_or_default())).expect("it can be written");
 }
 
-/// What the child said: the points it passed, and its failure.
+/// Reads the report of the child: the points that it passed, and its failure.
 fn said(says: &Path, output: &Output) -> (usize, String) {
     let text = fs::read_to_string(says).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stdout)));
     let (points, failure) = text.split_once(' ').expect("it says both");
@@ -124,11 +124,11 @@ fn killed_at_every_step_each_file_is_old_or_new() {
     println!("{survived} kills survived");
 }
 
-/// What a root may look like.
+/// The contents that a root may have.
 struct Scenes {
     points: usize,
     old: Files,
-    /// What each file may be, beside what it was.
+    /// The contents that each file may have, in addition to the original one.
     new: Vec<Files>,
 }
 
@@ -142,7 +142,7 @@ impl Scenes {
         };
         let (points, old, new) = run(act);
         assert!(points >= 8 && old != new, "{act}: {points} points");
-        // What is undone was done before.
+        // The act `undone` first makes the changes that it reverts.
         let done = (act == "undone").then(|| run("patch").2);
         Scenes { points, old, new: [new].into_iter().chain(done).collect() }
     }
@@ -152,7 +152,7 @@ impl Scenes {
         for (name, content) in now {
             let known = all().any(|files| files.get(name) == Some(content));
             let left = name.to_string_lossy().contains(".toolfence-");
-            // A file that somebody else writes is empty for a moment; a folder that was made stays for what is in it.
+            // A file that another process writes is empty for a moment; a created folder stays if it has entries.
             let others = self.new.len() > 1 && name.as_os_str() == "gone.txt" && content.is_empty();
             let folder = name.to_string_lossy().ends_with('/') && (!cleaned || is_above_a_file(name, now));
             assert!(known || others || folder || (left && !cleaned), "{when}: {name:?} {content:?}");
@@ -162,12 +162,12 @@ impl Scenes {
     }
 }
 
-/// A folder that was made stays where a file stands in it.
+/// Returns `true` if a file is in the folder. A created folder stays in that case.
 fn is_above_a_file(folder: &Path, files: &Files) -> bool {
     files.keys().any(|name| name.starts_with(folder) && !name.to_string_lossy().ends_with('/'))
 }
 
-/// Files may not grow over so many KiB: writing fails in the middle.
+/// Limits the size of files to so many KiB, so that writing fails in the middle.
 #[test]
 fn a_file_that_cannot_grow_stays_as_it_was() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
@@ -182,13 +182,13 @@ fn a_file_that_cannot_grow_stays_as_it_was() {
             .arg(child.get_program())
             .args(child.get_args());
         limited.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        // Not even what it says can be written.
+        // The report cannot be written either.
         limited.stdin(Stdio::null()).output().expect("bash can be started");
         assert_eq!(picture(&root), old, "{act}");
     }
 }
 
-/// Disks of all sizes that are too small, and at last one that is large enough. Needs user namespaces.
+/// Tries disks of all sizes that are too small, and at last one that is large enough. Needs user namespaces.
 #[test]
 fn a_full_disk_and_one_that_cannot_be_written_leave_all_as_it_was() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
@@ -213,7 +213,7 @@ cp -r \"$TOOLFENCE_TEST_ROOT\" \"$SAYS_ROOT\"";
             .arg(child.get_program())
             .args(child.get_args());
         small.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        // Pages are missing, or nodes.
+        // Either pages or inodes are missing.
         let (pages, nodes) = if turn % 20 < 10 { (5 + turn % 20, 100) } else { (100, turn % 20 - 2) };
         small.env("SIZE", format!("{}k", 4 * pages)).env("NODES", nodes.to_string()).env("READ_ONLY", read_only);
         small.env("SCENE", &kept).env("SAYS_ROOT", &after).stdin(Stdio::null());

@@ -1,7 +1,7 @@
-//! A file that is not there until it is whole.
+//! Temporary files that replace files atomically.
 //!
-//! It is written under a name that cannot be guessed in the folder where it will stay, and renamed over the old one. Whatever
-//! goes wrong before that, it is taken away again, with the folders that were made for it.
+//! A temporary file has a name that cannot be guessed, in the folder of the file that it replaces, and is renamed over
+//! that file. If anything fails before that, it is removed together with the folders that were created for it.
 
 use crate::attributes::{self, Attributes, Like, MOST_CARRIED, MOST_KEPT};
 use crate::changes::journal::Journal;
@@ -22,7 +22,7 @@ use toolfence_protocol::{Text, text};
 /// The mode of a new file before the umask.
 const NEW: RawMode = 0o666;
 
-/// Where something is written: an open folder, its name relative to the root, and the journal of the change.
+/// A location for temporary files: an open folder, its name relative to the root, and the journal of the change.
 #[derive(Clone, Copy)]
 pub(crate) struct Home<'f> {
     pub(crate) folder: &'f OwnedFd,
@@ -30,25 +30,25 @@ pub(crate) struct Home<'f> {
     pub(crate) journal: &'f Journal,
 }
 
-/// What stands where a file is put.
+/// The entry that a rename may replace.
 #[derive(Clone, Copy)]
 pub(crate) enum Onto<'s> {
     Nothing,
-    /// Whatever it is.
+    /// Any entry.
     Anything,
-    /// This file, as it was found.
+    /// Only this file in its recorded state.
     This(&'s Stat),
 }
 
-/// Folders made on the way; they are taken away again unless [`keep`](Made::keep) is called.
+/// Folders that were created above a new file. Dropping them removes them unless [`keep`](Made::keep) was called.
 pub(crate) struct Made {
-    /// Each with the folder it stands in and its name relative to the root, outermost first.
+    /// Each with its parent folder, name, and path relative to the root, the outermost first.
     folders: Vec<(OwnedFd, OsString, PathBuf)>,
 }
 
 impl Made {
-    /// Makes `names` one in the other and gives the innermost. A folder that another process makes at the same moment is
-    /// taken as it is, but a link is not.
+    /// Creates nested folders and returns the innermost. Uses a folder that another process creates at the same moment,
+    /// but not a link.
     pub(crate) fn below(home: Home<'_>, names: &[OsString]) -> Result<(OwnedFd, Made), Errno> {
         let mut made = Made { folders: Vec::new() };
         let mut here = rustix::io::fcntl_dupfd_cloexec(home.folder, 0)?;
@@ -70,7 +70,7 @@ impl Made {
         Ok((here, made))
     }
 
-    /// The names of the folders relative to the root, and what they are.
+    /// Returns the paths of the folders relative to the root, with their states.
     pub(crate) fn states(&self) -> impl Iterator<Item = (PathBuf, State)> {
         self.folders.iter().filter_map(|(above, name, path)| {
             let (state, _) = state::look(above.as_fd(), name, 0, &mut Digest::of).ok()?;
@@ -87,29 +87,29 @@ impl Drop for Made {
     fn drop(&mut self) {
         while let Some((above, name, _)) = self.folders.pop() {
             fault::point();
-            // One that is in use by now stays.
+            // A folder that is in use stays.
             let _ = rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);
         }
     }
 }
 
-/// The new content beside the old one.
+/// A temporary file with the new content, in the folder of the old one.
 pub(crate) struct Temp<'f> {
     folder: &'f OwnedFd,
     name: String,
     file: File,
     renamed: bool,
-    /// What the system would not let it have of the file it is like.
+    /// Properties that the system refused to copy from the old file.
     lost: Vec<Text>,
 }
 
 impl<'f> Temp<'f> {
-    /// Writes `content` beside where it will be. Owner, mode and attributes are those of `like`; without, those of any new
-    /// file.
+    /// Writes `content` to a temporary file in the folder `home`. It gets the owner, mode and attributes of `like`, or
+    /// those of any new file.
     pub(crate) fn write(home: Home<'f>, content: &[u8], like: Option<&Like>) -> io::Result<Temp<'f>> {
         let name = home.journal.temporary(home.name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // Nobody may open it before it has the owner, lists and mode of the file it is like.
+        // No other user may open it before it has the owner, access control lists and mode of the old file.
         let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { NEW });
         fault::point();
         let file = File::from(rustix::fs::openat(home.folder, &name, flags, mode)?);
@@ -126,8 +126,8 @@ impl<'f> Temp<'f> {
         Ok(temp)
     }
 
-    /// A second name of a file that is about to be replaced, so that it can come back; where the file system has no such
-    /// names, a copy.
+    /// Creates a second name (hard link) for a file that is about to be replaced, so that it can be restored. Makes a
+    /// copy if the file system has no hard links.
     pub(crate) fn link(home: Home<'f>, old: &OsStr) -> io::Result<Temp<'f>> {
         let file = File::from(rustix::fs::openat(home.folder, old, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?);
         let name = home.journal.temporary(home.name)?;
@@ -143,27 +143,27 @@ impl<'f> Temp<'f> {
         Temp::write(home, &content, Some(&Like::of(&rustix::fs::fstat(&file)?, attributes)))
     }
 
-    /// A symbolic link beside where it will be.
+    /// Creates a temporary symbolic link.
     pub(crate) fn symlink(home: Home<'f>, target: &Path) -> io::Result<Temp<'f>> {
         let name = home.journal.temporary(home.name)?;
         fault::point();
         rustix::fs::symlinkat(target, home.folder, &name)?;
         let opened = rustix::fs::openat(home.folder, &name, resolve::LINK, Mode::empty());
-        // Where it cannot be opened it is taken away by whoever opens the root next.
+        // If it cannot be opened here, the next process that opens the root removes it.
         Ok(Temp { folder: home.folder, name, file: File::from(opened?), renamed: false, lost: Vec::new() })
     }
 
-    /// The bits of its mode.
+    /// Returns the mode bits.
     pub(crate) fn mode(&self) -> u32 {
         rustix::fs::fstat(&self.file).map_or(0, |stat| mode_of(&stat))
     }
 
-    /// The attributes of the file as a record keeps them.
+    /// Returns the attributes of the file in the form of a record.
     pub(crate) fn attributes(&self) -> Option<Attributes> {
         attributes::read(&self.file, MOST_KEPT)
     }
 
-    /// What the system would not let it have of the file it is like.
+    /// Returns the properties that the system refused to copy from the old file.
     pub(crate) fn lost(&self) -> &[Text] {
         &self.lost
     }
@@ -175,10 +175,11 @@ impl<'f> Temp<'f> {
         Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?)
     }
 
-    /// Puts it in the place of `name`, at once.
+    /// Renames the file to `name` atomically.
     ///
     /// # Errors
-    /// `EXIST` where something is that should not be there, `STALE` where it is not what it should be; then all is as it was.
+    /// `EXIST` if an entry exists that must not be replaced, `STALE` if it is not the expected one. Nothing is changed
+    /// then.
     pub(crate) fn rename(mut self, name: &OsStr, onto: Onto<'_>) -> Result<(), Errno> {
         fault::point();
         match onto {
@@ -192,20 +193,21 @@ impl<'f> Temp<'f> {
         Ok(())
     }
 
-    /// Both change places, and what was replaced is looked at before it goes: another process may have put a file there a moment ago.
+    /// Exchanges both names, and checks the replaced file before it is removed, because another process may have put it
+    /// there a moment ago.
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     fn change_places(&mut self, name: &OsStr, old: &Stat) -> Result<(), Errno> {
         use rustix::fs::{RenameFlags, renameat_with};
         let (folder, own) = (self.folder, self.name.clone());
         let exchange = || renameat_with(folder, &own, folder, name, RenameFlags::EXCHANGE);
         match exchange() {
-            // Some file systems cannot.
+            // Some file systems cannot exchange names.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 return rustix::fs::renameat(folder, &own, folder, name);
             }
             done => done?,
         }
-        // Under our name is now what is not ours: it goes only when it is known.
+        // The temporary name now belongs to a file that is not ours. It is removed only if it is the expected one.
         self.renamed = true;
         fault::point();
         let replaced = rustix::fs::statat(folder, &own, AtFlags::SYMLINK_NOFOLLOW);
@@ -238,7 +240,7 @@ impl<'f> Temp<'f> {
         rustix::fs::renameat(self.folder, &self.name, self.folder, name)
     }
 
-    /// Makes the rename last through a crash. The change is done by now, so a file system that cannot is no failure.
+    /// Syncs the rename to the disk. The change is already made, so it is no failure if the file system cannot sync.
     fn sync_folder(&self) {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if let Ok(folder) = rustix::fs::openat(self.folder.as_fd(), ".", flags, Mode::empty()) {

@@ -1,4 +1,4 @@
-//! What the policy asks of the world, answered by the same resolution that opens the files.
+//! Answers the policy's questions about files and programs by the same resolution that opens files.
 
 mod repository;
 
@@ -79,7 +79,7 @@ impl Facts for Workspace {
 
 fn fact_of(root: &Root, cwd: &str, path: &str) -> PathFact {
     let joined = joined(cwd, path);
-    // A shell takes "" for no file at all, and a tilde for somebody's home.
+    // A shell treats "" as no file, and expands a tilde to a home folder.
     if path.is_empty() || path.contains('\0') {
         return PathFact::Unknown;
     }
@@ -121,7 +121,7 @@ fn inside(root: &Root, spot: &Spot, relative: &Path) -> PathFact {
     PathFact::Inside { names }
 }
 
-/// The blocked name of the same file, if it has one.
+/// Returns the blocked name of the same file, if it has one.
 fn twin(root: &Root, spot: &Spot) -> Result<Option<String>, ()> {
     let Last::File(name) = &spot.last else { return Ok(None) };
     let stat = match rustix::fs::statat(&spot.folder, name, AtFlags::SYMLINK_NOFOLLOW) {

@@ -1,8 +1,8 @@
-//! From a relative path to an open file, never leaving the root.
+//! Opens a relative path without ever leaving the root.
 //!
-//! This module knows no rules about names. The kernel resolves a path below the root's descriptor by `openat2`
-//! (openat2(2), `RESOLVE_BENEATH`). What it will not do, it is done by hand, one name at a time from descriptor to
-//! descriptor: links with an absolute target that points inside, kernels without `openat2`, names that do not exist yet.
+//! This module knows no path rules. The kernel resolves a path below the root's descriptor by `openat2` (openat2(2),
+//! `RESOLVE_BENEATH`). The other cases are resolved by hand, one name at a time from descriptor to descriptor: links
+//! with an absolute target inside the root, kernels without `openat2`, and names that do not exist yet.
 
 use crate::root::path_arg;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,19 +13,21 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use toolfence_sandbox::project::{Identity, identity_at};
 
-/// As many links as the kernel follows in one path (path_resolution(7)).
+/// Links that the kernel follows in one path (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
-/// How a file is opened to be looked at: a FIFO or a terminal must neither hang nor be taken over.
+/// The flags for opening a file of unknown kind: a FIFO must not block, and a terminal must not become the controlling
+/// one.
 pub(crate) const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
-/// A folder on the way needs no permission to be read, only to be passed; only Linux can say so.
+/// The flags for a folder on the way, which needs permission to be searched but not to be read. Only Linux can express
+/// that.
 #[cfg(target_os = "linux")]
 pub(crate) const PASS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
 pub(crate) const PASS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// How a symbolic link itself is opened; only Linux and macOS can.
+/// The flags for opening a symbolic link itself. Only Linux and macOS can do that.
 #[cfg(target_os = "linux")]
 pub(crate) const LINK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 #[cfg(target_vendor = "apple")]
@@ -33,12 +35,12 @@ pub(crate) const LINK: OFlags = OFlags::RDONLY.union(OFlags::SYMLINK).union(OFla
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 pub(crate) const LINK: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Why a path leads nowhere.
+/// The reason why a path cannot be resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// Out of the root.
+    /// The path leads out of the root.
     Outside,
-    /// The system says so.
+    /// A system call failed.
     Sys(Errno),
 }
 
@@ -48,7 +50,7 @@ impl From<Errno> for Trouble {
     }
 }
 
-/// Where a path leads, links followed.
+/// The location of a path after links were followed.
 #[derive(Debug)]
 pub(crate) struct Spot {
     /// The deepest folder on the way that exists.
@@ -56,23 +58,23 @@ pub(crate) struct Spot {
     /// The name of that folder relative to the root, without links; empty for the root.
     pub(crate) folder_name: PathBuf,
     pub(crate) last: Last,
-    /// Whether what is missing is missing at the end of a link.
+    /// Whether the path ends at a link whose target does not exist.
     pub(crate) dangling: bool,
 }
 
-/// What stands in the folder of a [`Spot`].
+/// The entry in the folder of a [`Spot`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Last {
-    /// Nothing: the path names the folder itself.
+    /// The path names the folder itself.
     Folder,
-    /// Something that is neither a folder nor a link.
+    /// An entry that is neither a folder nor a link.
     File(OsString),
     /// Names that do not exist, from the folder downwards; at least one.
     Missing(Vec<OsString>),
 }
 
 impl Spot {
-    /// The whole real name relative to the root.
+    /// Returns the whole real name relative to the root.
     pub(crate) fn name(&self) -> PathBuf {
         match &self.last {
             Last::Folder => self.folder_name.clone(),
@@ -82,9 +84,9 @@ impl Spot {
     }
 }
 
-/// Opens what exists at `path` to look at it. The name is there when the kernel did not resolve it in one step.
+/// Opens the entry at `path` for reading. Also returns its name if the kernel did not resolve it in one step.
 pub(crate) fn open(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(OwnedFd, Option<PathBuf>), Trouble> {
-    /// A link that changes between two looks is looked at again, but not for ever.
+    /// A link that changes between two steps is read again, but only so often.
     const TRIES: usize = 8;
     if let Some(opened) = by_kernel(root, path) {
         return opened.map(|fd| (fd, None));
@@ -98,7 +100,8 @@ pub(crate) fn open(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result
     Err(Trouble::Sys(Errno::LOOP))
 }
 
-/// One `openat2`; `None` where the kernel cannot say: no such call, an absolute link, a rename at the same moment.
+/// Calls `openat2` once. Returns `None` if the kernel cannot resolve the path: no such call, an absolute link, or a
+/// rename at the same moment.
 #[cfg(target_os = "linux")]
 fn by_kernel(root: BorrowedFd<'_>, path: &Path) -> Option<Result<OwnedFd, Trouble>> {
     use rustix::fs::{ResolveFlags, openat2};
@@ -126,16 +129,16 @@ fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(O
     Ok((fd, spot.name()))
 }
 
-/// Follows `path` name by name. Every step is from an open folder to an entry of it that is not a link, so that no
-/// link swapped in between can lead away; `..` goes back to the folder we came from.
+/// Follows `path` name by name. Every step goes from an open folder to an entry that is not a link, so that a link that
+/// is swapped in cannot lead out of the root; `..` goes back to the previous folder.
 pub(crate) fn follow(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<Spot, Trouble> {
     let mut walk = PathWalk::new(roots);
     let last = walk.all(root, path)?;
     walk.arrive(root, last)
 }
 
-/// The link by which `path` leaves the root, or else the last one on its way that is no part of another link; its name
-/// has no links in it.
+/// Returns the link by which `path` leaves the root, or else the last link on its way that is not part of another
+/// link's target. Its name has no links in it.
 pub(crate) fn link_of(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Option<PathBuf> {
     let mut walk = PathWalk::new(roots);
     match walk.all(root, path) {
@@ -146,14 +149,14 @@ pub(crate) fn link_of(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Opt
 
 struct PathWalk<'a> {
     roots: &'a [&'a Path],
-    /// What is left to do, the next one last.
+    /// The remaining steps in reverse order.
     steps: Vec<ResolveStep>,
     passed: Vec<(OwnedFd, OsString)>,
     missing: Vec<OsString>,
     links: usize,
-    /// While the steps of a link's target are taken: how many steps follow them.
+    /// The number of steps that remain after those of the current link's target.
     inside_link: Option<usize>,
-    /// The name of the last link that was followed and is no part of another one's target.
+    /// The name of the last link that was followed and is not part of another link's target.
     link: Option<PathBuf>,
     dangling: bool,
 }
@@ -163,7 +166,7 @@ enum ResolveStep {
     Down(OsString),
 }
 
-/// What an entry of a folder is.
+/// The kind of a folder's entry.
 enum FolderEntry {
     Folder(OwnedFd),
     Link(PathBuf),
@@ -197,7 +200,8 @@ impl<'a> PathWalk<'a> {
         Ok(if missing.is_empty() { Last::Folder } else { Last::Missing(missing) })
     }
 
-    /// Puts the names of `path` before what is left to do. An absolute one starts again at the root, if it is below it.
+    /// Puts the names of `path` before the remaining steps. An absolute path starts again at the root if it is below
+    /// it.
     fn plan(&mut self, path: &Path) -> Result<(), Trouble> {
         let below;
         let mut path = path;
@@ -217,7 +221,7 @@ impl<'a> PathWalk<'a> {
         Ok(())
     }
 
-    /// Takes one step; gives the name where it ends at something that is no folder.
+    /// Takes one step. Returns the name if it ends at an entry that is not a folder.
     fn take(&mut self, root: BorrowedFd<'_>, step: ResolveStep) -> Result<Option<OsString>, Trouble> {
         self.inside_link = self.inside_link.filter(|after| self.steps.len() >= *after);
         let name = match step {
@@ -282,11 +286,11 @@ fn link_or_other(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Er
     }
 }
 
-/// Opens a name found by a walk, in which there must be no link at all; "" is the root.
+/// Opens a path that a walk has found and that must have no link in it; "" is the root.
 pub(crate) fn open_exact(root: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, Errno> {
     let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
     match exactly_by_kernel(root, name) {
-        // The kernel takes no path of 4,096 bytes at once, but each of its names.
+        // The kernel does not accept a path of 4,096 bytes, but each of its names.
         Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::NAMETOOLONG) => exactly_by_hand(root, name),
         done => done,
     }
@@ -297,13 +301,14 @@ pub(crate) fn open_entry(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd
     rustix::fs::openat(folder, name, LOOK | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// The state of a name found by a walk, on whose way there must be no link; a link itself is not followed.
+/// Returns the status of a path that a walk has found. Refuses links on the way, and does not follow a link itself.
 pub(crate) fn stat_exact(root: BorrowedFd<'_>, name: &Path) -> Result<Stat, Errno> {
     let (above, last) = (name.parent().unwrap_or(Path::new("")), name.file_name().unwrap_or(OsStr::new(".")));
     rustix::fs::statat(open_exact(root, above)?, last, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Which file has a name found by a walk, on whose way there must be no link; a link itself is not followed.
+/// Returns the identity of the file at a path that a walk has found. Refuses links on the way, and does not follow a
+/// link itself.
 pub(crate) fn identity_exact(root: BorrowedFd<'_>, name: &Path) -> Result<Identity, Errno> {
     let (above, last) = (name.parent().unwrap_or(Path::new("")), name.file_name().unwrap_or(OsStr::new(".")));
     identity_at(open_exact(root, above)?.as_fd(), Path::new(last))
@@ -333,7 +338,7 @@ fn exactly_by_hand(root: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, Errno> 
     rustix::fs::openat(here, name.file_name().unwrap_or(OsStr::new(".")), LOOK | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// The path of an open file as the kernel has it now, absolute (proc(5), `/proc/pid/fd`).
+/// Returns the kernel's current absolute path of an open file (proc(5), `/proc/pid/fd`).
 pub(crate) fn path_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     use rustix::fd::AsRawFd;
     let target = rustix::fs::readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new())?;
@@ -346,7 +351,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    /// What a kernel without `openat2` would have to do gives what `openat2` gives.
+    /// The resolution without `openat2` gives the same results as `openat2`.
     #[test]
     fn by_hand_as_by_the_kernel() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");

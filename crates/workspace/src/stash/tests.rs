@@ -1,6 +1,6 @@
-//! The process is killed at every step of an exchange, and another process saves files while exchanges are made.
+//! Kills the process at every step of an exchange, and saves files from another process while exchanges are made.
 //!
-//! The first test runs itself again as a child, which makes one exchange and may not live to its end.
+//! The first test runs itself again as a child, which makes one exchange and can be killed in it.
 
 use super::{ExchangeError, Moment, Stash, UNDER_WAY, recover};
 use crate::fault::counted;

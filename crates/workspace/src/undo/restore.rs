@@ -1,4 +1,4 @@
-//! A name put back to a state, if it still is in the one it was left in.
+//! Restores the state of a name, if it still has the recorded one.
 
 use crate::attributes::{self, Attributes, Like, MOST_KEPT};
 use crate::changes::journal::Journal;
@@ -18,30 +18,30 @@ use std::fs::File;
 use std::path::{Component, Path};
 use toolfence_protocol::{Text, text};
 
-/// Why an undo or a redo left a name as it is.
+/// The reason why an undo or a redo skipped a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unrestored {
-    /// Another process changed it: it is not what the turn left.
+    /// Another process changed it since the turn.
     Changed,
-    /// The folder that was to go has something else in it.
+    /// The folder to be removed has other entries.
     NotEmpty,
-    /// Tools may not open it, or not write to it.
+    /// Tools may not open it, or may not change it.
     Protected,
-    /// It is no name below the root.
+    /// It is not a name below the root.
     NoName,
     /// Its content was too large to be kept, or could not be read.
     NotKept,
-    /// What is there now cannot be kept, so that the undo could not be taken back.
+    /// Its current state cannot be stored, so the undo could not be reverted.
     Unrecorded,
-    /// What was kept of it is not there any more.
+    /// The stored content is missing or damaged.
     Lost,
-    /// The system refuses, with this message.
+    /// The system refused, with this message.
     System(String),
 }
 
 impl Unrestored {
-    /// The reason in words.
+    /// Returns the reason as a sentence.
     pub fn text(&self) -> Text {
         match self {
             Unrestored::Changed => text!("it was changed since"),
@@ -64,8 +64,8 @@ impl fmt::Display for Unrestored {
     }
 }
 
-/// Why this module stopped. What the system says becomes an [`Unrestored`] by `?` here, and no type of another crate is part of
-/// the public one.
+/// The reason why this module stopped. A system error becomes an [`Unrestored`] by `?` through this type, so that no
+/// type of another crate is part of the public one.
 struct Stopped(Unrestored);
 
 impl From<Errno> for Stopped {
@@ -84,13 +84,13 @@ impl From<std::io::Error> for Stopped {
     }
 }
 
-/// Files of more bytes are not looked into.
+/// Bytes of a file that is read.
 const MOST: u64 = 64 << 20;
 
-/// Whether [`restore`] would do it now. Nothing is changed.
+/// Checks whether [`restore`] would succeed now, without changing anything.
 ///
 /// # Errors
-/// Why not.
+/// The reason why it would not.
 pub(super) fn could_restore(root: &Root, change: &Change) -> Result<(), Unrestored> {
     restorable(root, &change.name, &change.after).map_err(|Stopped(why)| why)?;
     let most = most_read(&change.before);
@@ -98,13 +98,13 @@ pub(super) fn could_restore(root: &Root, change: &Change) -> Result<(), Unrestor
     check_present(&change.before, &now, stat.as_ref())
 }
 
-/// So much of a file is read to compare it with this state, which has the content of a file or a stamp.
+/// Returns how many bytes of a file are read to compare it with this state.
 fn most_read(state: &State) -> u64 {
     if matches!(state, State::Unkept { .. }) { 0 } else { MOST }
 }
 
-/// Returns `true` if a file is in the state in which a change left it. An exchange renames files, which changes only the time that
-/// no process can set.
+/// Returns `true` if a file is in the state that a change left. An exchange renames files, which changes only their
+/// change time.
 fn is_as_left(now: &State, left: &State) -> bool {
     match (now, left) {
         (State::Unkept { stamp }, State::Unkept { stamp: left }) => stamp.is_content_of(left),
@@ -119,7 +119,8 @@ pub(super) fn is_still(root: &Root, name: &Path, state: &State) -> bool {
     now.is_some_and(|(now, _)| is_as_left(&now, state))
 }
 
-/// Checks that a name still is what it was, and that its content was kept: what undo removes or replaces may be the only copy.
+/// Checks that a name still has the state `from` and that its content was stored: undo may remove or replace the only
+/// copy.
 fn check_present(from: &State, now: &State, stat: Option<&Stat>) -> Result<(), Unrestored> {
     let is_file = stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
     match now {
@@ -129,12 +130,12 @@ fn check_present(from: &State, now: &State, stat: Option<&Stat>) -> Result<(), U
     }
 }
 
-/// Makes a name what it shall be after this change, if it is what it was before. A file or a link is replaced at once;
-/// `content` is that of a new file. A folder that goes must be empty. Gives the names of the attributes that the system
+/// Applies a change to a name, if it still has the state before it. A file or a link is replaced atomically; `content`
+/// is that of a new file. A folder to be removed must be empty. Returns the names of the attributes that the system
 /// refused.
 ///
 /// # Errors
-/// Why it was left as it is.
+/// The reason why the name was skipped.
 pub(super) fn restore(
     root: &Root,
     change: &Change,
@@ -160,7 +161,7 @@ fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorde
     Ok(lost)
 }
 
-/// What stands there. The content of a file that is also a blocked one is not for anybody.
+/// Reads the current state of a name. Does not read a file that is a hard link of a blocked one.
 fn look(
     root: &Root,
     folder: &OwnedFd,
@@ -183,7 +184,7 @@ fn seen(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Dige
     look(root, &folder, name.file_name()?, most, keep).ok()
 }
 
-/// The last part of a name that may be changed.
+/// Returns the last part of a name that may be changed.
 fn restorable<'n>(root: &Root, name: &'n Path, to: &State) -> Result<&'n OsStr, Stopped> {
     let is_name = name.components().all(|part| matches!(part, Component::Normal(_)));
     let last = name.file_name().filter(|_| is_name).ok_or(Stopped(Unrestored::NoName))?;
@@ -199,7 +200,7 @@ pub(crate) fn is_protected(root: &Root, name: &Path) -> bool {
     in_git || root.refuse_unwritable(&names::text_of(name), name).is_err()
 }
 
-/// The folder that a name stands in, reached without any link.
+/// Opens the folder of a name. Refuses links on the way.
 fn folder_above(root: &Root, name: &Path) -> Result<OwnedFd, Stopped> {
     let above = name.parent().unwrap_or(Path::new(""));
     let folder = root.open_exact(above).map_err(|errno| match errno {
@@ -221,12 +222,12 @@ struct OpenName<'s> {
 
 impl OpenName<'_> {
     fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<Text>, Stopped> {
-        // What was not known stays as it is.
+        // Unknown attributes stay as they are.
         let attributes = || to.attributes().or(now.attributes()).cloned().unwrap_or_default();
         match (now, to) {
             (_, State::Nothing) => self.remove(now, stat).map(|()| Vec::new()),
-            // The mode of a file with several names is that of all of them; only this one goes back. And two steps, one for
-            // the mode and one for a list, would let somebody in between them.
+            // A file with several names has one mode for all of them, and only this name is restored. Setting the mode
+            // and the access control list in two steps would grant access in between.
             (State::File { content: old, .. }, State::File { content: new, mode, .. })
                 if old == new
                     && stat.is_some_and(|stat| other_names(stat) == 0)
@@ -261,7 +262,7 @@ impl OpenName<'_> {
         }
     }
 
-    /// On the open file, for a name could lead elsewhere by now.
+    /// Sets the mode of the open file, because its name could lead to another file by now.
     fn set_mode(&self, mode: u32, stat: Option<&Stat>) -> Result<(), Stopped> {
         let fd = self.opened(stat)?;
         fault::point();
@@ -276,12 +277,12 @@ impl OpenName<'_> {
             rustix::fs::fchmod(&fd, mode_from(mode))?;
             return Ok(Vec::new());
         }
-        // Closed while it has neither the one list nor the other.
+        // The folder is closed to other users until its access control list is replaced.
         rustix::fs::fchmod(&fd, mode_from(mode & 0o700))?;
         Ok(Like { owner: None, mode, attributes }.give(&File::from(fd))?)
     }
 
-    /// What stands there, if it is what was looked at.
+    /// Opens the entry, if it is the one that was compared.
     fn opened(&self, stat: Option<&Stat>) -> Result<OwnedFd, Stopped> {
         let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
         let now = rustix::fs::fstat(&fd)?;
