@@ -1,9 +1,9 @@
-//! The sentence for a command that wanted a person at a terminal: there is none, and stdin is empty.
+//! Explains to a command that needs a user at a terminal that there is no terminal and stdin is empty.
 
 use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;
 
-/// What programs say that miss a terminal, at their end.
+/// The last messages of programs that need a terminal.
 const MISSED: &[&str] = &[
     "not a tty",
     "not a TTY",
@@ -30,15 +30,15 @@ const MISSED: &[&str] = &[
     "terminal prompts disabled",
 ];
 
-/// Programs that read what to do from stdin where no argument tells it.
+/// Programs that read a script from stdin if no argument names one.
 const READERS: &[&str] = &[
     "bash", "bc", "cat", "dc", "deno", "ghci", "irb", "julia", "lua", "node", "octave", "perl", "php", "psql",
     "python", "python3", "R", "ruby", "sh", "sqlite3", "tee", "zsh",
 ];
 
-/// The sentence about it, where the command is such a one.
+/// Returns the note, if the command needed a terminal or an input.
 pub(super) fn missed(command: &str, outcome: &Outcome) -> Option<Text> {
-    /// Programs say it at the end.
+    /// Bytes at the end of the output that are searched.
     const LOOKED_AT: usize = 4000;
     let output = outcome.output.as_bytes();
     let end = &output[output.len().saturating_sub(LOOKED_AT)..];
@@ -57,7 +57,8 @@ pub(super) fn missed(command: &str, outcome: &Outcome) -> Option<Text> {
     })
 }
 
-/// `read` fails at the end of its input, and an interpreter without a script ends in peace.
+/// Returns `true` if the command probably read its stdin: `read` fails at the end of its input, and an interpreter
+/// without a script succeeds.
 fn wants_input(command: &str, status: i32) -> bool {
     let command = command.trim();
     let reads =
@@ -71,7 +72,7 @@ mod tests {
     use rustix::fd::AsFd;
     use std::time::Duration;
 
-    /// What bash makes of it, run for real: `said` stands for the program's own last words.
+    /// Runs a command in a real bash and returns the note; `said` prints the last words of another program.
     fn told(command: &str) -> Option<Text> {
         let folder = std::fs::File::open("/").unwrap();
         let job = toolfence_sandbox::process::Job {

@@ -1,14 +1,14 @@
-//! What the helper tells its host where a barrier could not be set up: which barrier, where, and why. It crosses from one process to
-//! another as one line, and becomes a text in the language of the reader only behind that.
+//! The errors of sandbox setup that the helper sends to its host: the barrier, the path, and the cause. An error is
+//! sent as one line, and the host renders it in the language of the reader.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, io};
 use toolfence_protocol::{Text, clip, text};
 
-/// Characters of a path or a cause on a line: what goes on for ever keeps its beginning and its end.
+/// Characters of a path or a cause on a line. A longer one keeps its beginning and its end.
 const LONGEST: usize = 200;
 
-/// A part of what the helper does before there is a command, and around it.
+/// A part of the sandbox setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Barrier {
     Plan,
@@ -61,12 +61,12 @@ impl Barrier {
     }
 }
 
-/// Why a barrier could not be set up. Inside of an [`io::Error`] it goes the way that an error of the system goes.
+/// The cause of an error. It is passed on inside of an [`io::Error`], like an error of the system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Cause {
-    /// What a library says: the same words in every language.
+    /// The message of a library, which is not translated.
     Said(String),
-    /// What the system says, by its number.
+    /// The number of a system error.
     System(i32),
     Moved,
     Replaced,
@@ -117,8 +117,8 @@ struct TroubleLine {
     cause: Cause,
 }
 
-/// What a line of the helper says, where it says that something could not be set up. The kind of the error is
-/// [`StaleNetworkFileHandle`](io::ErrorKind::StaleNetworkFileHandle) where the host has to look at the project again.
+/// Parses a line of the helper. Returns an error if the line reports one, with the kind
+/// [`StaleNetworkFileHandle`](io::ErrorKind::StaleNetworkFileHandle) if the host must scan the project again.
 pub(crate) fn heard(line: &str) -> Option<io::Error> {
     let (word, rest) = line.split_once(' ')?;
     let kind = match word {
@@ -126,7 +126,7 @@ pub(crate) fn heard(line: &str) -> Option<io::Error> {
         "failed" => io::ErrorKind::Other,
         _ => return None,
     };
-    // A helper of another version may say it in its own way.
+    // A helper of another version may have another format.
     let Ok(TroubleLine { barrier, at, cause }) = serde_json::from_str(rest) else {
         return Some(io::Error::new(kind, Text::from(rest.to_owned())));
     };
@@ -146,7 +146,7 @@ mod told {
     use super::{Barrier, Cause, LONGEST, TroubleLine, clip, io};
     use std::path::Path;
 
-    /// What the helper tells the host instead of how the command ended.
+    /// The error that the helper sends to the host instead of the outcome of the command.
     #[derive(Debug)]
     pub(crate) struct Trouble {
         is_changed: bool,
@@ -168,7 +168,8 @@ mod told {
             trouble
         }
 
-        /// `changed` where the host has to look at the project again, else `failed`, and what [`heard`](super::heard) reads.
+        /// Returns the line for [`heard`](super::heard). It begins with `changed` if the host must scan the project
+        /// again, and with `failed` otherwise.
         pub(crate) fn line(&self) -> String {
             let word = if self.is_changed { "changed" } else { "failed" };
             format!("{word} {}\n", serde_json::to_string(&self.told).unwrap_or_default())

@@ -49,11 +49,11 @@ impl Attributes {
     }
 
     /// Returns `true` if the attributes are equal, apart from labels of the system.
-    pub(crate) fn is_as(&self, other: &Attributes) -> bool {
-        fn own(all: &Attributes) -> impl Iterator<Item = &Attribute> {
+    pub(crate) fn equals(&self, other: &Attributes) -> bool {
+        fn without_labels(all: &Attributes) -> impl Iterator<Item = &Attribute> {
             all.0.iter().filter(|one| !LABELS.iter().any(|label| one.name == Path::new(label)))
         }
-        own(self).eq(own(other))
+        without_labels(self).eq(without_labels(other))
     }
 }
 
@@ -74,9 +74,9 @@ impl Like {
     /// Sets owner, mode and attributes of a file or folder that only its owner can open so far. The mode is set last,
     /// so that the file is never accessible to more users than planned. Returns the names of the refused properties. If
     /// such a property restricted access, rights are removed from the mode instead, so that no user gains any.
-    pub(crate) fn give(&self, file: &File) -> io::Result<Vec<Text>> {
-        let mut mode = self.owned(file)?;
-        let mut lost = system::give(file, &self.attributes, &mut mode);
+    pub(crate) fn apply(&self, file: &File) -> io::Result<Vec<Text>> {
+        let mut mode = self.set_owner(file)?;
+        let mut lost = system::apply(file, &self.attributes, &mut mode);
         lost.dedup();
         rustix::fs::fchmod(file, crate::stat::mode_from(mode))?;
         Ok(lost)
@@ -84,7 +84,7 @@ impl Like {
 
     /// Sets the owner, and returns the mode that fits the owner that the file has then. Only root may give a file away;
     /// for other users the file becomes their own, as with every editor that renames.
-    fn owned(&self, file: &File) -> io::Result<u32> {
+    fn set_owner(&self, file: &File) -> io::Result<u32> {
         let Some(wanted) = self.owner else { return Ok(self.mode) };
         let owner = || rustix::fs::fstat(file).map(|stat| (stat.st_uid, stat.st_gid));
         let (user, group) = (rustix::fs::Uid::from_raw(wanted.0), rustix::fs::Gid::from_raw(wanted.1));
@@ -135,7 +135,7 @@ mod system {
 
     /// Reads the attributes of an open file. Returns `None` if they have more than `most` bytes, or cannot be read.
     pub(crate) fn read(file: impl AsFd, most: usize) -> Option<Attributes> {
-        let names = match whole(|buffer| flistxattr(&file, buffer)) {
+        let names = match read_value(|buffer| flistxattr(&file, buffer)) {
             Ok(names) => names,
             // The file system has no attributes.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Some(Attributes::default()),
@@ -144,7 +144,7 @@ mod system {
         let mut attributes = Attributes::default();
         let mut left = most;
         for name in names.split(|byte| *byte == 0).filter(|name| is_carried(name)) {
-            let value = match whole(|buffer| fgetxattr(&file, name, buffer)) {
+            let value = match read_value(|buffer| fgetxattr(&file, name, buffer)) {
                 Ok(value) if name == ACCESS.as_bytes() => match without_mode(value) {
                     Some(value) => value,
                     None => continue,
@@ -162,7 +162,7 @@ mod system {
     }
 
     /// Usually the attribute does not exist, or is small.
-    fn whole(mut get: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    fn read_value(mut get: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
         let mut small = [0; 512];
         match get(&mut small) {
             Ok(length) => return Ok(small[..length].to_vec()),
@@ -178,7 +178,7 @@ mod system {
     /// Sets these attributes on a file that is closed to other users, and removes all others that control access.
     /// Removes from `mode` the rights that must not be granted without a refused attribute. Returns the names of the
     /// refused attributes.
-    pub(crate) fn give(file: &File, wanted: &Attributes, mode: &mut u32) -> Vec<Text> {
+    pub(crate) fn apply(file: &File, wanted: &Attributes, mode: &mut u32) -> Vec<Text> {
         // If the current attributes cannot be read, all are set as far as possible.
         let has = read(file, MOST_CARRIED).unwrap_or_default();
         let mut lost = Vec::new();
@@ -188,7 +188,7 @@ mod system {
             let must_go = name == ACCESS.as_bytes() || name == DEFAULT.as_bytes() || name.starts_with(b"user.");
             if must_go && fremovexattr(file, name).is_err() {
                 *mode &= !0o070;
-                lost.push(said(name));
+                lost.push(display_name(name));
             }
         }
         for one in &wanted.0 {
@@ -202,13 +202,13 @@ mod system {
                 if name == ACCESS.as_bytes() {
                     *mode = without_list(&one.value, *mode);
                 }
-                lost.push(said(name));
+                lost.push(display_name(name));
             }
         }
         lost
     }
 
-    fn said(name: &[u8]) -> Text {
+    fn display_name(name: &[u8]) -> Text {
         match name {
             b"system.posix_acl_access" => text!("access control list"),
             b"system.posix_acl_default" => text!("default access control list"),
@@ -279,7 +279,7 @@ mod system {
         }
 
         #[test]
-        fn a_list_and_a_mode_are_apart() {
+        fn a_list_is_stored_without_the_mode() {
             let whole = list(&[(OWNER, 6), (2, 6), (GROUP, 4), (MASK, 6), (OTHERS, 1)]);
             let apart = without_mode(whole.clone()).expect("it has a mask");
             assert_eq!(with_mode(&apart, 0o661), whole);
@@ -292,7 +292,7 @@ mod system {
         }
 
         #[test]
-        fn without_its_list_nobody_gains_rights() {
+        fn a_lost_list_grants_no_rights() {
             for (named, mask, mode, wanted) in [
                 (6, 6, 0o660, 0o600),
                 (6, 6, 0o664, 0o604),
@@ -315,7 +315,7 @@ pub(crate) fn read(_: impl rustix::fd::AsFd, _: usize) -> Option<Attributes> {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    pub(crate) fn give(_: &std::fs::File, _: &super::Attributes, _: &mut u32) -> Vec<toolfence_protocol::Text> {
+    pub(crate) fn apply(_: &std::fs::File, _: &super::Attributes, _: &mut u32) -> Vec<toolfence_protocol::Text> {
         Vec::new()
     }
 }

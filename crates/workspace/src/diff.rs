@@ -34,7 +34,7 @@ pub(crate) struct ChangedLines {
 /// Compares two texts of the file `path`; `old` is `None` for a new file. Compares bytes that are not UTF-8 as they are
 /// and prints them as U+FFFD. Prints no diff if there is a NUL.
 pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
-    let ChangedLines { unified, added, removed, first } = compared(old, new);
+    let ChangedLines { unified, added, removed, first } = compare(old, new);
     let before = if old.is_some() { header("a", path) } else { "/dev/null".into() };
     let unified = unified.map(|hunks| match hunks.is_empty() {
         true => hunks,
@@ -44,12 +44,12 @@ pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> ChangedLine
 }
 
 /// Compares two texts, and returns the hunks instead of a whole diff.
-fn compared(old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
+fn compare(old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
     if [old.unwrap_or_default(), new].iter().any(|text| memchr::memchr(0, text).is_some()) {
         return ChangedLines::default();
     }
     let (old_lines, new_lines) = (lines_of(old.unwrap_or_default()), lines_of(new));
-    let Middles { before, removed, added } = middles(&old_lines, &new_lines);
+    let CommonLines { before, removed, added } = common_lines(&old_lines, &new_lines);
     let first = if removed + added == 0 { 0 } else { before as u64 + 1 };
     let mut ends = [old_lines.len(), new_lines.len()];
     let mut from = 0;
@@ -68,7 +68,7 @@ fn compared(old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
     let diff =
         TextDiff::configure().algorithm(Algorithm::Myers).newline_terminated(true).diff_slices(old_part, new_part);
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
-    let unified = Some(printed(&diff, from));
+    let unified = Some(print_hunks(&diff, from));
     ChangedLines { unified, added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete), first }
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct LineHunk<'a> {
 /// Returns the places where two texts differ, or one that spans them all if the search would take too much work.
 pub(crate) fn changed_lines<'a>(old: &'a [u8], new: &'a [u8]) -> Vec<LineHunk<'a>> {
     let (old_lines, new_lines) = (lines_of(old), lines_of(new));
-    let Middles { before, removed, added } = middles(&old_lines, &new_lines);
+    let CommonLines { before, removed, added } = common_lines(&old_lines, &new_lines);
     let (old_part, new_part) = (&old_lines[before..before + removed], &new_lines[before..before + added]);
     if removed + added > MOST_CHANGED {
         return vec![LineHunk { first: before, removed: old_part.to_vec(), added: new_part.to_vec() }];
@@ -111,7 +111,7 @@ pub(crate) fn changed_lines<'a>(old: &'a [u8], new: &'a [u8]) -> Vec<LineHunk<'a
 ///
 /// The line numbers after `@@` are counted here, because `similar` takes them from the first and the last operation of
 /// a hunk, and does not update their place in the other text if it moves an operation across equal lines.
-fn printed<'a>(diff: &'a TextDiff<'a, 'a, [u8]>, skipped: usize) -> String {
+fn print_hunks<'a>(diff: &'a TextDiff<'a, 'a, [u8]>, skipped: usize) -> String {
     // An empty range is at the line before it.
     let range = |start: usize, length: usize| match length {
         0 => format!("{},0", skipped + start),
@@ -158,17 +158,17 @@ fn lines_of(text: &[u8]) -> Vec<&[u8]> {
 }
 
 /// The number of equal lines at the beginning, and of differing lines without equal ones at the end.
-struct Middles {
+struct CommonLines {
     before: usize,
     removed: usize,
     added: usize,
 }
 
-fn middles(old: &[&[u8]], new: &[&[u8]]) -> Middles {
+fn common_lines(old: &[&[u8]], new: &[&[u8]]) -> CommonLines {
     let before = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[before..], &new[before..]);
     let after = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
-    Middles { before, removed: old.len() - after, added: new.len() - after }
+    CommonLines { before, removed: old.len() - after, added: new.len() - after }
 }
 
 #[cfg(test)]
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_changed_line_of_a_large_file_has_a_diff() {
+    fn a_small_change_of_a_large_file_has_a_diff() {
         let lines = |at: usize, line: &str| -> String {
             (0..300_000).map(|n| if n == at { line.to_owned() } else { format!("line {n}\n") }).collect()
         };
@@ -199,7 +199,7 @@ mod tests {
 
     /// The numbers in a hunk header are the positions of its lines in both texts, even among equal lines.
     #[test]
-    fn the_numbers_of_hunks_are_those_of_their_lines() {
+    fn hunk_headers_have_the_line_numbers_of_both_texts() {
         let changed = between("a", Some(b"one\ntwo\nthree\n"), b"two\ntwo\nthree\n").unified.unwrap_or_default();
         assert_eq!(changed, "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n-one\n two\n+two\n three\n");
         let mut state: u64 = 59;
@@ -232,13 +232,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_two_lines_has_one_in_the_header() {
+    fn line_endings_in_names_are_escaped_in_the_header() {
         let changed = between("a\n+++ b", Some(b"1\n"), b"2\n").unified.unwrap_or_default();
         assert!(changed.starts_with("--- \"a/a\\n+++ b\"\n+++ \"b/a\\n+++ b\"\n@@ "), "{changed}");
     }
 
     #[test]
-    fn many_lines_for_one_are_no_search_either() {
+    fn one_line_replaced_by_many_is_not_searched() {
         let many = "same\n".repeat(100_000);
         for (old, new, added, removed) in [(many.as_str(), "x\n", 1, 100_000), ("x\n", many.as_str(), 100_000, 1)] {
             let changed = between("x", Some(old.as_bytes()), new.as_bytes());
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_work_is_not_begun() {
+    fn expensive_diffs_are_not_computed() {
         let text = |word: &str| (0..5000).map(|n| format!("{word}{n}\n")).collect::<String>();
         let same = "same\n";
         let (old, new) = (format!("{same}{}{same}", text("a")), format!("{same}{}{same}", text("b")));

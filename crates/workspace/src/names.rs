@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_shows_as_one_name() {
+    fn misleading_names_are_quoted() {
         use std::ffi::OsStr;
         for plain in
             ["src/main.rs", "größe/日本.txt", "a b.txt", "[id].tsx", "it's", "2024-01-02", "❤\u{FE0F}", "12:am"]
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn disguises_are_seen_through() {
+    fn spellings_undo_disguises() {
         for name in [".ENV", ".\u{200B}env", ".e\u{2800}nv\u{3164}", "．ｅｎｖ", ".e\u{FEFF}nv", "\u{2024}env"] {
             assert_eq!(spellings(name).last().map(String::as_str), Some(".env"), "{name:?}");
         }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn ascii_is_folded_as_any_other_text() {
+    fn ascii_is_folded_like_other_text() {
         for c in '\0'..='\x7f' {
             let name = format!("A{c}b");
             let want: String = name.nfkc().flat_map(char::to_lowercase).nfkc().collect();

@@ -28,9 +28,9 @@ const MOST_ENTRIES: usize = 1000;
 /// # Errors
 /// The project cannot be written.
 pub fn create(root: &Root) -> io::Result<(File, String)> {
-    let outer = entered(root.fd(), FOLDER[0])?;
+    let outer = enter_folder(root.fd(), FOLDER[0])?;
     hide_from_git(&outer)?;
-    let inside = entered(outer.as_fd(), FOLDER[1])?;
+    let inside = enter_folder(outer.as_fd(), FOLDER[1])?;
     retain(&inside);
     let name = format!("{}.txt", random_name()?);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -43,7 +43,7 @@ pub fn create(root: &Root) -> io::Result<(File, String)> {
 /// # Errors
 /// The project cannot be written.
 pub fn hide_folder(root: &Root) -> io::Result<()> {
-    hide_from_git(&entered(root.fd(), FOLDER[0])?)
+    hide_from_git(&enter_folder(root.fd(), FOLDER[0])?)
 }
 
 /// Opens the overflow file with this name, given without its folder and extension, for reading.
@@ -80,7 +80,7 @@ pub fn remove(root: &Root, name: &str) {
 }
 
 /// Opens a folder and creates it if it is missing. Does not follow a link.
-fn entered(above: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
+fn enter_folder(above: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
     match rustix::fs::mkdirat(above, name, Mode::from(0o755)) {
         Ok(()) | Err(Errno::EXIST) => Ok(rustix::fs::openat(above, name, resolve::PASS, Mode::empty())?),
         Err(errno) => Err(errno.into()),
@@ -126,7 +126,7 @@ mod tests {
     use toolfence_policy::rules::PathRules;
 
     #[test]
-    fn only_the_newest_are_kept() {
+    fn only_the_newest_files_are_kept() {
         let place = tempfile::tempdir().unwrap();
         let root = Root::open(place.path(), PathRules::default(), None).unwrap();
         let old = std::fs::File::create(place.path().join(create(&root).unwrap().1)).unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_its_place_is_not_followed() {
+    fn a_link_in_place_of_the_folder_is_not_followed() {
         let place = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), place.path().join(".toolfence")).unwrap();

@@ -31,7 +31,7 @@ pub enum State {
         /// Permission bits, including set-user-ID, set-group-ID and sticky.
         mode: u32,
         /// Access control lists and extended attributes; `None` if they are unknown.
-        #[serde(default = "none", skip_serializing_if = "is_none")]
+        #[serde(default = "no_attributes", skip_serializing_if = "are_no_attributes")]
         attributes: Option<Attributes>,
     },
     /// A symbolic link.
@@ -45,7 +45,7 @@ pub enum State {
         /// Permission bits, including set-user-ID, set-group-ID and sticky.
         mode: u32,
         /// Access control lists and extended attributes; `None` if they are unknown.
-        #[serde(default = "none", skip_serializing_if = "is_none")]
+        #[serde(default = "no_attributes", skip_serializing_if = "are_no_attributes")]
         attributes: Option<Attributes>,
     },
     /// An entry that cannot be restored: too large, unreadable, a FIFO, a socket or a device.
@@ -65,14 +65,14 @@ impl State {
     }
 
     /// Returns `true` if both states are equal. Unknown attributes count as equal.
-    pub(crate) fn is(&self, other: &State) -> bool {
+    pub(crate) fn equals(&self, other: &State) -> bool {
         let without = |state: &State| {
             let mut state = state.clone();
             state.forget_attributes();
             state
         };
         match (self.attributes(), other.attributes()) {
-            (Some(one), Some(other)) if !one.is_as(other) => false,
+            (Some(one), Some(other)) if !one.equals(other) => false,
             _ => self == other || without(self) == without(other),
         }
     }
@@ -97,11 +97,11 @@ impl State {
 }
 
 /// Attributes are only serialized if there are any or if they are unknown, because almost every file has none.
-fn none() -> Option<Attributes> {
+fn no_attributes() -> Option<Attributes> {
     Some(Attributes::default())
 }
 
-fn is_none(attributes: &Option<Attributes>) -> bool {
+fn are_no_attributes(attributes: &Option<Attributes>) -> bool {
     attributes.as_ref().is_some_and(Attributes::is_empty)
 }
 
@@ -197,16 +197,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn states_survive_serialization() {
         let latin = PathBuf::from(OsString::from_vec(b"caf\xe9/\n".to_vec()));
         let content = Digest::of(b"x");
         let states = [
             State::Nothing,
-            State::File { content, bytes: 1, mode: 0o4755, attributes: none() },
+            State::File { content, bytes: 1, mode: 0o4755, attributes: no_attributes() },
             State::File { content, bytes: 1, mode: 0o4755, attributes: None },
             State::Link { target: latin.clone() },
             State::Folder { mode: 0o700, attributes: None },
-            State::Folder { mode: 0o700, attributes: none() },
+            State::Folder { mode: 0o700, attributes: no_attributes() },
             State::Unkept { stamp: serde_json::from_str("[1,2,3,[4,5],[-6,7]]").expect("it is a stamp") },
         ];
         for state in states {

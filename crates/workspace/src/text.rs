@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_text() {
+    fn text_is_detected() {
         assert_eq!(judge(b""), Judged::Text { bom: 0 });
         assert_eq!(judge(b"plain\r\n"), Judged::Text { bom: 0 });
         assert_eq!(judge("\u{FEFF}ä".as_bytes()), Judged::Text { bom: 3 });

@@ -1,5 +1,5 @@
-//! What is tried, as one table. A script that ends with status 0 got through; the variables it finds are set by
-//! [`Ground`](super::ground::Ground).
+//! The table of attempts. A script that ends with status 0 got through; [`Ground`](super::ground::Ground) sets its
+//! variables.
 
 use super::ground::{Ground, Ran};
 use toolfence_protocol::{Text, text};
@@ -8,16 +8,16 @@ use toolfence_sandbox::isolation::{Mode, Settings};
 /// One attempt at a barrier.
 pub(super) struct Attempt {
     pub(super) barrier: fn() -> Text,
-    /// What a person reads: a verb first.
+    /// The description for a user, which begins with a verb.
     pub(super) what: fn() -> Text,
     pub(super) script: &'static str,
     pub(super) needs: Needs,
-    /// Whether it got through.
+    /// Returns `true` if the attempt got through.
     pub(super) is_through: fn(&Ground, &Ran) -> bool,
     pub(super) advice: Option<fn() -> Text>,
 }
 
-/// When an attempt makes sense.
+/// The settings under which an attempt makes sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     Nothing,
@@ -28,7 +28,7 @@ pub(super) enum Needs {
 }
 
 impl Attempt {
-    /// Whether what it tries is forbidden by these settings, or may be open.
+    /// Returns `true` if these settings forbid the attempt.
     pub(super) fn is_for(&self, settings: &Settings) -> bool {
         self.needs != Needs::ReadOnly || settings.mode == Mode::ReadOnly
     }

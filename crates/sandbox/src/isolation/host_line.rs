@@ -1,4 +1,4 @@
-//! The helper's line to its host: what the host sends in parts, and the lines that the helper answers.
+//! The helper's line to its host: reads the parts of the host's message, and writes the lines of the answer.
 
 use super::plan::LONGEST;
 use super::sys;
@@ -14,10 +14,10 @@ use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 
-/// What the helper ends with when the command was not started.
+/// The exit status of the helper if the command was not started.
 pub(super) const NOT_STARTED: i32 = 125;
 
-/// The first byte of the host's message, and the descriptors that come with it: those of the helper, then those of the command.
+/// The first byte of the host's message with its descriptors: those of the helper, followed by those of the command.
 #[derive(Debug)]
 pub(super) struct First {
     byte: u8,
@@ -25,7 +25,7 @@ pub(super) struct First {
 }
 
 impl First {
-    /// Takes the descriptors that are for the helper. The plan says how many there are.
+    /// Takes the descriptors for the helper. The plan has their number.
     pub(super) fn take_own(&mut self, count: usize) -> Vec<OwnedFd> {
         let count = count.min(self.descriptors.len());
         self.descriptors.drain(..count).collect()
@@ -40,7 +40,7 @@ impl First {
     }
 }
 
-/// Takes the line to the host and the first byte of its message, does `work`, and tells the host what went wrong.
+/// Takes the line to the host and the first byte of its message, does `work`, and reports an error to the host.
 pub(super) fn with_host(work: impl FnOnce(&File, First) -> Result<i32, Trouble>) -> i32 {
     let host = match take_stdin() {
         Ok(host) => host,
@@ -58,14 +58,14 @@ pub(super) fn with_host(work: impl FnOnce(&File, First) -> Result<i32, Trouble>)
     }
 }
 
-/// The line to the host comes in as stdin. The command gets an empty one in its place, and no descriptor of ours.
+/// Takes the line to the host from stdin. The command gets an empty stdin instead, and none of our descriptors.
 fn take_stdin() -> io::Result<File> {
     let host = sys::take_stdin()?;
     empty(0)?;
     Ok(File::from(host))
 }
 
-/// Puts /dev/null in the place of one of the first three descriptors.
+/// Replaces one of the first three descriptors by /dev/null.
 fn empty(number: u8) -> io::Result<()> {
     let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     match number {
@@ -86,7 +86,7 @@ fn read_first(host: &File) -> Result<First, Trouble> {
     Ok(First { byte: byte[0], descriptors: descriptors.into() })
 }
 
-/// Reads bytes, and the descriptors that come with them.
+/// Reads bytes with the descriptors that were sent with them.
 pub(super) fn receive(line: impl AsFd, into: &mut [u8], flags: RecvFlags) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut came = RecvAncillaryBuffer::new(&mut space);
@@ -115,7 +115,7 @@ pub(super) fn read<T: DeserializeOwned>(host: &File, barrier: Barrier) -> Result
     parsed(&read_part(host, barrier)?, barrier)
 }
 
-/// Reads the first part of the host's message, of which one byte was read already.
+/// Reads the first part of the host's message, of which one byte was already read.
 pub(super) fn read_begun<T: DeserializeOwned>(host: &File, first: &First, barrier: Barrier) -> Result<T, Trouble> {
     parsed(&read_text(host, &[first.byte], barrier)?, barrier)
 }
@@ -125,7 +125,7 @@ pub(super) fn read_part(host: &File, barrier: Barrier) -> Result<Vec<u8>, Troubl
     read_text(host, &[], barrier)
 }
 
-/// Reads the text of a part; `begun` is what was read of its length already.
+/// Reads the text of a part; `begun` has the bytes of its length that were already read.
 fn read_text(mut host: &File, begun: &[u8], barrier: Barrier) -> Result<Vec<u8>, Trouble> {
     let trouble = |error| Trouble::new(barrier, error);
     let mut length = [0; 4];
@@ -146,7 +146,7 @@ fn parsed<T: DeserializeOwned>(text: &[u8], barrier: Barrier) -> Result<T, Troub
 }
 
 pub(super) fn tell(mut host: &File, line: &str) {
-    // A host that is gone needs to be told nothing.
+    // The host may be gone.
     let _ = host.write_all(line.as_bytes());
 }
 
@@ -156,14 +156,14 @@ pub(super) fn hand_over(host: &File, line: &str, descriptors: &[OwnedFd]) -> io:
     send_with(host.as_fd(), line.as_bytes(), &descriptors)
 }
 
-/// Tells the host how the command ended.
+/// Reports to the host how the command ended.
 pub(super) fn tell_status(host: &File, status: rustix::process::WaitStatus) {
     let code = status.exit_status().map(|code| format!("status {code}\n"));
     let signal = status.terminating_signal().map(|signal| format!("signal {signal}\n"));
     tell(host, &code.or(signal).unwrap_or_default());
 }
 
-/// Lets go of input and output, so that they end with the command.
+/// Closes input and output, so that they end with the command.
 pub(super) fn silence() -> io::Result<()> {
     empty(0)?;
     empty(1)?;

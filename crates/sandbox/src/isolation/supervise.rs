@@ -1,8 +1,9 @@
-//! A command without a sandbox, supervised: nothing it starts outlives it, and its memory has a limit.
+//! Supervises a command without a sandbox: no process that it starts outlives it, and its memory is limited.
 //!
-//! The supervisor is a child subreaper, so that whatever leaves the command's group or session stays a descendant. It ends
-//! all of them when the command has ended, when the host asks for it, and when the host is gone, however that went: its line
-//! breaks then. What attacks the supervisor itself can escape, for nothing holds it; the host sees that no word came.
+//! The supervisor is a child subreaper, so that a process that leaves the command's group or session remains a
+//! descendant. It ends all of them when the command has ended, when the host asks for it, and when the host is gone for
+//! any reason, since its line breaks then. A process that attacks the supervisor itself can escape, because nothing
+//! confines it; the host detects that the last line is missing.
 
 use super::memory::{self, Limit};
 use super::plan::Supervised;
@@ -50,11 +51,11 @@ fn run(told: &Supervised, host: &File) -> io::Result<i32> {
     Ok(0)
 }
 
-/// Becomes the command. Comes back only with what went wrong.
+/// Becomes the command. Returns only the error.
 fn command(told: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
     let prepared = (|| {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // It may have ended before the kernel was told to tell.
+        // The supervisor may have ended before the call.
         if rustix::process::getppid() != Some(supervisor) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
@@ -71,7 +72,8 @@ fn command(told: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
     command.exec()
 }
 
-/// Sees the command through until nothing of it is left, it uses too much memory, or the host wants its end or is gone.
+/// Supervises the command until no process of it is left, it uses too much memory, or the host wants its end or is
+/// gone.
 fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Result<()> {
     host_line::silence()?;
     loop {
@@ -88,7 +90,7 @@ fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Re
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        // The host says nothing after the plan: what can be read is its end.
+        // The host writes nothing after the plan, so a readable line means its end.
         if !all[0].revents().is_empty() {
             return Ok(());
         }
@@ -98,14 +100,14 @@ fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Re
     }
 }
 
-/// The signal that came: its number is the first thing in `struct signalfd_siginfo` (signalfd(2)).
+/// Returns the signal that was received: its number is the first field of `struct signalfd_siginfo` (signalfd(2)).
 fn came(signals: &OwnedFd) -> io::Result<u32> {
     let mut came = [0; 128];
     rustix::io::read(signals, &mut came)?;
     Ok(u32::from_ne_bytes([came[0], came[1], came[2], came[3]]))
 }
 
-/// Reaps what has ended, tells how the command did, and says whether there is no child left.
+/// Reaps the processes that have ended, and reports how the command did. Returns `true` if no child is left.
 fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {

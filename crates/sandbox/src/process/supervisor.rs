@@ -1,4 +1,4 @@
-//! The line to a supervisor: the message to it, and the one line that it answers.
+//! The line to a supervisor: sends the message to it, and reads its answer of one line.
 
 use super::{Message, OwnEnd};
 use crate::trouble;
@@ -7,28 +7,28 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-/// The longest answer in bytes.
+/// Bytes of an answer.
 const LONGEST: usize = 4096;
 
-/// Our end of the line. Dropping it ends what the supervisor keeps.
+/// Our end of the line. Dropping it ends the supervisor's processes.
 pub(super) struct Supervisor {
     line: UnixStream,
     heard: Vec<u8>,
     silent: bool,
 }
 
-/// What the supervisor said.
+/// The answer of the supervisor.
 #[derive(Debug)]
 pub(super) enum Answer {
     Ended(OwnEnd),
-    /// It was ended, for it used too much memory.
+    /// The command was killed because it used too much memory.
     Memory,
     Trouble(io::Error),
     None,
 }
 
 impl Supervisor {
-    /// Our end, and the one that becomes the supervisor's stdin.
+    /// Returns our end, and the one that becomes the supervisor's stdin.
     pub(super) fn new() -> io::Result<(Supervisor, OwnedFd)> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -42,8 +42,8 @@ impl Supervisor {
         self.line.write_all(rest).await
     }
 
-    /// Waits for the answer; for ever where there is no supervisor, or it will not answer any more. Nothing is lost if the
-    /// future is dropped.
+    /// Waits for the answer; for ever if there is no supervisor, or if it will not answer any more. Nothing is lost if
+    /// the future is dropped.
     pub(super) async fn answered(supervisor: &mut Option<Supervisor>) {
         let Some(supervisor) = supervisor else { return std::future::pending().await };
         if !supervisor.hear(|said| said.contains(&b'\n')).await {
@@ -51,13 +51,14 @@ impl Supervisor {
         }
     }
 
-    /// Says that everything shall end. The answer can still be heard.
+    /// Requests the end of all processes. The answer can still be read.
     pub(super) fn hang_up(&mut self) {
-        // A line that is broken already says the same.
+        // A broken line has the same effect.
         let _ = rustix::net::shutdown(self.line.as_fd(), rustix::net::Shutdown::Write);
     }
 
-    /// Waits until it says, with its last line, that nothing is left of what it kept: `gone`, or else `left`, which is `false`.
+    /// Waits for the last line of the supervisor. Returns `true` for `gone`: no process is left; and `false` for
+    /// `left`.
     pub(super) async fn gone(supervisor: &mut Option<Supervisor>) -> bool {
         let Some(supervisor) = supervisor else { return std::future::pending().await };
         let is = |said: &[u8], word: &[u8]| said.split_inclusive(|&byte| byte == b'\n').any(|line| line == word);
@@ -67,7 +68,8 @@ impl Supervisor {
         is(&supervisor.heard, b"gone\n")
     }
 
-    /// The answer, after the supervisor has ended or said that all is gone: then it is there or will never be.
+    /// Returns the answer, after the supervisor has ended or has reported that all processes are gone, since no answer
+    /// can follow.
     pub(super) async fn answer(mut self) -> Answer {
         self.hear(|said| said.contains(&b'\n')).await;
         let said = String::from_utf8_lossy(&self.heard);
@@ -83,7 +85,7 @@ impl Supervisor {
         }
     }
 
-    /// Reads on until enough was heard; `false` if there is no more.
+    /// Reads until `is_enough` returns `true`. Returns `false` if the line ends before.
     async fn hear(&mut self, is_enough: impl Fn(&[u8]) -> bool) -> bool {
         while !is_enough(&self.heard) {
             if self.silent {

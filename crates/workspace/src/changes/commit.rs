@@ -5,9 +5,9 @@
 
 use crate::attributes::Like;
 use crate::changes::journal::Journal;
-use crate::changes::record::{Coming, RecordedBy};
+use crate::changes::record::{PendingChange, RecordedBy};
 use crate::changes::target::Target;
-use crate::changes::temp::{Home, Made, Onto, Temp};
+use crate::changes::temp::{CreatedFolders, Destination, Temp, TempFolder};
 use crate::fault;
 use crate::root::resolve::{Last, Spot};
 use crate::root::{Root, conflict, not_a_file, of_io, of_system};
@@ -21,7 +21,7 @@ use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
 /// The planned state of one file.
 #[derive(Debug)]
-pub(super) struct Wanted<'w> {
+pub(super) struct PlannedFile<'w> {
     pub(super) target: &'w Target,
     /// `None` for no file.
     pub(super) content: Option<&'w [u8]>,
@@ -40,8 +40,8 @@ struct ParentFolder<'j> {
 }
 
 impl ParentFolder<'_> {
-    fn home(&self) -> Home<'_> {
-        Home { folder: &self.folder, name: &self.folder_name, journal: self.journal }
+    fn home(&self) -> TempFolder<'_> {
+        TempFolder { folder: &self.folder, name: &self.folder_name, journal: self.journal }
     }
 }
 
@@ -50,7 +50,7 @@ impl ParentFolder<'_> {
 pub(super) fn commit(
     root: &Root,
     recorded_by: RecordedBy<'_>,
-    wanted: &[Wanted<'_>],
+    wanted: &[PlannedFile<'_>],
 ) -> Result<Vec<(usize, Vec<Text>)>, ToolFailure> {
     // Declared first and so dropped last: until then it must list the temporary files of the others.
     let journal = Journal::begin(root);
@@ -66,8 +66,8 @@ pub(super) fn commit(
     // Files are written before others are removed, so that a crash in between loses nothing.
     staged.sort_by_key(|step| step.temp.is_none());
     let several = staged.len() > 1;
-    let made_now: Vec<&Made> = made.0.iter().collect();
-    let recording = recorded_by.change(staged.iter().map(CommitStep::coming), &made_now);
+    let made_now: Vec<&CreatedFolders> = made.0.iter().collect();
+    let recording = recorded_by.change(staged.iter().map(CommitStep::pending_change), &made_now);
     for at in 0..staged.len() {
         if let Err(failure) = staged[at].carry_out(several) {
             return Err(put_back(&mut staged[..at], failure));
@@ -81,12 +81,12 @@ pub(super) fn commit(
 impl<'j> ParentFolder<'j> {
     fn of(
         root: &Root,
-        wanted: &Wanted<'_>,
+        wanted: &PlannedFile<'_>,
         made: &mut Folders,
         journal: &'j Journal,
     ) -> Result<ParentFolder<'j>, ToolFailure> {
         let Target { path, spot, .. } = wanted.target;
-        let home = Home { folder: &spot.folder, name: &spot.folder_name, journal };
+        let home = TempFolder { folder: &spot.folder, name: &spot.folder_name, journal };
         refuse_moved(root, path, spot)?;
         match &spot.last {
             Last::File(name) => {
@@ -97,7 +97,7 @@ impl<'j> ParentFolder<'j> {
                 let Some((name, folders)) = names.split_last() else {
                     return Err(not_a_file(path, FileType::Directory));
                 };
-                let (folder, new) = Made::below(home, folders).map_err(|errno| of_system(errno, path))?;
+                let (folder, new) = CreatedFolders::create(home, folders).map_err(|errno| of_system(errno, path))?;
                 made.0.push(new);
                 let by_hand = folders.iter().fold(spot.folder_name.clone(), |path, name| path.join(name));
                 let folder_name = root.real_folder(path, &folder, &by_hand)?;
@@ -111,21 +111,20 @@ impl<'j> ParentFolder<'j> {
 
 /// Refuses a change in a folder that was moved since the change was planned: the rules judged its old name, and
 /// checkers may have run for minutes since.
-/// checkers may have run for minutes since.
 fn refuse_moved(root: &Root, path: &str, spot: &Spot) -> Result<(), ToolFailure> {
     let now = root.real_folder(path, &spot.folder, &spot.folder_name)?;
     if now == spot.folder_name { Ok(()) } else { Err(conflict(path)) }
 }
 
 /// Returns the error for a file that could not be put in place.
-fn not_put(errno: Errno, path: &str) -> ToolFailure {
+fn commit_failure(errno: Errno, path: &str) -> ToolFailure {
     match errno {
         Errno::EXIST | Errno::STALE => conflict(path),
         errno => of_system(errno, path),
     }
 }
 
-impl Wanted<'_> {
+impl PlannedFile<'_> {
     fn temp<'p>(&self, place: &'p ParentFolder<'_>) -> Result<Option<Temp<'p>>, ToolFailure> {
         let failed = |error: std::io::Error| of_io(&error, &self.target.path);
         let Some(content) = self.content else { return Ok(None) };
@@ -138,11 +137,11 @@ impl Wanted<'_> {
 }
 
 /// Folders that were created for new files. Dropping them removes them, the innermost first.
-struct Folders(Vec<Made>);
+struct Folders(Vec<CreatedFolders>);
 
 impl Folders {
     fn keep(mut self) {
-        self.0.drain(..).for_each(Made::keep);
+        self.0.drain(..).for_each(CreatedFolders::keep);
     }
 }
 
@@ -153,7 +152,7 @@ impl Drop for Folders {
 }
 
 struct CommitStep<'s> {
-    wanted: &'s Wanted<'s>,
+    wanted: &'s PlannedFile<'s>,
     place: &'s ParentFolder<'s>,
     temp: Option<Temp<'s>>,
     /// The old file, while it may still be restored.
@@ -161,9 +160,9 @@ struct CommitStep<'s> {
 }
 
 impl CommitStep<'_> {
-    fn coming(&self) -> Coming<'_> {
+    fn pending_change(&self) -> PendingChange<'_> {
         let content = self.temp.as_ref().zip(self.wanted.content).map(|(temp, content)| (content, temp));
-        Coming::onto(self.place.home(), &self.place.name, self.wanted.target.stat(), content)
+        PendingChange::new(self.place.home(), &self.place.name, self.wanted.target.stat(), content)
     }
 
     fn carry_out(&mut self, keep_old: bool) -> Result<(), ToolFailure> {
@@ -179,9 +178,9 @@ impl CommitStep<'_> {
                 self.old = Some(Temp::link(self.place.home(), name).map_err(|error| of_io(&error, path))?);
             }
         }
-        let onto = self.wanted.target.stat().map_or(Onto::Nothing, Onto::This);
+        let onto = self.wanted.target.stat().map_or(Destination::Nothing, Destination::This);
         match self.temp.take() {
-            Some(temp) => temp.rename(name, onto).map_err(|errno| not_put(errno, path)),
+            Some(temp) => temp.rename(name, onto).map_err(|errno| commit_failure(errno, path)),
             None => {
                 fault::point();
                 rustix::fs::unlinkat(folder, name, AtFlags::empty()).map_err(system)
@@ -191,7 +190,7 @@ impl CommitStep<'_> {
 
     fn put_back(&mut self) -> Result<(), Errno> {
         match self.old.take() {
-            Some(old) => old.rename(&self.place.name, Onto::Anything),
+            Some(old) => old.rename(&self.place.name, Destination::Anything),
             None => rustix::fs::unlinkat(&self.place.folder, &self.place.name, AtFlags::empty()),
         }
     }

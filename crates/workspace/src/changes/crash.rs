@@ -15,7 +15,7 @@ use toolfence_protocol::ToolFailure;
 
 const ROOT: &str = "TOOLFENCE_TEST_ROOT";
 const ACT: &str = "TOOLFENCE_TEST_ACT";
-const SAYS: &str = "TOOLFENCE_TEST_SAYS";
+const REPORT: &str = "TOOLFENCE_TEST_SAYS";
 
 type Act = fn(&Workspace) -> Result<(), ToolFailure>;
 type Files = BTreeMap<PathBuf, String>;
@@ -75,10 +75,10 @@ fn picture(root: &Path) -> Files {
     files
 }
 
-fn child(act: &str, root: &Path, says: &Path, kill_at: usize) -> Command {
+fn child(act: &str, root: &Path, report_path: &Path, kill_at: usize) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a name"));
     command.args(["--exact", "changes::crash::one_act", "--ignored", "--quiet", "--test-threads=1"]);
-    command.env(ACT, act).env(ROOT, root).env(SAYS, says).env(counted::AT, kill_at.to_string());
+    command.env(ACT, act).env(ROOT, root).env(REPORT, report_path).env(counted::AT, kill_at.to_string());
     command.stdin(Stdio::null());
     command
 }
@@ -87,17 +87,21 @@ fn child(act: &str, root: &Path, says: &Path, kill_at: usize) -> Command {
 #[ignore = "it is the child of the other tests"]
 fn one_act() {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let (Some(act), Some(root), Some(says)) = (std::env::var(ACT).ok(), variable(ROOT), variable(SAYS)) else { return };
+    let (Some(act), Some(root), Some(report_path)) = (std::env::var(ACT).ok(), variable(ROOT), variable(REPORT)) else {
+        return;
+    };
     let (_, act) = ACTS.iter().find(|(name, _)| *name == act).expect("there is such an act");
     let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder");
     let done = act(&workspace).map_err(|failure| format!("{:?}", failure.code));
     drop(workspace);
-    fs::write(says, format!("{} {}", counted::passed(), done.err().unwrap_or_default())).expect("it can be written");
+    fs::write(report_path, format!("{} {}", counted::passed(), done.err().unwrap_or_default()))
+        .expect("it can be written");
 }
 
 /// Reads the report of the child: the points that it passed, and its failure.
-fn said(says: &Path, output: &Output) -> (usize, String) {
-    let text = fs::read_to_string(says).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stdout)));
+fn read_report(report_path: &Path, output: &Output) -> (usize, String) {
+    let text =
+        fs::read_to_string(report_path).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stdout)));
     let (points, failure) = text.split_once(' ').expect("it says both");
     (points.parse().expect("it is a number"), failure.to_owned())
 }
@@ -105,14 +109,14 @@ fn said(says: &Path, output: &Output) -> (usize, String) {
 #[test]
 fn killed_at_every_step_each_file_is_old_or_new() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
-    let says = home.path().join("says");
+    let report_path = home.path().join("says");
     let mut survived = 0;
     for (act, _) in ACTS {
-        let scenes = Scenes::of(act, home.path(), &says);
+        let scenes = Scenes::of(act, home.path(), &report_path);
         for point in 1..=scenes.points {
             let root = home.path().join(format!("{act}{point}"));
             scene(&root);
-            let output = child(act, &root, &says, point).output().expect("it can be started");
+            let output = child(act, &root, &report_path, point).output().expect("it can be started");
             assert_eq!(output.status.signal(), Some(9), "{act} at {point}");
             scenes.check(&picture(&root), false, &format!("{act} at {point}, at once"));
             let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder");
@@ -133,12 +137,12 @@ struct Scenes {
 }
 
 impl Scenes {
-    fn of(act: &str, home: &Path, says: &Path) -> Scenes {
+    fn of(act: &str, home: &Path, report_path: &Path) -> Scenes {
         let run = |whole: &str| {
             let root = home.join(format!("{act}, {whole} whole"));
             let old = scene(&root);
-            let output = child(whole, &root, says, 0).output().expect("it can be started");
-            (said(says, &output).0, old, picture(&root))
+            let output = child(whole, &root, report_path, 0).output().expect("it can be started");
+            (read_report(report_path, &output).0, old, picture(&root))
         };
         let (points, old, new) = run(act);
         assert!(points >= 8 && old != new, "{act}: {points} points");
@@ -169,13 +173,13 @@ fn is_above_a_file(folder: &Path, files: &Files) -> bool {
 
 /// Limits the size of files to so many KiB, so that writing fails in the middle.
 #[test]
-fn a_file_that_cannot_grow_stays_as_it_was() {
+fn a_file_that_cannot_grow_is_not_changed() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
-    let says = home.path().join("says");
+    let report_path = home.path().join("says");
     for (act, _) in &ACTS[..5] {
         let root = home.path().join(act);
         let old = scene(&root);
-        let child = child(act, &root, &says, 0);
+        let child = child(act, &root, &report_path, 0);
         let mut limited = Command::new("bash");
         limited
             .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""])
@@ -190,7 +194,7 @@ fn a_file_that_cannot_grow_stays_as_it_was() {
 
 /// Tries disks of all sizes that are too small, and at last one that is large enough. Needs user namespaces.
 #[test]
-fn a_full_disk_and_one_that_cannot_be_written_leave_all_as_it_was() {
+fn full_and_read_only_disks_leave_files_unchanged() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let script = "\
 mount -t tmpfs -o size=\"$SIZE\",nr_inodes=\"$NODES\" tmpfs \"$TOOLFENCE_TEST_ROOT\" || exit 90
@@ -198,7 +202,7 @@ cp -r \"$SCENE/.\" \"$TOOLFENCE_TEST_ROOT\" || exit 91
 [ -z \"$READ_ONLY\" ] || mount -o remount,ro \"$TOOLFENCE_TEST_ROOT\" || exit 92
 \"$0\" \"$@\" || exit 93
 cp -r \"$TOOLFENCE_TEST_ROOT\" \"$SAYS_ROOT\"";
-    let (root, kept, says) = (home.path().join("root"), home.path().join("scene"), home.path().join("says"));
+    let (root, kept, report_path) = (home.path().join("root"), home.path().join("scene"), home.path().join("says"));
     fs::create_dir_all(&root).expect("a folder can be made");
     let old = scene(&kept);
     let (mut failed, mut done) = (0, 0);
@@ -206,7 +210,7 @@ cp -r \"$TOOLFENCE_TEST_ROOT\" \"$SAYS_ROOT\"";
         let (act, read_only) =
             if turn % 20 == 19 { ("patch", "1") } else { (["patch", "create", "write"][turn / 20], "") };
         let after = home.path().join(format!("after{turn}"));
-        let child = child(act, &root, &says, 0);
+        let child = child(act, &root, &report_path, 0);
         let mut small = Command::new("unshare");
         small
             .args(["--user", "--map-root-user", "--mount", "bash", "-c", script])
@@ -223,7 +227,7 @@ cp -r \"$TOOLFENCE_TEST_ROOT\" \"$SAYS_ROOT\"";
             return;
         };
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        let (_, failure) = said(&says, &output);
+        let (_, failure) = read_report(&report_path, &output);
         if failure.is_empty() {
             assert_ne!(picture(&after), old, "{act}");
             done += 1;
@@ -238,7 +242,7 @@ cp -r \"$TOOLFENCE_TEST_ROOT\" \"$SAYS_ROOT\"";
 }
 
 #[test]
-fn a_root_that_vanished_is_not_made_again() {
+fn a_removed_root_is_not_created_again() {
     for (act, run) in ACTS {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let root = home.path().join("root");

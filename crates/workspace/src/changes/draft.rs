@@ -1,7 +1,7 @@
 //! The plan of a change: what it would make of each file.
 
 use crate::attributes::Like;
-use crate::changes::commit::Wanted;
+use crate::changes::commit::PlannedFile;
 use crate::changes::target::{Content, Old, Target};
 use crate::changes::utf8;
 use crate::root::path_arg::shown;
@@ -124,7 +124,7 @@ impl FileDraft {
     }
 
     /// Returns the content after the change.
-    pub(super) fn left(&self) -> Content {
+    pub(super) fn after_content(&self) -> Content {
         self.after.clone().map_or(Content::Nothing, Content::Bytes)
     }
 
@@ -133,9 +133,9 @@ impl FileDraft {
         self.after.as_deref().map(Version::of)
     }
 
-    pub(super) fn wanted(&self) -> Wanted<'_> {
+    pub(super) fn planned_file(&self) -> PlannedFile<'_> {
         let like = self.like.clone().or_else(|| self.target.old.as_ref().map(Old::like));
-        Wanted { target: &self.target, content: self.after.as_deref(), like, executable: self.executable }
+        PlannedFile { target: &self.target, content: self.after.as_deref(), like, executable: self.executable }
     }
 }
 

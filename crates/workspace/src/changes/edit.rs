@@ -5,7 +5,7 @@ use crate::changes::target::{Content, Target};
 use crate::changes::write::Written;
 use crate::root::Root;
 use crate::root::path_arg::{invalid, shown};
-use crate::root::resolve::Trouble;
+use crate::root::resolve::ResolveError;
 use crate::text::refuse_no_text;
 use crate::version::Version;
 use rustix::io::Errno;
@@ -171,7 +171,7 @@ fn draft(
     let (target, name, before) = Target::find(root, most, path)?;
     let old = match &before {
         Content::Bytes(old) => old,
-        Content::Nothing => return Err(root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(&name))),
+        Content::Nothing => return Err(root.explain(ResolveError::Sys(Errno::NOENT), path, Path::new(&name))),
         Content::TooLong => {
             return Err(too_large_to_edit(path, target.stat().map_or(0, |stat| stat.st_size.unsigned_abs()), most));
         }

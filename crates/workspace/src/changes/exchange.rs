@@ -20,7 +20,7 @@ impl Changes {
     #[doc(hidden)]
     pub fn exchange(&self, mut stash: Stash, undoable: &dyn Fn(&Path) -> bool) -> Result<(), ExchangeError> {
         let (names, bytes) = stash.amount(undoable);
-        let recorder = self.recorded().recorder().filter(|_| names > 0);
+        let recorder = self.active_recorder().recorder().filter(|_| names > 0);
         let prepared = stash.refuse_conflicts().and_then(|()| {
             let recorded =
                 recorder.and_then(|recorder| Some((recorder, recorder.exchanging(stash.path(), names, bytes)?)));

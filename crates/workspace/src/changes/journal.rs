@@ -63,35 +63,35 @@ impl Room {
 
 impl Journal {
     pub(crate) fn begin(root: &Root) -> Journal {
-        Journal { file: RefCell::new(make(root).ok()), room: Cell::new(Room::WHOLE) }
+        Journal { file: RefCell::new(create(root).ok()), room: Cell::new(Room::WHOLE) }
     }
 
     /// Returns a name for a file in this folder that cannot be guessed, and adds it to the journal.
     pub(crate) fn temporary(&self, folder: &Path) -> io::Result<String> {
-        let name = secret_name(TEMPORARY)?;
-        self.note(b't', &folder.join(&name));
+        let name = random_file_name(TEMPORARY)?;
+        self.append(b't', &folder.join(&name));
         Ok(name)
     }
 
     /// Adds a folder that is about to be created.
     pub(crate) fn folder(&self, path: &Path) {
-        self.note(b'd', path);
+        self.append(b'd', path);
     }
 
-    fn note(&self, kind: u8, path: &Path) {
+    fn append(&self, kind: u8, path: &Path) {
         fault::point();
         if let Some((file, ..)) = self.file.borrow_mut().as_mut() {
             let entry = [&[kind], path.as_os_str().as_bytes(), b"\0"].concat();
             // An entry over the limits is skipped: some leftovers would stay, but a journal over the limits would leave
             // all of them.
-            if self.takes(entry.len()) {
+            if self.reserve(entry.len()) {
                 // If the disk is full, the change itself will fail.
                 let _ = file.write_all(&entry);
             }
         }
     }
 
-    fn takes(&self, bytes: usize) -> bool {
+    fn reserve(&self, bytes: usize) -> bool {
         self.room.get().without(1, bytes).map(|left| self.room.set(left)).is_some()
     }
 }
@@ -105,10 +105,10 @@ impl Drop for Journal {
     }
 }
 
-fn make(root: &Root) -> io::Result<(File, OwnedFd, String)> {
+fn create(root: &Root) -> io::Result<(File, OwnedFd, String)> {
     let root = root.fd().try_clone_to_owned()?;
     loop {
-        let name = secret_name(JOURNAL)?;
+        let name = random_file_name(JOURNAL)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::openat(&root, &name, flags, Mode::from_raw_mode(0o600))?);
         fault::point();
@@ -121,7 +121,7 @@ fn make(root: &Root) -> io::Result<(File, OwnedFd, String)> {
     }
 }
 
-fn secret_name(ending: &str) -> io::Result<String> {
+fn random_file_name(ending: &str) -> io::Result<String> {
     Ok(format!(".toolfence-{}{ending}", random_name()?))
 }
 
@@ -136,15 +136,15 @@ pub(crate) fn clean(root: &Root) {
     let Ok((items, _)) = folder::items(root.fd(), MOST_NAMES) else { return };
     let names = items.into_iter().map(|item| item.name).filter(|name| is_ours(name, JOURNAL));
     // Files that cannot be our journals do not count towards the limit.
-    let left = names.filter_map(|name| Some((open_left(root, &name)?, name)));
+    let left = names.filter_map(|name| Some((open_abandoned(root, &name)?, name)));
     let mut room = Room::WHOLE;
     for (file, name) in left.take(MOST_JOURNALS) {
-        clean_one(root, &file, &name, &mut room);
+        clean_journal(root, &file, &name, &mut room);
     }
 }
 
 /// Opens and locks a journal whose process has ended.
-fn open_left(root: &Root, journal: &OsStr) -> Option<File> {
+fn open_abandoned(root: &Root, journal: &OsStr) -> Option<File> {
     let fd = rustix::fs::openat(root.fd(), journal, LOOK | OFlags::NOFOLLOW, Mode::empty()).ok()?;
     let file = File::from(fd);
     let facts = file.metadata().ok()?;
@@ -156,7 +156,7 @@ fn open_left(root: &Root, journal: &OsStr) -> Option<File> {
     Some(file)
 }
 
-fn clean_one(root: &Root, file: &File, journal: &OsStr, room: &mut Room) -> Option<()> {
+fn clean_journal(root: &Root, file: &File, journal: &OsStr, room: &mut Room) -> Option<()> {
     let mut text = Vec::new();
     file.take(MOST_BYTES as u64).read_to_end(&mut text).ok()?;
     // The journals of one start share the limits of a single one: the first always fits, and the next start reads the
@@ -164,12 +164,12 @@ fn clean_one(root: &Root, file: &File, journal: &OsStr, room: &mut Room) -> Opti
     *room = room.without(text.iter().filter(|byte| **byte == 0).count(), text.len())?;
     let whole = text.iter().rposition(|byte| *byte == 0).map_or(&[][..], |end| &text[..end]);
     for entry in whole.split(|byte| *byte == 0).rev() {
-        take_away(root, entry);
+        remove_entry(root, entry);
     }
     rustix::fs::unlinkat(root.fd(), journal, AtFlags::empty()).ok()
 }
 
-fn take_away(root: &Root, entry: &[u8]) -> Option<()> {
+fn remove_entry(root: &Root, entry: &[u8]) -> Option<()> {
     let (kind, path) = entry.split_first().filter(|(_, path)| path.len() < LONGEST)?;
     let path = Path::new(OsStr::from_bytes(path));
     let (above, name) = (path.parent()?, path.file_name()?);
@@ -197,7 +197,7 @@ mod tests {
     const NAME: &str = ".toolfence-0123456789abcdef.tmp";
 
     #[test]
-    fn only_what_is_ours_goes() {
+    fn only_our_leftovers_are_removed() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let (root, outside) = (home.path().join("root"), home.path().join("outside"));
         for folder in ["root/a/made/deep", "root/full", "root/.git/refs", "outside/empty"] {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_works_on_stays() {
+    fn journals_in_use_stay() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
         let journal = Journal::begin(workspace.root());
@@ -237,7 +237,7 @@ mod tests {
     }
 
     /// Opens a root with journals of this content and returns how many are left.
-    fn left_of(count: usize, content: &[u8], opened: usize) -> usize {
+    fn count_left(count: usize, content: &[u8], opened: usize) -> usize {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         for number in 0..count {
             let name = format!(".toolfence-{number:016x}{JOURNAL}");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_does_so_much_and_no_more() {
+    fn one_start_cleans_a_limited_number_of_journals() {
         let (full, over) = (b"da\0".repeat(4096), b"da\0".repeat(4097));
         let (large, larger) = ([vec![b'x'; (1 << 20) - 1], vec![0]].concat(), [vec![b'x'; 1 << 20], vec![0]].concat());
         for (case, count, content, opened, left) in [
@@ -262,12 +262,12 @@ mod tests {
             ("as large as it may be", 3, &large, 1, 2),
             ("larger", 3, &larger, 1, 3),
         ] {
-            assert_eq!(left_of(count, content, opened), left, "{case}");
+            assert_eq!(count_left(count, content, opened), left, "{case}");
         }
     }
 
     #[test]
-    fn what_cannot_be_ours_is_in_nobodys_way() {
+    fn foreign_journals_do_not_count_towards_the_limit() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         for number in 0..70 {
             let file = fs::File::create(home.path().join(format!(".toolfence-{number:016x}{JOURNAL}")));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_of_ours_is_never_over_the_limit() {
+    fn our_journals_keep_the_limits() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
         for path in ["a".to_owned(), "a/".repeat(2000)] {

@@ -22,7 +22,7 @@ pub(crate) mod write;
 
 use crate::root::{Root, conflict};
 use crate::version::Version;
-use commit::Wanted;
+use commit::PlannedFile;
 use draft::{Draft, FileDraft, Report};
 use edit::{EditData, EditFile, ReplaceText};
 use patch::Patched;
@@ -88,7 +88,7 @@ impl Changes {
     /// ranges that are not in the file or overlap, and for files that are not text; `too_large` over the size of
     /// [`up_to`](Changes::up_to); and the errors of [`write`](Changes::write). After an error every byte is as it was.
     pub fn edit(&self, wanted: &EditFile) -> Result<Written, ToolFailure> {
-        self.made(self.draft_edit(wanted)?, wanted.dry_run)
+        self.commit_unless_dry_run(self.draft_edit(wanted)?, wanted.dry_run)
     }
 
     /// Replaces a passage that occurs exactly once, counting overlapping occurrences. Otherwise works like
@@ -99,7 +99,7 @@ impl Changes {
     /// `invalid_argument` if the passage is empty or equal to its replacement; and the errors of
     /// [`edit`](Changes::edit).
     pub fn replace_text(&self, wanted: &ReplaceText) -> Result<Written, ToolFailure> {
-        self.made(self.draft_replacement(wanted)?, wanted.dry_run)
+        self.commit_unless_dry_run(self.draft_replacement(wanted)?, wanted.dry_run)
     }
 
     /// Sets and removes values of a JSON or JSONC file, all or none. Keeps the rest of the text byte for byte.
@@ -108,7 +108,7 @@ impl Changes {
     /// `no_match` if a location does not exist; `invalid_argument` if the file is not JSON or has a name twice in an
     /// object; and the errors of [`edit`](Changes::edit).
     pub fn edit_data(&self, wanted: &EditData) -> Result<Written, ToolFailure> {
-        self.made(self.draft_data(wanted)?, wanted.dry_run)
+        self.commit_unless_dry_run(self.draft_data(wanted)?, wanted.dry_run)
     }
 
     /// Applies a unified diff or a `*** Begin Patch` text to all of its files, or to none. With `dry_run`, writes
@@ -119,7 +119,7 @@ impl Changes {
     /// for files that do not exist; `too_large` for more than 200 files, or more than 100 MB of files; the errors of
     /// [`write`](Changes::write); `conflict` if a file changed meanwhile. After an error every byte is as it was.
     pub fn apply_patch(&self, text: &str, dry_run: bool) -> Result<Patched, ToolFailure> {
-        self.made(self.draft_patch(text)?, dry_run)
+        self.commit_unless_dry_run(self.draft_patch(text)?, dry_run)
     }
 
     /// Plans the change of [`write_over`](Changes::write_over).
@@ -179,8 +179,10 @@ impl Changes {
     /// byte is as it was.
     pub fn commit<R: Report>(&self, draft: &Draft<R>) -> Result<R, ToolFailure> {
         let needed = draft.files.iter().enumerate().filter(|(_, file)| file.is_needed());
-        let (places, wanted): (Vec<usize>, Vec<Wanted<'_>>) = needed.map(|(at, file)| (at, file.wanted())).unzip();
-        let lost = if wanted.is_empty() { Vec::new() } else { commit::commit(&self.root, self.recorded(), &wanted)? };
+        let (places, wanted): (Vec<usize>, Vec<PlannedFile<'_>>) =
+            needed.map(|(at, file)| (at, file.planned_file())).unzip();
+        let lost =
+            if wanted.is_empty() { Vec::new() } else { commit::commit(&self.root, self.active_recorder(), &wanted)? };
         let lost = lost.into_iter().map(|(at, lost)| (places[at], lost)).collect();
         Ok(draft.report.clone().committed(&draft.files, lost))
     }
@@ -198,18 +200,18 @@ impl Changes {
                 return Err(draft::not_kept(&file.path));
             }
             let (target, _, now) = Target::find(&self.root, self.file_bytes, &file.path)?;
-            if now != file.left() {
+            if now != file.after_content() {
                 return Err(conflict(&file.path));
             }
             targets.push(target);
         }
-        let back = files.iter().zip(&targets).map(|(file, target)| Wanted {
+        let back = files.iter().zip(&targets).map(|(file, target)| PlannedFile {
             target,
             content: file.old_bytes(),
             like: file.target.old.as_ref().map(Old::like),
             executable: None,
         });
-        commit::commit(&self.root, self.recorded(), &back.collect::<Vec<_>>())?;
+        commit::commit(&self.root, self.active_recorder(), &back.collect::<Vec<_>>())?;
         for file in files.iter().filter(|file| file.old_bytes().is_none()) {
             self.remove_folders(file);
         }
@@ -222,11 +224,11 @@ impl Changes {
         self.recorder.as_ref().is_some_and(|recorder| recorder.is_recording())
     }
 
-    fn made<R: Report>(&self, draft: Draft<R>, dry_run: bool) -> Result<R, ToolFailure> {
+    fn commit_unless_dry_run<R: Report>(&self, draft: Draft<R>, dry_run: bool) -> Result<R, ToolFailure> {
         if dry_run { Ok(draft.into_report()) } else { self.commit(&draft) }
     }
 
-    fn recorded(&self) -> RecordedBy<'_> {
+    fn active_recorder(&self) -> RecordedBy<'_> {
         // A project may lower the limit, which must not prevent the user from undoing changes.
         RecordedBy::new(self.recorder.as_deref(), self.file_bytes.max(Limits::default().file_bytes))
     }
@@ -237,7 +239,7 @@ impl Changes {
             let Some(above) = folder.parent().and_then(Path::to_str) else { return };
             let above = self.root.folder(if above.is_empty() { "." } else { above });
             let (Ok(above), Some(name)) = (above, folder.file_name()) else { return };
-            let recording = self.recorded().removal(&above, name, folder);
+            let recording = self.active_recorder().removal(&above, name, folder);
             if rustix::fs::unlinkat(&above, name, AtFlags::REMOVEDIR).is_err() {
                 return;
             }
@@ -270,7 +272,7 @@ mod tests {
 
     /// If another process changes a file between plan and commit, its version stays.
     #[test]
-    fn what_cannot_be_finished_is_put_back() {
+    fn a_change_that_fails_is_reverted() {
         let by_others: [fn(&Path); 5] = [
             |root| fs::write(root.join("a"), "other").expect("it can be written"),
             |root| fs::remove_file(root.join("x")).expect("it is there"),

@@ -3,7 +3,7 @@
 use crate::changes::draft::{Draft, FileDraft, Report, too_large, too_large_to_edit};
 use crate::changes::target::{Content, Old, Target};
 use crate::root::path_arg::{invalid, shown};
-use crate::root::resolve::Trouble;
+use crate::root::resolve::ResolveError;
 use crate::root::{Root, of_system};
 use crate::stat::other_names;
 use crate::version::Version;
@@ -70,13 +70,13 @@ impl Report for Patched {
 /// Plans a unified diff or a `*** Begin Patch` text for all of its files. Its names are relative to `folder`; "" is the
 /// root.
 pub(super) fn draft(root: &Root, most: u64, folder: &str, text: &str) -> Result<Draft<Patched>, ToolFailure> {
-    let base = base_of(root, folder)?;
+    let base = parse_base(root, folder)?;
     let relative = |name: &str| root.relative(name).ok()?.into_os_string().into_string().ok();
     let mut found = Targets { root, most, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
     let plan = patch::plan_text(text, &base, relative, &mut found)
-        .map_err(|failure| explain_by_folder(root, folder, found.told(failure)))?;
+        .map_err(|failure| explain_by_folder(root, folder, found.explain(failure)))?;
     found.refuse_links(&plan)?;
-    let report = patched(&plan);
+    let report = report_of(&plan);
     let likes: HashMap<String, _> = plan
         .changes
         .iter()
@@ -115,7 +115,7 @@ pub(super) fn draft(root: &Root, most: u64, folder: &str, text: &str) -> Result<
 }
 
 /// Reads the folder of a patch. An absolute path becomes relative to the root, like the paths of other tools.
-fn base_of(root: &Root, folder: &str) -> Result<Base, ToolFailure> {
+fn parse_base(root: &Root, folder: &str) -> Result<Base, ToolFailure> {
     if folder.is_empty() {
         return Ok(Base::default());
     }
@@ -202,21 +202,21 @@ impl Targets<'_> {
         Ok(())
     }
 
-    fn told(&self, failure: Failure<ToolFailure>) -> ToolFailure {
+    fn explain(&self, failure: Failure<ToolFailure>) -> ToolFailure {
         match failure {
             Failure::Source(failure) => failure,
             Failure::Unreadable(problem) => invalid(text!("Nothing was changed: {problem}", problem = problem.text())),
-            Failure::Refused(refusals) => self.refused(&refusals),
+            Failure::Refused(refusals) => self.refusal_of(&refusals),
             // Later versions of the patch engine may add failures. After any failure nothing was changed.
-            _ => self.refused(&[]),
+            _ => self.refusal_of(&[]),
         }
     }
 
-    fn refused(&self, refusals: &[Refusal]) -> ToolFailure {
+    fn refusal_of(&self, refusals: &[Refusal]) -> ToolFailure {
         let Some(first) = refusals.first() else { return invalid(text!("Nothing was changed.")) };
         if let ([_], Reason::Missing) = (refusals, &first.reason) {
             let path = &first.path;
-            return self.root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(path));
+            return self.root.explain(ResolveError::Sys(Errno::NOENT), path, Path::new(path));
         }
         let all = Text::join(refusals.iter().map(Refusal::text), "\n");
         ToolFailure::new(code(&first.reason), text!("Nothing was changed.\n{refusals}", refusals = all))
@@ -241,14 +241,14 @@ fn code(reason: &Reason) -> ErrorCode {
     }
 }
 
-fn patched(plan: &Plan) -> Patched {
+fn report_of(plan: &Plan) -> Patched {
     let file = |done: &Done| PatchedFile {
         kind: done.kind,
         old: names::quoted(&done.old).into(),
         new: names::quoted(&done.new).into(),
         hunks: done.hunks.clone(),
     };
-    let diffs: Option<Vec<String>> = plan.changes.iter().map(difference).collect();
+    let diffs: Option<Vec<String>> = plan.changes.iter().map(diff_of).collect();
     Patched {
         files: plan.files.iter().map(file).collect(),
         modified: plan.changes.iter().map(|change| change.path.clone()).collect(),
@@ -257,6 +257,6 @@ fn patched(plan: &Plan) -> Patched {
     }
 }
 
-fn difference(change: &Change) -> Option<String> {
+fn diff_of(change: &Change) -> Option<String> {
     diff::of_file(&change.path, change.before.as_deref(), change.after.as_deref())
 }

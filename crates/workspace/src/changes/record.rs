@@ -3,7 +3,7 @@
 //! Every change that a root makes to a path goes through this module. A command that changes the project itself does
 //! not.
 
-use crate::changes::temp::{Home, Made, Temp};
+use crate::changes::temp::{CreatedFolders, Temp, TempFolder};
 use crate::digest::Digest;
 use crate::state::{self, Change, State};
 use rustix::fd::{AsFd, OwnedFd};
@@ -35,32 +35,32 @@ pub trait Recorder: Send + Sync + fmt::Debug {
 
 /// A recorded change. Dropping it records that the change was not made.
 pub(crate) struct Recording<'w> {
-    told: Option<(&'w dyn Recorder, u64)>,
+    pending: Option<(&'w dyn Recorder, u64)>,
 }
 
 impl<'w> Recording<'w> {
     /// Records changes whose contents were stored.
     pub(crate) fn of(recorder: &'w dyn Recorder, changes: Vec<Change>) -> Recording<'w> {
-        Recording { told: Some((recorder, recorder.changing(changes))) }
+        Recording { pending: Some((recorder, recorder.changing(changes))) }
     }
 
     /// Confirms that the change was made.
     pub(crate) fn keep(mut self) {
-        self.told = None;
+        self.pending = None;
     }
 }
 
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
-        if let Some((recorder, number)) = self.told {
+        if let Some((recorder, number)) = self.pending {
             recorder.unchanged(number);
         }
     }
 }
 
 /// A path that is about to get other content.
-pub(crate) struct Coming<'c> {
-    home: Home<'c>,
+pub(crate) struct PendingChange<'c> {
+    home: TempFolder<'c>,
     last: &'c OsStr,
     /// Whether the path has an entry.
     replaces: bool,
@@ -68,19 +68,19 @@ pub(crate) struct Coming<'c> {
     content: Option<(&'c [u8], &'c Temp<'c>)>,
 }
 
-impl<'c> Coming<'c> {
-    pub(crate) fn onto(
-        home: Home<'c>,
+impl<'c> PendingChange<'c> {
+    pub(crate) fn new(
+        home: TempFolder<'c>,
         last: &'c OsStr,
         replaces: Option<&Stat>,
         content: Option<(&'c [u8], &'c Temp<'c>)>,
-    ) -> Coming<'c> {
-        Coming { home, last, replaces: replaces.is_some(), content }
+    ) -> PendingChange<'c> {
+        PendingChange { home, last, replaces: replaces.is_some(), content }
     }
 
     /// Returns `None` if the old entry cannot be read: then the change will fail, too.
     fn change(self, recorder: &dyn Recorder, most: u64) -> Option<Change> {
-        let Coming { home, last, replaces, content } = self;
+        let PendingChange { home, last, replaces, content } = self;
         let mut keep = |content: &[u8]| recorder.keep(content);
         let before = match replaces {
             true => state::look(home.folder.as_fd(), last, most, &mut keep).ok()?.0,
@@ -116,8 +116,12 @@ impl<'w> RecordedBy<'w> {
     }
 
     /// Records files that are about to be changed together, and folders that were created for them.
-    pub(super) fn change<'c>(self, files: impl IntoIterator<Item = Coming<'c>>, made: &[&Made]) -> Recording<'w> {
-        let Some(recorder) = self.recorder else { return Recording { told: None } };
+    pub(super) fn change<'c>(
+        self,
+        files: impl IntoIterator<Item = PendingChange<'c>>,
+        made: &[&CreatedFolders],
+    ) -> Recording<'w> {
+        let Some(recorder) = self.recorder else { return Recording { pending: None } };
         let folders = made.iter().flat_map(|made| made.states());
         let folders = folders.map(|(name, state)| Change::new(name, State::Nothing, state));
         let files = files.into_iter().filter_map(|coming| coming.change(recorder, self.most));
@@ -126,13 +130,13 @@ impl<'w> RecordedBy<'w> {
 
     /// Records an empty folder that is about to be removed.
     pub(super) fn removal(self, above: &OwnedFd, last: &OsStr, name: &Path) -> Recording<'w> {
-        let Some(recorder) = self.recorder else { return Recording { told: None } };
+        let Some(recorder) = self.recorder else { return Recording { pending: None } };
         match state::look(above.as_fd(), last, 0, &mut |content| recorder.keep(content)) {
             Ok((before, _)) => {
                 let gone = Change { name: name.to_owned(), before, after: State::Nothing };
                 Recording::of(recorder, vec![gone])
             }
-            Err(_) => Recording { told: None },
+            Err(_) => Recording { pending: None },
         }
     }
 }

@@ -24,7 +24,7 @@ const NEW: RawMode = 0o666;
 
 /// A location for temporary files: an open folder, its name relative to the root, and the journal of the change.
 #[derive(Clone, Copy)]
-pub(crate) struct Home<'f> {
+pub(crate) struct TempFolder<'f> {
     pub(crate) folder: &'f OwnedFd,
     pub(crate) name: &'f Path,
     pub(crate) journal: &'f Journal,
@@ -32,7 +32,7 @@ pub(crate) struct Home<'f> {
 
 /// The entry that a rename may replace.
 #[derive(Clone, Copy)]
-pub(crate) enum Onto<'s> {
+pub(crate) enum Destination<'s> {
     Nothing,
     /// Any entry.
     Anything,
@@ -41,16 +41,16 @@ pub(crate) enum Onto<'s> {
 }
 
 /// Folders that were created above a new file. Dropping them removes them unless [`keep`](Made::keep) was called.
-pub(crate) struct Made {
+pub(crate) struct CreatedFolders {
     /// Each with its parent folder, name, and path relative to the root, the outermost first.
     folders: Vec<(OwnedFd, OsString, PathBuf)>,
 }
 
-impl Made {
+impl CreatedFolders {
     /// Creates nested folders and returns the innermost. Uses a folder that another process creates at the same moment,
     /// but not a link.
-    pub(crate) fn below(home: Home<'_>, names: &[OsString]) -> Result<(OwnedFd, Made), Errno> {
-        let mut made = Made { folders: Vec::new() };
+    pub(crate) fn create(home: TempFolder<'_>, names: &[OsString]) -> Result<(OwnedFd, CreatedFolders), Errno> {
+        let mut made = CreatedFolders { folders: Vec::new() };
         let mut here = rustix::io::fcntl_dupfd_cloexec(home.folder, 0)?;
         let mut path = home.name.to_owned();
         for name in names {
@@ -83,7 +83,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedFolders {
     fn drop(&mut self) {
         while let Some((above, name, _)) = self.folders.pop() {
             fault::point();
@@ -106,7 +106,7 @@ pub(crate) struct Temp<'f> {
 impl<'f> Temp<'f> {
     /// Writes `content` to a temporary file in the folder `home`. It gets the owner, mode and attributes of `like`, or
     /// those of any new file.
-    pub(crate) fn write(home: Home<'f>, content: &[u8], like: Option<&Like>) -> io::Result<Temp<'f>> {
+    pub(crate) fn write(home: TempFolder<'f>, content: &[u8], like: Option<&Like>) -> io::Result<Temp<'f>> {
         let name = home.journal.temporary(home.name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // No other user may open it before it has the owner, access control lists and mode of the old file.
@@ -119,7 +119,7 @@ impl<'f> Temp<'f> {
             temp.file.write_all(piece)?;
         }
         if let Some(like) = like {
-            temp.lost = like.give(&temp.file)?;
+            temp.lost = like.apply(&temp.file)?;
         }
         fault::point();
         temp.file.sync_all()?;
@@ -128,7 +128,7 @@ impl<'f> Temp<'f> {
 
     /// Creates a second name (hard link) for a file that is about to be replaced, so that it can be restored. Makes a
     /// copy if the file system has no hard links.
-    pub(crate) fn link(home: Home<'f>, old: &OsStr) -> io::Result<Temp<'f>> {
+    pub(crate) fn link(home: TempFolder<'f>, old: &OsStr) -> io::Result<Temp<'f>> {
         let file = File::from(rustix::fs::openat(home.folder, old, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?);
         let name = home.journal.temporary(home.name)?;
         fault::point();
@@ -144,7 +144,7 @@ impl<'f> Temp<'f> {
     }
 
     /// Creates a temporary symbolic link.
-    pub(crate) fn symlink(home: Home<'f>, target: &Path) -> io::Result<Temp<'f>> {
+    pub(crate) fn symlink(home: TempFolder<'f>, target: &Path) -> io::Result<Temp<'f>> {
         let name = home.journal.temporary(home.name)?;
         fault::point();
         rustix::fs::symlinkat(target, home.folder, &name)?;
@@ -180,12 +180,12 @@ impl<'f> Temp<'f> {
     /// # Errors
     /// `EXIST` if an entry exists that must not be replaced, `STALE` if it is not the expected one. Nothing is changed
     /// then.
-    pub(crate) fn rename(mut self, name: &OsStr, onto: Onto<'_>) -> Result<(), Errno> {
+    pub(crate) fn rename(mut self, name: &OsStr, onto: Destination<'_>) -> Result<(), Errno> {
         fault::point();
         match onto {
-            Onto::Nothing => self.rename_to_free(name)?,
-            Onto::Anything => rustix::fs::renameat(self.folder, &self.name, self.folder, name)?,
-            Onto::This(old) => self.change_places(name, old)?,
+            Destination::Nothing => self.rename_without_replacing(name)?,
+            Destination::Anything => rustix::fs::renameat(self.folder, &self.name, self.folder, name)?,
+            Destination::This(old) => self.swap_names(name, old)?,
         }
         self.renamed = true;
         self.sync_folder();
@@ -196,23 +196,23 @@ impl<'f> Temp<'f> {
     /// Exchanges both names, and checks the replaced file before it is removed, because another process may have put it
     /// there a moment ago.
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    fn change_places(&mut self, name: &OsStr, old: &Stat) -> Result<(), Errno> {
+    fn swap_names(&mut self, name: &OsStr, old: &Stat) -> Result<(), Errno> {
         use rustix::fs::{RenameFlags, renameat_with};
-        let (folder, own) = (self.folder, self.name.clone());
-        let exchange = || renameat_with(folder, &own, folder, name, RenameFlags::EXCHANGE);
+        let (folder, temp_name) = (self.folder, self.name.clone());
+        let exchange = || renameat_with(folder, &temp_name, folder, name, RenameFlags::EXCHANGE);
         match exchange() {
             // Some file systems cannot exchange names.
             Err(Errno::INVAL | Errno::NOSYS) => {
-                return rustix::fs::renameat(folder, &own, folder, name);
+                return rustix::fs::renameat(folder, &temp_name, folder, name);
             }
             done => done?,
         }
         // The temporary name now belongs to a file that is not ours. It is removed only if it is the expected one.
         self.renamed = true;
         fault::point();
-        let replaced = rustix::fs::statat(folder, &own, AtFlags::SYMLINK_NOFOLLOW);
+        let replaced = rustix::fs::statat(folder, &temp_name, AtFlags::SYMLINK_NOFOLLOW);
         if replaced.is_ok_and(|now| is_content_of(&now, old)) {
-            let _ = rustix::fs::unlinkat(folder, &own, AtFlags::empty());
+            let _ = rustix::fs::unlinkat(folder, &temp_name, AtFlags::empty());
             return Ok(());
         }
         exchange()?;
@@ -221,12 +221,12 @@ impl<'f> Temp<'f> {
     }
 
     #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-    fn change_places(&mut self, name: &OsStr, _: &Stat) -> Result<(), Errno> {
+    fn swap_names(&mut self, name: &OsStr, _: &Stat) -> Result<(), Errno> {
         rustix::fs::renameat(self.folder, &self.name, self.folder, name)
     }
 
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    fn rename_to_free(&self, name: &OsStr) -> Result<(), Errno> {
+    fn rename_without_replacing(&self, name: &OsStr) -> Result<(), Errno> {
         use rustix::fs::{RenameFlags, renameat_with};
         match renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::NOREPLACE) {
             // Some file systems do not know the flag.
@@ -236,7 +236,7 @@ impl<'f> Temp<'f> {
     }
 
     #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-    fn rename_to_free(&self, name: &OsStr) -> Result<(), Errno> {
+    fn rename_without_replacing(&self, name: &OsStr) -> Result<(), Errno> {
         rustix::fs::renameat(self.folder, &self.name, self.folder, name)
     }
 
@@ -266,14 +266,15 @@ mod tests {
     use toolfence_policy::rules::PathRules;
 
     #[test]
-    fn what_is_not_kept_is_taken_away() {
+    fn files_and_folders_that_are_not_kept_are_removed() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let root = Root::open(home.path(), PathRules::default(), None).expect("it is a folder");
         let root_folder = root.folder(".").expect("it is there");
         let journal = Journal::begin(&root);
-        let of = |folder, name| Home { folder, name: Path::new(name), journal: &journal };
+        let of = |folder, name| TempFolder { folder, name: Path::new(name), journal: &journal };
         let names = || fs::read_dir(home.path()).expect("it is there").count();
-        let (folder, made) = Made::below(of(&root_folder, ""), &["a".into(), "b".into()]).expect("they can be made");
+        let (folder, made) =
+            CreatedFolders::create(of(&root_folder, ""), &["a".into(), "b".into()]).expect("they can be made");
         let temp = Temp::write(of(&folder, "a/b"), b"content", None).expect("it can be written");
         assert_eq!(fs::read_dir(home.path().join("a/b")).expect("it is there").count(), 1);
         drop(temp);
@@ -281,12 +282,12 @@ mod tests {
         assert_eq!(names(), 1, "the journal");
         fs::write(home.path().join("taken"), "old").expect("it can be written");
         let temp = Temp::write(of(&root_folder, ""), b"new", None).expect("it can be written");
-        assert_eq!(temp.rename(OsStr::new("taken"), Onto::Nothing), Err(Errno::EXIST));
+        assert_eq!(temp.rename(OsStr::new("taken"), Destination::Nothing), Err(Errno::EXIST));
         let was = rustix::fs::statat(&root_folder, "taken", AtFlags::empty()).expect("it is there");
         fs::write(home.path().join("other"), "old").expect("it can be written");
         fs::rename(home.path().join("other"), home.path().join("taken")).expect("it can be renamed");
         let temp = Temp::write(of(&root_folder, ""), b"new", None).expect("it can be written");
-        assert_eq!(temp.rename(OsStr::new("taken"), Onto::This(&was)), Err(Errno::STALE));
+        assert_eq!(temp.rename(OsStr::new("taken"), Destination::This(&was)), Err(Errno::STALE));
         drop(journal);
         assert_eq!((names(), fs::read(home.path().join("taken")).ok()), (1, Some(b"old".to_vec())));
     }

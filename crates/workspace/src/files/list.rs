@@ -112,7 +112,7 @@ pub(super) fn list(
 ) -> Result<Listing, ToolFailure> {
     let (start, glob) = start_of(root, &wanted.path, wanted.pattern.as_deref())?;
     if start.kind() != FileType::Directory {
-        return Ok(alone(&start));
+        return Ok(single_file(&start));
     }
     let walk = Walk::new(root, Order::Breadth, stop)
         .from(&start)
@@ -205,7 +205,7 @@ impl Lister<'_> {
     }
 }
 
-fn alone(file: &Opened) -> Listing {
+fn single_file(file: &Opened) -> Listing {
     let kind = kind_of(file.kind());
     let size = (kind == EntryKind::File).then(|| file.size());
     let entry = Entry::new(&file.name, kind, size, false);

@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_git_is_read() {
+    fn the_output_of_git_config_is_parsed() {
         let text =
             b"local\0file:.git/config\0core.hookspath\n.husky/_\0global\0file:/h/.gitconfig\0include.path\nmore\0\
                      local\0file:.git/config\0core.bare\0command\0command line:\0core.fsmonitor\nfalse\0\
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_name_programs_are_told_from_names() {
+    fn settings_that_name_programs_are_distinguished_from_names() {
         for line in ["[FILTER \"x\"]", "\ttextConv = x", "[branch \"a\"] [diff \"b\"] command = x", "path = include"] {
             assert!(may_make_reads_run_programs(line.as_bytes()), "{line}");
         }
@@ -439,7 +439,7 @@ mod tests {
 
     /// Every key that names a program has a word that the search finds, or no read-only git command uses it.
     #[test]
-    fn the_search_of_the_text_knows_the_keys_that_name_programs() {
+    fn the_text_search_finds_every_key_that_names_a_program() {
         // The key, and the reason why it needs no word.
         const NOT_FOR_READS: &[(&str, &str)] = &[
             ("alias.st", "an alias is not a subcommand that is known to only read"),

@@ -283,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_no_repository_has_no_next_commit() {
+    fn a_folder_outside_of_a_repository_has_no_next_commit() {
         let (folder, repository) = (tempfile::tempdir().unwrap(), Repository::new());
         assert!(NextCommit::of(&repository.1, folder.path(), false).unwrap().is_none());
         assert!(NextCommit::of(&repository.1, &repository.path(".git"), false).unwrap().is_none());
     }
 
     #[test]
-    fn no_program_that_the_repository_names_runs() {
+    fn programs_that_the_repository_names_do_not_run() {
         let repository = Repository::new();
         let ran = repository.path("ran");
         for name in ["a", "b"] {

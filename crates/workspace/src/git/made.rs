@@ -62,7 +62,7 @@ fn is_made(git_dir: &Path, depth: usize) -> bool {
         let fine = match name {
             // `HEAD` and similar files have names of commits, or the text of a commit message. `MERGE_RR` has paths
             // that git reads and writes without a check.
-            _ if kind.is_file() && is_shouted(name) && name != "MERGE_RR" => true,
+            _ if kind.is_file() && is_upper_case(name) && name != "MERGE_RR" => true,
             _ if kind.is_file() && (FILES.contains(&name) || name.starts_with("sharedindex.")) => true,
             _ if kind.is_file() && name.ends_with(".lock") => true,
             _ if kind.is_dir() && DATA.contains(&name) => true,
@@ -78,7 +78,7 @@ fn is_made(git_dir: &Path, depth: usize) -> bool {
     true
 }
 
-fn is_shouted(name: &str) -> bool {
+fn is_upper_case(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
@@ -175,7 +175,7 @@ pub(super) fn has_programs_to_run_in(list: &[u8]) -> bool {
 
 /// Returns `true` if git created the `.git` file at `at` for a work tree or a submodule of a repository that `is_safe`
 /// accepts: the git directory that it names must name this place in turn.
-pub fn is_answered(at: &Path, is_safe: &dyn Fn(&Path) -> bool) -> bool {
+pub fn is_linked_back(at: &Path, is_safe: &dyn Fn(&Path) -> bool) -> bool {
     let Some(git_dir) = pointed(at, "gitdir:").and_then(|dir| dir.canonicalize().ok()) else { return false };
     let same = |named: PathBuf, place: &Path| matches!((named.canonicalize(), place.canonicalize()), (Ok(named), Ok(place)) if named == place);
     let by_worktree = pointed(&git_dir.join("gitdir"), "").is_some_and(|named| same(named, at));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_writes_is_plain_and_what_names_programs_is_not() {
+    fn only_configuration_that_git_writes_is_plain() {
         for fine in [
             "",
             "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n",
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_git_takes_for_a_repository() {
+    fn bare_repositories_are_detected() {
         let looks = |names: &[&str]| looks_bare(names.iter().map(|name| name.as_bytes()));
         assert!(looks(&["HEAD", "objects", "refs"]));
         assert!(looks(&["HEAD", "commondir"]));

@@ -11,8 +11,8 @@ pub mod changes;
 pub mod config;
 pub mod diff;
 pub mod made;
+pub mod resolved_path;
 pub mod summary;
-pub mod way;
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_bounded_in_bytes_and_time() {
+    fn output_is_bounded_in_bytes_and_time() {
         let ask = |script: &str| {
             let (folder, git) = scripted(script);
             git.ask(folder.path(), &["x"], &[1], Duration::from_millis(500), 10)
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn why_there_is_no_answer_is_a_text() {
+    fn failures_are_translatable_texts() {
         use toolfence_protocol::{Language, Text};
         let (folder, git) = scripted("exit 2");
         let error = git.ask(folder.path(), &["x"], &[], Duration::from_secs(5), 10).unwrap_err();

@@ -40,7 +40,7 @@ pub(super) struct Folder {
     /// Whether git would treat the folder itself as a repository.
     pub(super) is_bare: bool,
     /// Files that are hidden depending on their content, with their stamps when they were read.
-    weighed: Vec<(OsString, Stamp)>,
+    content_dependent: Vec<(OsString, Stamp)>,
 }
 
 /// A cache of folders.
@@ -62,7 +62,7 @@ impl Memory {
         if let (true, Ok(now)) = (remembered, now)
             && let Some((then, folder)) = self.lock().get(at)
             && now == *then
-            && folder.weighed.iter().all(|(name, then)| weight(root, &at.join(name)) == Some(*then))
+            && folder.content_dependent.iter().all(|(name, then)| content_stamp(root, &at.join(name)) == Some(*then))
         {
             return (Ok(Arc::clone(folder)), false);
         }
@@ -70,7 +70,7 @@ impl Memory {
     }
 
     fn read(&self, root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<Arc<Folder>, Errno> {
-        let (found, steady) = steadily(root, hop, at, calm)?;
+        let (found, steady) = read_until_stable(root, hop, at, calm)?;
         let found = Arc::new(found);
         if at.as_os_str().len() > LONGEST_REMEMBERED {
             return Ok(found);
@@ -94,7 +94,7 @@ impl Memory {
 /// An entry that is renamed while a folder is read may be missed under both names. So a folder that changes meanwhile
 /// is read again. A folder that changes all the time, such as a compiler's output, is accepted if it looks the same
 /// several times.
-fn steadily(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Option<Stamp>), Errno> {
+fn read_until_stable(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Option<Stamp>), Errno> {
     const TRIES: u32 = 50;
     const ALIKE: u32 = 4;
     let (mut last, mut alike) = (None, 0);
@@ -105,7 +105,7 @@ fn steadily(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Op
         if !complete {
             return Err(Errno::TOOBIG);
         }
-        let (found, rested) = sorted(root, at, items);
+        let (found, rested) = classify(root, at, items);
         let after = Stamp::of(&rustix::fs::fstat(&opened)?);
         if calm || Stamp::of(&before) == after && Stamp::of(&before).has_rested(TICK) {
             return Ok((found, Some(after).filter(|_| rested && Stamp::of(&before).has_rested(SETTLED))));
@@ -122,7 +122,7 @@ fn steadily(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Op
 
 /// Returns the entries that matter for masks, and whether a change of a file whose content was read would show in its
 /// timestamps.
-fn sorted(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
+fn classify(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
     let is_bare = looks_bare(items.iter().map(|item| item.name.as_encoded_bytes()));
     let (mut found, mut rested) = (Folder { is_bare, ..Folder::default() }, true);
     for item in items {
@@ -134,7 +134,7 @@ fn sorted(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
         if by_content && item.kind == FileType::RegularFile {
             match before {
                 Some(Ok(stat)) if Stamp::of(&stat).has_rested(SETTLED) => {
-                    found.weighed.push((item.name.clone(), Stamp::of(&stat)));
+                    found.content_dependent.push((item.name.clone(), Stamp::of(&stat)));
                 }
                 _ => rested = false,
             }
@@ -159,7 +159,7 @@ fn sorted(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
     (found, rested)
 }
 
-fn weight(root: &Root, file: &Path) -> Option<Stamp> {
+fn content_stamp(root: &Root, file: &Path) -> Option<Stamp> {
     root.stat_exact(file).ok().map(|stat| Stamp::of(&stat))
 }
 

@@ -7,11 +7,11 @@
 
 mod folders;
 mod owners;
+mod quarantine;
 mod replaced;
 mod repositories;
 mod scan;
 mod set;
-mod settle;
 
 pub use replaced::Unmasked;
 pub use repositories::{Access, GitFiles};
@@ -62,8 +62,8 @@ impl Masks {
 
     /// Renames new files that would make git run programs outside of the sandbox, after all processes of a command have
     /// ended. Returns a sentence about each.
-    pub fn settle(&self, before: &MaskSet) -> Vec<Text> {
-        settle::settle(self, before)
+    pub fn quarantine(&self, before: &MaskSet) -> Vec<Text> {
+        quarantine::quarantine(self, before)
     }
 
     /// Returns the configuration that git reads in the repository of the root, or above it; `None` if there is no

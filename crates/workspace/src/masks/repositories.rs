@@ -6,7 +6,7 @@
 
 use crate::git::config::{links_of, pointed};
 use crate::git::made;
-use crate::git::way::Way;
+use crate::git::resolved_path::ResolvedPath;
 use crate::masks::Masks;
 use crate::root::ignores::Ignores;
 use rustix::fs::FileType;
@@ -27,7 +27,7 @@ pub enum Access {
 
 /// How a repository of the project is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Protection {
     /// It is read-only to commands.
     Protected,
     /// It is in a folder that git ignores, and is as git creates it. A build may change and remove it, and afterwards
@@ -44,7 +44,7 @@ pub(super) struct Repository {
     /// The target of `.git` if it is a link. A link cannot be read-only, and the next file may get the inode number of
     /// a removed one.
     pub(super) link: Option<PathBuf>,
-    pub(super) standing: Standing,
+    pub(super) standing: Protection,
 }
 
 /// The files of the project that the host's git used when a command began. All paths are relative to the root.
@@ -67,7 +67,7 @@ pub(super) struct WantedAccess {
     /// The read-only paths, relative to the root.
     frozen: BTreeSet<PathBuf>,
     /// The paths that git would use, with the links on the way.
-    ways: Vec<Used>,
+    ways: Vec<UsedPath>,
     /// For a private copy: the git directories in the project, relative to the root.
     git_dirs: BTreeSet<PathBuf>,
 }
@@ -75,17 +75,17 @@ pub(super) struct WantedAccess {
 /// A file that git on the host uses, or would use if it existed: a hook, an included file, or a program that its
 /// configuration names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Used {
+pub(super) struct UsedPath {
     /// The absolute path that git's configuration names.
     pub(super) path: PathBuf,
     /// The resolution of the path when it was found.
-    pub(super) way: Way,
+    pub(super) resolved_path: ResolvedPath,
 }
 
 impl WantedAccess {
     /// Adds the masks for the repository that git finds in `folder`; `kind` is that of `.git`, or `None` if `folder`
     /// itself is the repository. Returns how it is protected.
-    pub(super) fn add(&mut self, masks: &Masks, access: Access, folder: &Path, kind: Option<FileType>) -> Standing {
+    pub(super) fn add(&mut self, masks: &Masks, access: Access, folder: &Path, kind: Option<FileType>) -> Protection {
         let root = masks.root.path();
         let top = root.join(folder);
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
@@ -101,11 +101,11 @@ impl WantedAccess {
                 self.used(masks, &target);
             }
             self.configured(masks, &top, &dirs);
-            return Standing::Protected;
+            return Protection::Protected;
         }
         let is_ignored = || Ignores::above(&masks.root, folder).is_within(folder);
         if !folder.as_os_str().is_empty() && is_ignored() && made::is_as_git_makes_it(&dirs[0], &top, None) {
-            return Standing::OfBuild;
+            return Protection::OfBuild;
         }
         match kind {
             Some(FileType::Symlink) => {}
@@ -123,7 +123,7 @@ impl WantedAccess {
             }
         }
         self.configured(masks, &top, &dirs);
-        Standing::Protected
+        Protection::Protected
     }
 
     /// Adds the files in the project that a repository above the root uses.
@@ -153,21 +153,23 @@ impl WantedAccess {
     /// Adds a file that git would use: read-only if it exists, and otherwise it must not appear.
     fn used(&mut self, masks: &Masks, path: &Path) {
         let root = masks.root.path();
-        let way = Way::of(path);
-        if way.is_there && root.starts_with(&way.end) {
+        let resolved_path = ResolvedPath::of(path);
+        if resolved_path.is_there && root.starts_with(&resolved_path.end) {
             // The whole project cannot be read-only, so only the files that git would run as hooks are.
             for name in GIT_HOOKS {
                 self.used(masks, &root.join(name));
             }
             return;
         }
-        if let Ok(inside) = way.end.strip_prefix(root)
-            && way.is_there
+        if let Ok(inside) = resolved_path.end.strip_prefix(root)
+            && resolved_path.is_there
         {
             self.freeze(inside.to_owned());
         }
-        if way.end.starts_with(root) || way.steps.iter().any(|step| step.at != *root && step.at.starts_with(root)) {
-            self.ways.push(Used { path: path.to_owned(), way });
+        if resolved_path.end.starts_with(root)
+            || resolved_path.steps.iter().any(|step| step.at != *root && step.at.starts_with(root))
+        {
+            self.ways.push(UsedPath { path: path.to_owned(), resolved_path });
         }
     }
 
@@ -187,8 +189,9 @@ impl WantedAccess {
 
     /// Returns, for a private copy, the files of the project that the host's git uses.
     pub(super) fn into_git_files(self, root: &Path) -> GitFiles {
-        let links = self.ways.iter().flat_map(|used| used.way.steps.iter().filter(|step| step.link.is_some()));
-        let ends = self.ways.iter().flat_map(|used| [&used.path, &used.way.end]);
+        let links =
+            self.ways.iter().flat_map(|used| used.resolved_path.steps.iter().filter(|step| step.link.is_some()));
+        let ends = self.ways.iter().flat_map(|used| [&used.path, &used.resolved_path.end]);
         let relative = |path: &PathBuf| path.strip_prefix(root).ok().map(Path::to_owned);
         let named =
             links.map(|step| &step.at).chain(ends).filter_map(relative).filter(|path| !path.as_os_str().is_empty());
@@ -198,7 +201,7 @@ impl WantedAccess {
 
     /// Returns the paths sorted, each folder before its entries. Entries of a read-only folder need no mask of their
     /// own.
-    pub(super) fn into_parts(self) -> (Vec<PathBuf>, Vec<Used>) {
+    pub(super) fn into_parts(self) -> (Vec<PathBuf>, Vec<UsedPath>) {
         let mut frozen: Vec<PathBuf> = Vec::new();
         for path in self.frozen {
             if !frozen.iter().any(|above| path.starts_with(above)) {
@@ -224,8 +227,9 @@ pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
         }
     }
     wanted.add_above(masks);
-    let leads_there =
-        |used: &Used| path.starts_with(&used.way.end) || used.way.steps.iter().any(|step| step.at == path);
+    let leads_there = |used: &UsedPath| {
+        path.starts_with(&used.resolved_path.end) || used.resolved_path.steps.iter().any(|step| step.at == path)
+    };
     wanted.ways.iter().any(leads_there)
 }
 

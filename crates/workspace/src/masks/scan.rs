@@ -7,8 +7,8 @@
 use crate::git::made::looks_bare;
 use crate::masks::Masks;
 use crate::masks::folders::Folder;
-use crate::masks::repositories::{Access, Repository, Standing, WantedAccess};
-use crate::masks::set::{Held, MaskSet, WalkCost};
+use crate::masks::repositories::{Access, Protection, Repository, WantedAccess};
+use crate::masks::set::{HeldFile, MaskSet, WalkCost};
 use crate::names;
 use crate::root::hops::{Hop, NAMEABLE};
 use crate::root::ignores::Ignores;
@@ -43,8 +43,8 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
         let scanned = scan.tree(stop).and_then(|()| scan.repositories()).and_then(|()| scan.twins(stop));
         let mut set = match scanned {
             Ok(()) => scan.done(),
-            Err(Hitch::Failure(failure)) => return Err(failure),
-            Err(Hitch::Moved) => {
+            Err(ScanError::Failure(failure)) => return Err(failure),
+            Err(ScanError::Moved) => {
                 std::thread::sleep(PAUSE);
                 continue;
             }
@@ -64,15 +64,15 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
 }
 
 /// The reason why a walk failed.
-pub(super) enum Hitch {
+pub(super) enum ScanError {
     Failure(ToolFailure),
     /// An entry that existed a moment ago was moved.
     Moved,
 }
 
-impl From<ToolFailure> for Hitch {
-    fn from(failure: ToolFailure) -> Hitch {
-        Hitch::Failure(failure)
+impl From<ToolFailure> for ScanError {
+    fn from(failure: ToolFailure) -> ScanError {
+        ScanError::Failure(failure)
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) enum Purpose {
     /// Masks for a command that is about to run or may be running, which must be complete.
     Mask,
     /// The check after a command. All its processes have ended, so folders that it has made unreadable may be opened.
-    Settle,
+    Quarantine,
 }
 
 pub(super) struct Scan<'w> {
@@ -95,17 +95,17 @@ pub(super) struct Scan<'w> {
     /// The masks that repositories need, if they are wanted.
     wanted: Option<(Access, WantedAccess)>,
     purpose: Purpose,
-    pub(super) opened: OpenedUp<'w>,
+    pub(super) opened: UnlockedFolders<'w>,
 }
 
 /// Folders that were made readable, with their original modes. Dropping it restores the modes; until then the entries
 /// of the folders can be read and renamed.
-pub(super) struct OpenedUp<'w> {
+pub(super) struct UnlockedFolders<'w> {
     masks: &'w Masks,
     folders: Vec<(PathBuf, Mode)>,
 }
 
-impl Drop for OpenedUp<'_> {
+impl Drop for UnlockedFolders<'_> {
     fn drop(&mut self) {
         for (at, mode) in self.folders.drain(..).rev() {
             let (above, last) = (at.parent().unwrap_or(Path::new("")), at.file_name().unwrap_or(OsStr::new(".")));
@@ -125,7 +125,7 @@ impl<'w> Scan<'w> {
             kept: HashSet::new(),
             wanted: None,
             purpose,
-            opened: OpenedUp { masks, folders: Vec::new() },
+            opened: UnlockedFolders { masks, folders: Vec::new() },
         }
     }
 
@@ -136,7 +136,7 @@ impl<'w> Scan<'w> {
         self.set
     }
 
-    pub(super) fn tree(&mut self, stop: &Stop) -> Result<(), Hitch> {
+    pub(super) fn tree(&mut self, stop: &Stop) -> Result<(), ScanError> {
         let mut pending = vec![(Hop::default(), PathBuf::new())];
         while let Some((hop, at)) = pending.pop() {
             if stop.is_stopped() {
@@ -151,13 +151,13 @@ impl<'w> Scan<'w> {
             let calm = self.purpose != Purpose::Mask;
             let (mut folder, read) = self.masks.folders.folder(&self.masks.root, &hop, &at, calm);
             self.set.cost.read += usize::from(read);
-            if matches!(folder, Err(Errno::ACCESS)) && self.open_up(&at) {
+            if matches!(folder, Err(Errno::ACCESS)) && self.unlock(&at) {
                 folder = self.masks.folders.folder(&self.masks.root, &hop, &at, calm).0;
             }
             match folder {
                 Ok(folder) if self.is_too_deep(&at, &folder) => self.mask(&hop, at, MaskKind::Hide)?,
                 Ok(folder) => self.take(&hop, &at, &folder, &mut pending)?,
-                Err(errno) if is_moved(errno) => return Err(Hitch::Moved),
+                Err(errno) if is_moved(errno) => return Err(ScanError::Moved),
                 Err(_) => {
                     self.probe(&at);
                     self.mask(&hop, at, MaskKind::Hide)?;
@@ -191,8 +191,8 @@ impl<'w> Scan<'w> {
 
     /// Makes a folder readable that its owner has made unreadable. Does so only if no process of a command is left: the
     /// folder was closed by a command, and gets its mode back.
-    fn open_up(&mut self, at: &Path) -> bool {
-        if self.purpose != Purpose::Settle {
+    fn unlock(&mut self, at: &Path) -> bool {
+        if self.purpose != Purpose::Quarantine {
             return false;
         }
         let (above, last) = (at.parent().unwrap_or(Path::new("")), at.file_name().unwrap_or(OsStr::new(".")));
@@ -221,7 +221,13 @@ impl<'w> Scan<'w> {
         !at.as_os_str().is_empty() && longest.is_some_and(|longest| above + longest >= NAMEABLE)
     }
 
-    fn take(&mut self, hop: &Hop, at: &Path, folder: &Folder, pending: &mut Vec<(Hop, PathBuf)>) -> Result<(), Hitch> {
+    fn take(
+        &mut self,
+        hop: &Hop,
+        at: &Path,
+        folder: &Folder,
+        pending: &mut Vec<(Hop, PathBuf)>,
+    ) -> Result<(), ScanError> {
         let hop = hop.towards(self.masks.root.fd(), at);
         for name in &folder.frozen {
             self.mask(&hop, at.join(name), MaskKind::Freeze)?;
@@ -266,14 +272,14 @@ impl<'w> Scan<'w> {
         let standing = match &mut self.wanted {
             // Nothing can be mounted in a hidden folder.
             Some((access, wanted)) if !is_hidden => wanted.add(self.masks, *access, folder, kind),
-            _ => Standing::Protected,
+            _ => Protection::Protected,
         };
         let link = std::fs::read_link(self.masks.root.path().join(&at)).ok();
         self.set.repositories.push(Repository { at, is, link, standing });
     }
 
     /// Adds the masks that the repositories need.
-    fn repositories(&mut self) -> Result<(), Hitch> {
+    fn repositories(&mut self) -> Result<(), ScanError> {
         let Some((access, mut wanted)) = self.wanted.take() else { return Ok(()) };
         wanted.add_above(self.masks);
         if access == Access::Copy {
@@ -295,7 +301,7 @@ impl<'w> Scan<'w> {
             .iter()
             .filter_map(|mask| {
                 let above = root.stat_exact(mask.path.parent()?).ok()?;
-                Some(Held { path: mask.path.clone(), is: mask.is.number(), above: number_of(&above) })
+                Some(HeldFile { path: mask.path.clone(), is: mask.is.number(), above: number_of(&above) })
             })
             .collect();
         let guarded: HashSet<&Path> = self.set.list.iter().map(|mask| mask.path.as_path()).collect();
@@ -308,11 +314,11 @@ impl<'w> Scan<'w> {
         Ok(())
     }
 
-    fn mask(&mut self, hop: &Hop, path: PathBuf, how: MaskKind) -> Result<(), Hitch> {
-        let stat = hop.stat(self.masks.root.fd(), &path).map_err(|_| Hitch::Moved)?;
-        let is = hop.identity(self.masks.root.fd(), &path).map_err(|_| Hitch::Moved)?;
+    fn mask(&mut self, hop: &Hop, path: PathBuf, how: MaskKind) -> Result<(), ScanError> {
+        let stat = hop.stat(self.masks.root.fd(), &path).map_err(|_| ScanError::Moved)?;
+        let is = hop.identity(self.masks.root.fd(), &path).map_err(|_| ScanError::Moved)?;
         if is.number() != number_of(&stat) {
-            return Err(Hitch::Moved);
+            return Err(ScanError::Moved);
         }
         let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if matches!(how, MaskKind::Hide | MaskKind::HideRemovable) && file {
@@ -328,7 +334,7 @@ impl<'w> Scan<'w> {
     }
 
     /// Finds the hard links of hidden files. The kernel does not list them, so all files are checked.
-    fn twins(&mut self, stop: &Stop) -> Result<(), Hitch> {
+    fn twins(&mut self, stop: &Stop) -> Result<(), ScanError> {
         if self.linked.is_empty() {
             return Ok(());
         }

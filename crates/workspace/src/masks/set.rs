@@ -1,6 +1,6 @@
 //! The masks for one command, with the state of the files when they were found.
 
-use crate::masks::repositories::{GitFiles, Repository, Used};
+use crate::masks::repositories::{GitFiles, Repository, UsedPath};
 use std::path::PathBuf;
 use toolfence_sandbox::project::{Mask, MaskKind, Number};
 
@@ -11,9 +11,9 @@ pub struct MaskSet {
     pub(super) list: Vec<Mask>,
     pub(super) repositories: Vec<Repository>,
     /// The files of the project that git on the host uses, with their identities.
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<HeldFile>,
     /// The files that git on the host uses, or would use if they existed, with the resolution of their paths.
-    pub(super) used: Vec<Used>,
+    pub(super) used: Vec<UsedPath>,
     pub(super) git_files: GitFiles,
     pub(super) cost: WalkCost,
 }
@@ -21,7 +21,7 @@ pub struct MaskSet {
 /// A read-only file or folder that git on the host uses. It cannot be renamed itself, but a folder above it can be, and
 /// then another entry can be put at its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct HeldFile {
     pub(super) path: PathBuf,
     /// Device and inode. A command cannot free the inode number of a file that is held here, or of its folder.
     pub(super) is: Number,

@@ -9,7 +9,7 @@ use std::path::Path;
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
 /// Returns the error for a folder that existed a moment ago and cannot be walked.
-pub(crate) fn of_start(errno: Errno, path: &str) -> ToolFailure {
+pub(crate) fn walk_start_failure(errno: Errno, path: &str) -> ToolFailure {
     if errno == Errno::NOENT {
         return ToolFailure::new(
             ErrorCode::NotFound,
@@ -164,7 +164,7 @@ mod tests {
     use toolfence_protocol::Language;
 
     #[test]
-    fn the_parts_of_a_sentence_are_in_its_language() {
+    fn nested_messages_are_translated() {
         let portuguese = |failure: ToolFailure| failure.message.render(Language::Portuguese);
         let held = of_io(&io::Error::other(text!("its extended attributes cannot be copied")), "a");
         assert_eq!(held.message, "The system failed on \"a\": its extended attributes cannot be copied.");

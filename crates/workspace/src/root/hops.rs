@@ -37,7 +37,7 @@ const MOST_AT_ONCE: usize = 10_000;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hop {
     /// `None` for the root.
-    folder: Option<Arc<Kept>>,
+    folder: Option<Arc<CountedFolder>>,
     /// Bytes of the folder's path from the root, including the slash after it.
     length: usize,
     /// The number of folders that this walk keeps open.
@@ -46,14 +46,14 @@ pub(crate) struct Hop {
 
 /// A folder from which its entries can be opened.
 pub(crate) enum FolderFd<'h> {
-    Kept(BorrowedFd<'h>),
+    CountedFolder(BorrowedFd<'h>),
     Opened(OwnedFd),
 }
 
 impl AsFd for FolderFd<'_> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            FolderFd::Kept(fd) => *fd,
+            FolderFd::CountedFolder(fd) => *fd,
             FolderFd::Opened(fd) => fd.as_fd(),
         }
     }
@@ -61,9 +61,9 @@ impl AsFd for FolderFd<'_> {
 
 /// A folder that is kept open and counted as open.
 #[derive(Debug)]
-struct Kept(OwnedFd, Arc<AtomicUsize>);
+struct CountedFolder(OwnedFd, Arc<AtomicUsize>);
 
-impl Drop for Kept {
+impl Drop for CountedFolder {
     fn drop(&mut self) {
         self.1.fetch_sub(1, Ordering::Relaxed);
     }
@@ -95,7 +95,7 @@ impl Hop {
     pub(crate) fn enter<'h>(&'h self, root: BorrowedFd<'h>, at: &'h Path) -> Result<FolderFd<'h>, Errno> {
         let (base, rest) = self.split(root, at)?;
         if rest.as_os_str().is_empty() {
-            return Ok(FolderFd::Kept(base));
+            return Ok(FolderFd::CountedFolder(base));
         }
         resolve::open_exact(base, rest).map(FolderFd::Opened)
     }
@@ -107,7 +107,7 @@ impl Hop {
 
     fn with(&self, folder: OwnedFd, at: &Path) -> Hop {
         self.open.fetch_add(1, Ordering::Relaxed);
-        let folder = Some(Arc::new(Kept(folder, Arc::clone(&self.open))));
+        let folder = Some(Arc::new(CountedFolder(folder, Arc::clone(&self.open))));
         let name = at.as_os_str().len();
         // The root has no name, and no slash after it.
         Hop { folder, length: if name == 0 { 0 } else { name + 1 }, open: Arc::clone(&self.open) }
@@ -199,7 +199,7 @@ mod tests {
 
     /// Hops and the path from the root reach the same files, at every depth, with few folders open.
     #[test]
-    fn what_is_reached_by_hops_is_what_the_path_names() {
+    fn hops_reach_the_same_files_as_paths() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let deep = vec!["d"; 400].join("/");
         std::fs::create_dir_all(home.path().join(&deep)).expect("folders can be made");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_no_path_names_is_removed() {
+    fn only_entries_without_a_valid_path_are_removed() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let top =
             rustix::fs::open(home.path(), OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("it is there");

@@ -9,10 +9,10 @@ pub(crate) mod hops;
 pub(crate) mod ignores;
 pub(crate) mod opened;
 pub(crate) mod path_arg;
+pub(crate) mod path_log;
 pub(crate) mod programs;
 pub(crate) mod resolve;
 mod suggest;
-pub(crate) mod told;
 pub(crate) mod twins;
 pub(crate) mod walk;
 
@@ -24,7 +24,8 @@ use crate::names;
 use crate::stat::is_one;
 use opened::Opened;
 use path_arg::shown;
-use resolve::{Last, Spot, Trouble};
+use path_log::Origin;
+use resolve::{Last, ResolveError, Spot};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -34,7 +35,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use told::Step;
 use toolfence_policy::rules::{Blocked, Harmless, PathRules};
 use toolfence_protocol::invisible::is_blank;
 use toolfence_protocol::{Error, Result, ToolFailure, text};
@@ -136,7 +136,7 @@ impl Root {
     /// `permission_denied` outside the root, and if the system refuses.
     pub fn real_name(&self, path: &str) -> std::result::Result<String, ToolFailure> {
         let relative = self.relative(path)?;
-        let spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
+        let spot = self.follow(&relative).map_err(|error| self.explain(error, path, &relative))?;
         let folder = self.real_folder(path, &spot.folder, &spot.folder_name)?;
         Ok(names::text_of(&Spot { folder_name: folder, ..spot }.name()))
     }
@@ -186,14 +186,14 @@ impl Root {
     /// Opens the entry at a path of the model, if no rule blocks it.
     pub(crate) fn open_any(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
         let done = self.open_allowed(path);
-        told::opened(self, Step::Open, path, done.as_ref().map(|opened| &*opened.name));
+        path_log::log_access(self, Origin::Open, path, done.as_ref().map(|opened| &*opened.name));
         done
     }
 
     fn open_allowed(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
         let relative = self.relative(path)?;
         self.refuse_blocked(path, &relative)?;
-        let opened = self.open_relative(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
+        let opened = self.open_relative(&relative).map_err(|error| self.explain(error, path, &relative))?;
         if let Some(rule) = self.blocks_opened(&opened) {
             return Err(failure::blocked(path, &rule));
         }
@@ -219,14 +219,14 @@ impl Root {
     /// Returns the location of a file that may be written, whether it exists or not, and its real name.
     pub(crate) fn spot_to_write(&self, path: &str) -> std::result::Result<(Spot, String), ToolFailure> {
         let done = self.writable_spot(path);
-        told::opened(self, Step::Write, path, done.as_ref().map(|(_, name)| Path::new(name)));
+        path_log::log_access(self, Origin::Write, path, done.as_ref().map(|(_, name)| Path::new(name)));
         done
     }
 
     fn writable_spot(&self, path: &str) -> std::result::Result<(Spot, String), ToolFailure> {
         let relative = self.relative(path)?;
         self.refuse_unwritable(path, &relative)?;
-        let mut spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
+        let mut spot = self.follow(&relative).map_err(|error| self.explain(error, path, &relative))?;
         if spot.dangling {
             return Err(invalid(text!(
                 "{path} is a link to {target}, which does not exist. Write to that path itself, or remove the link \
@@ -253,13 +253,13 @@ impl Root {
     ) -> std::result::Result<PathBuf, ToolFailure> {
         let stat = rustix::fs::fstat(folder).map_err(|errno| of_system(errno, path))?;
         let by_hand = Some(by_hand.to_owned());
-        self.name_of(folder.as_fd(), &stat, by_hand).map_err(|trouble| self.explain(trouble, path, Path::new(path)))
+        self.name_of(folder.as_fd(), &stat, by_hand).map_err(|error| self.explain(error, path, Path::new(path)))
     }
 
     /// Returns the error for a `path` that could not be opened, with similar names that exist; `relative` is the parsed
     /// path.
-    pub(crate) fn explain(&self, trouble: Trouble, path: &str, relative: &Path) -> ToolFailure {
-        suggest::explain(self, trouble, path, relative)
+    pub(crate) fn explain(&self, error: ResolveError, path: &str, relative: &Path) -> ToolFailure {
+        suggest::explain(self, error, path, relative)
     }
 
     /// Adds paths that exist to the error for a path outside the root.
@@ -270,7 +270,7 @@ impl Root {
     // From a path relative to the root to its entry, without the rules.
 
     /// Opens a relative path without applying the rules.
-    pub(crate) fn open_relative(&self, relative: &Path) -> std::result::Result<Opened, Trouble> {
+    pub(crate) fn open_relative(&self, relative: &Path) -> std::result::Result<Opened, ResolveError> {
         let (fd, by_hand) = resolve::open(self.fd(), &self.spellings(), relative)?;
         let stat = rustix::fs::fstat(&fd)?;
         let name = self.name_of(fd.as_fd(), &stat, by_hand)?;
@@ -278,7 +278,7 @@ impl Root {
     }
 
     /// Follows a relative path, including links, to its location.
-    pub(crate) fn follow(&self, relative: &Path) -> std::result::Result<Spot, Trouble> {
+    pub(crate) fn follow(&self, relative: &Path) -> std::result::Result<Spot, ResolveError> {
         resolve::follow(self.fd(), &self.spellings(), relative)
     }
 
@@ -310,12 +310,12 @@ impl Root {
         fd: BorrowedFd<'_>,
         stat: &Stat,
         by_hand: Option<PathBuf>,
-    ) -> std::result::Result<PathBuf, Trouble> {
+    ) -> std::result::Result<PathBuf, ResolveError> {
         let (root, path) = match (resolve::path_of(self.fd()), resolve::path_of(fd)) {
             (Ok(root), Ok(path)) => (root, path),
-            (Err(errno), _) | (_, Err(errno)) => return by_hand.ok_or(Trouble::Sys(errno)),
+            (Err(errno), _) | (_, Err(errno)) => return by_hand.ok_or(ResolveError::Sys(errno)),
         };
-        let name = path.strip_prefix(&root).map_err(|_| Trouble::Outside)?.to_owned();
+        let name = path.strip_prefix(&root).map_err(|_| ResolveError::Outside)?.to_owned();
         // The kernel adds " (deleted)" to the name of a removed file, which therefore cannot be matched with rules.
         if is_called_deleted(&name) {
             let there = rustix::fs::statat(&self.fd, &name, AtFlags::SYMLINK_NOFOLLOW)?;

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pem_is_public_where_all_of_it_is() {
+    fn pem_is_public_if_every_block_is() {
         for (content, want) in [
             ("-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n", true),
             ("# of whom\n-----BEGIN CERTIFICATE-----\nx\n-----BEGIN PUBLIC KEY-----\n", true),

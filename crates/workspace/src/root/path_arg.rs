@@ -78,7 +78,7 @@ pub(crate) fn outside(text: &str) -> ToolFailure {
 }
 
 /// Returns the error for a link inside the root that leads out of it.
-pub(crate) fn led_out(text: &str, link: &str) -> ToolFailure {
+pub(crate) fn link_outside(text: &str, link: &str) -> ToolFailure {
     ToolFailure::new(
         ErrorCode::PermissionDenied,
         text!(
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_as_text() {
+    fn paths_are_parsed_as_text() {
         let roots = [Path::new("/real/root"), Path::new("/given")];
         let read = |text: &str| relative(text, &roots).map_err(|failure| failure.code);
         assert_eq!(read("a/../b"), Ok("a/../b".into()));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_by_their_spelling() {
+    fn paths_with_a_final_slash_are_folders() {
         for folder in ["a/", ".", "a/..", "..", "a/."] {
             assert!(names_a_folder(Path::new(folder)), "{folder}");
         }

@@ -62,7 +62,6 @@ fn runs(path: &Path) -> bool {
 ///
 /// If no folder is left, because the root is the whole system, returns the system's default; the programs in it count
 /// as the project's.
-/// the project's.
 fn search_path(host: Option<&OsStr>, root: &Path) -> OsString {
     let mut folders: Vec<PathBuf> = Vec::new();
     let absolute = std::env::split_paths(host.unwrap_or(OsStr::new(SYSTEM))).filter(|folder| folder.is_absolute());
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_projects_folders_are_no_part_of_it() {
+    fn the_search_path_has_no_folders_of_the_project() {
         let search = |host: Option<&str>, root: &str| search_path(host.map(OsStr::new), Path::new(root));
         assert_eq!(search(Some(".:/usr/bin::bin:/nowhere/at/all:/usr/bin/"), "/proj"), "/usr/bin");
         assert_eq!(search(Some("/usr/bin/../lib:/usr/bin"), "/usr/lib"), "/usr/bin");

@@ -37,16 +37,16 @@ pub(crate) const LINK: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFl
 
 /// The reason why a path cannot be resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum ResolveError {
     /// The path leads out of the root.
     Outside,
     /// A system call failed.
     Sys(Errno),
 }
 
-impl From<Errno> for Trouble {
-    fn from(errno: Errno) -> Trouble {
-        Trouble::Sys(errno)
+impl From<Errno> for ResolveError {
+    fn from(errno: Errno) -> ResolveError {
+        ResolveError::Sys(errno)
     }
 }
 
@@ -85,7 +85,11 @@ impl Spot {
 }
 
 /// Opens the entry at `path` for reading. Also returns its name if the kernel did not resolve it in one step.
-pub(crate) fn open(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(OwnedFd, Option<PathBuf>), Trouble> {
+pub(crate) fn open(
+    root: BorrowedFd<'_>,
+    roots: &[&Path],
+    path: &Path,
+) -> Result<(OwnedFd, Option<PathBuf>), ResolveError> {
     /// A link that changes between two steps is read again, but only so often.
     const TRIES: usize = 8;
     if let Some(opened) = by_kernel(root, path) {
@@ -93,17 +97,17 @@ pub(crate) fn open(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result
     }
     for _ in 0..TRIES {
         match open_by_hand(root, roots, path) {
-            Err(Trouble::Sys(Errno::LOOP)) => {}
+            Err(ResolveError::Sys(Errno::LOOP)) => {}
             done => return done.map(|(fd, name)| (fd, Some(name))),
         }
     }
-    Err(Trouble::Sys(Errno::LOOP))
+    Err(ResolveError::Sys(Errno::LOOP))
 }
 
 /// Calls `openat2` once. Returns `None` if the kernel cannot resolve the path: no such call, an absolute link, or a
 /// rename at the same moment.
 #[cfg(target_os = "linux")]
-fn by_kernel(root: BorrowedFd<'_>, path: &Path) -> Option<Result<OwnedFd, Trouble>> {
+fn by_kernel(root: BorrowedFd<'_>, path: &Path) -> Option<Result<OwnedFd, ResolveError>> {
     use rustix::fs::{ResolveFlags, openat2};
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     match openat2(root, path, LOOK, Mode::empty(), resolve) {
@@ -114,11 +118,11 @@ fn by_kernel(root: BorrowedFd<'_>, path: &Path) -> Option<Result<OwnedFd, Troubl
 }
 
 #[cfg(not(target_os = "linux"))]
-fn by_kernel(_: BorrowedFd<'_>, _: &Path) -> Option<Result<OwnedFd, Trouble>> {
+fn by_kernel(_: BorrowedFd<'_>, _: &Path) -> Option<Result<OwnedFd, ResolveError>> {
     None
 }
 
-fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(OwnedFd, PathBuf), Trouble> {
+fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(OwnedFd, PathBuf), ResolveError> {
     let spot = follow(root, roots, path)?;
     let fd = match &spot.last {
         Last::Folder => rustix::fs::openat(&spot.folder, ".", LOOK | OFlags::DIRECTORY, Mode::empty())?,
@@ -131,18 +135,18 @@ fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(O
 
 /// Follows `path` name by name. Every step goes from an open folder to an entry that is not a link, so that a link that
 /// is swapped in cannot lead out of the root; `..` goes back to the previous folder.
-pub(crate) fn follow(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<Spot, Trouble> {
+pub(crate) fn follow(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<Spot, ResolveError> {
     let mut walk = PathWalk::new(roots);
-    let last = walk.all(root, path)?;
-    walk.arrive(root, last)
+    let last = walk.walk(root, path)?;
+    walk.into_spot(root, last)
 }
 
 /// Returns the link by which `path` leaves the root, or else the last link on its way that is not part of another
 /// link's target. Its name has no links in it.
 pub(crate) fn link_of(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Option<PathBuf> {
     let mut walk = PathWalk::new(roots);
-    match walk.all(root, path) {
-        Err(Trouble::Outside) => walk.link.filter(|_| walk.inside_link.is_some()),
+    match walk.walk(root, path) {
+        Err(ResolveError::Outside) => walk.link.filter(|_| walk.inside_link.is_some()),
         _ => walk.link,
     }
 }
@@ -189,10 +193,10 @@ impl<'a> PathWalk<'a> {
     }
 
     /// Takes every step of `path`.
-    fn all(&mut self, root: BorrowedFd<'_>, path: &Path) -> Result<Last, Trouble> {
-        self.plan(path)?;
+    fn walk(&mut self, root: BorrowedFd<'_>, path: &Path) -> Result<Last, ResolveError> {
+        self.push_steps(path)?;
         while let Some(step) = self.steps.pop() {
-            if let Some(file) = self.take(root, step)? {
+            if let Some(file) = self.take_step(root, step)? {
                 return Ok(Last::File(file));
             }
         }
@@ -202,11 +206,11 @@ impl<'a> PathWalk<'a> {
 
     /// Puts the names of `path` before the remaining steps. An absolute path starts again at the root if it is below
     /// it.
-    fn plan(&mut self, path: &Path) -> Result<(), Trouble> {
+    fn push_steps(&mut self, path: &Path) -> Result<(), ResolveError> {
         let below;
         let mut path = path;
         if path.is_absolute() {
-            below = path_arg::below(path, self.roots).ok_or(Trouble::Outside)?;
+            below = path_arg::below(path, self.roots).ok_or(ResolveError::Outside)?;
             path = &below;
             self.passed.clear();
         }
@@ -215,25 +219,25 @@ impl<'a> PathWalk<'a> {
                 Component::Normal(name) => self.steps.push(ResolveStep::Down(name.to_owned())),
                 Component::ParentDir => self.steps.push(ResolveStep::Up),
                 Component::CurDir => {}
-                Component::RootDir | Component::Prefix(_) => return Err(Trouble::Outside),
+                Component::RootDir | Component::Prefix(_) => return Err(ResolveError::Outside),
             }
         }
         Ok(())
     }
 
     /// Takes one step. Returns the name if it ends at an entry that is not a folder.
-    fn take(&mut self, root: BorrowedFd<'_>, step: ResolveStep) -> Result<Option<OsString>, Trouble> {
+    fn take_step(&mut self, root: BorrowedFd<'_>, step: ResolveStep) -> Result<Option<OsString>, ResolveError> {
         self.inside_link = self.inside_link.filter(|after| self.steps.len() >= *after);
         let name = match step {
             ResolveStep::Up if !self.missing.is_empty() => return Err(Errno::NOENT.into()),
-            ResolveStep::Up => return self.passed.pop().map(|_| None).ok_or(Trouble::Outside),
+            ResolveStep::Up => return self.passed.pop().map(|_| None).ok_or(ResolveError::Outside),
             ResolveStep::Down(name) => name,
         };
         if !self.missing.is_empty() {
             self.missing.push(name);
             return Ok(None);
         }
-        match look(self.here(root), &name)? {
+        match look(self.current_folder(root), &name)? {
             FolderEntry::Folder(fd) => self.passed.push((fd, name)),
             FolderEntry::Missing => {
                 self.dangling = self.inside_link.is_some();
@@ -248,17 +252,17 @@ impl<'a> PathWalk<'a> {
                     self.link = Some(self.passed.iter().map(|(_, name)| name).chain([&name]).collect());
                 }
                 self.inside_link = self.inside_link.or(Some(self.steps.len()));
-                self.plan(&target)?;
+                self.push_steps(&target)?;
             }
         }
         Ok(None)
     }
 
-    fn here<'r>(&'r self, root: BorrowedFd<'r>) -> BorrowedFd<'r> {
+    fn current_folder<'r>(&'r self, root: BorrowedFd<'r>) -> BorrowedFd<'r> {
         self.passed.last().map_or(root, |(fd, _)| fd.as_fd())
     }
 
-    fn arrive(mut self, root: BorrowedFd<'_>, last: Last) -> Result<Spot, Trouble> {
+    fn into_spot(mut self, root: BorrowedFd<'_>, last: Last) -> Result<Spot, ResolveError> {
         let folder_name = self.passed.iter().map(|(_, name)| name).collect();
         let folder = match self.passed.pop() {
             Some((fd, _)) => fd,
@@ -353,7 +357,7 @@ mod tests {
 
     /// The resolution without `openat2` gives the same results as `openat2`.
     #[test]
-    fn by_hand_as_by_the_kernel() {
+    fn resolution_by_hand_matches_openat2() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let root = home.path().join("root");
         fs::create_dir_all(root.join("a/b")).expect("a folder can be made");
@@ -387,7 +391,7 @@ mod tests {
         ] {
             let path = Path::new(path);
             let by_hand = open_by_hand(fd.as_fd(), &roots, path).map(|(fd, _)| inode(&fd));
-            let by_kernel = by_kernel(fd.as_fd(), path).unwrap_or(Err(Trouble::Outside)).map(|fd| inode(&fd));
+            let by_kernel = by_kernel(fd.as_fd(), path).unwrap_or(Err(ResolveError::Outside)).map(|fd| inode(&fd));
             assert_eq!(by_hand, by_kernel, "{}", path.display());
         }
         for name in

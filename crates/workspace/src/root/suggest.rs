@@ -2,8 +2,8 @@
 
 use crate::names;
 use crate::root::failure::of_system;
-use crate::root::path_arg::{led_out, outside, shown};
-use crate::root::resolve::{Last, Trouble};
+use crate::root::path_arg::{link_outside, outside, shown};
+use crate::root::resolve::{Last, ResolveError};
 use crate::root::walk::{Order, Walk};
 use crate::root::{Root, folder};
 use crate::stop::Stop;
@@ -24,16 +24,16 @@ const MOST_NEIGHBOURS: usize = 10_000;
 const MOST_ENTRIES: usize = 30_000;
 
 /// Returns the error for a `path` that could not be opened; `relative` is the parsed path.
-pub(super) fn explain(root: &Root, trouble: Trouble, path: &str, relative: &Path) -> ToolFailure {
-    match trouble {
-        Trouble::Outside => {
+pub(super) fn explain(root: &Root, error: ResolveError, path: &str, relative: &Path) -> ToolFailure {
+    match error {
+        ResolveError::Outside => {
             let failure = match root.link_of(relative) {
-                Some(link) => led_out(path, &link),
+                Some(link) => link_outside(path, &link),
                 None => outside(path),
             };
             with_relative_spelling(root, failure, path)
         }
-        Trouble::Sys(errno @ (Errno::NOENT | Errno::NOTDIR)) => {
+        ResolveError::Sys(errno @ (Errno::NOENT | Errno::NOTDIR)) => {
             let close = close_to(root, relative);
             let message = match (errno, close.first()) {
                 (Errno::NOENT, None) => {
@@ -54,7 +54,7 @@ pub(super) fn explain(root: &Root, trouble: Trouble, path: &str, relative: &Path
             };
             ToolFailure::new(ErrorCode::NotFound, message).suggest(close)
         }
-        Trouble::Sys(errno) => of_system(errno, path),
+        ResolveError::Sys(errno) => of_system(errno, path),
     }
 }
 

@@ -79,7 +79,7 @@ impl WalkReport {
     /// The folder where the walk began could not be read; `path` is its name in the message.
     pub(crate) fn begun(self, path: &str) -> Result<WalkReport, ToolFailure> {
         match self.not_begun {
-            Some(errno) => Err(failure::of_start(errno, path)),
+            Some(errno) => Err(failure::walk_start_failure(errno, path)),
             None => Ok(self),
         }
     }
@@ -578,7 +578,7 @@ mod tests {
     use toolfence_kit::Random;
 
     #[test]
-    fn a_start_that_is_gone_is_an_error_and_a_folder_below_it_is_counted() {
+    fn a_missing_first_folder_is_an_error_and_a_missing_subfolder_is_counted() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         fs::create_dir_all(home.path().join("a/b")).expect("a folder can be made");
         let root = Root::open(home.path(), Default::default(), None).expect("it is there");
@@ -686,7 +686,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_a_visit_ends_the_walk() {
+    fn a_panic_in_a_visit_ends_the_walk() {
         struct Panics;
         impl Visitor for Panics {
             type State = ();

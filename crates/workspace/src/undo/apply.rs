@@ -223,17 +223,17 @@ impl History {
             let is_seen =
                 |state: &State| restore::could_restore(root, &Change::new(name.clone(), state.clone(), to.clone()));
             let could = match dry_run.left.get(name) {
-                Some(state) if state.is(from) => Ok(Vec::new()),
-                Some(state) if state.is(to) => continue,
+                Some(state) if state.equals(from) => Ok(Vec::new()),
+                Some(state) if state.equals(to) => continue,
                 Some(_) => Err(Unrestored::Changed),
                 None if name.ancestors().any(|above| dry_run.swapped.contains(above)) => Ok(Vec::new()),
-                None if is(root, name, to) => continue,
+                None if has_state(root, name, to) => continue,
                 None => is_seen(from).and_then(|()| self.content(to).map(|_| Vec::new())),
             };
             if could.is_ok() {
                 dry_run.left.insert(name.clone(), to.clone());
             }
-            outcome.tell(&change, could, &net.by_others);
+            outcome.push_outcome(&change, could, &net.by_others);
         }
     }
 
@@ -272,7 +272,7 @@ impl History {
                 let (RecordPart::Names(net), RecordPart::Names(of_turn)) = (part, &mut of_turn[at]) else { continue };
                 for (name, (before, after)) in net.changes {
                     if let Some((_, left)) = of_turn.changes.get_mut(&name)
-                        && left.is(&before)
+                        && left.equals(&before)
                     {
                         *left = after;
                     }
@@ -281,7 +281,7 @@ impl History {
         }
         for part in of_turn {
             if let RecordPart::Names(net) = part {
-                net.changes.retain(|_, (before, left)| !before.is(left));
+                net.changes.retain(|_, (before, left)| !before.equals(left));
             }
         }
     }
@@ -320,7 +320,7 @@ impl History {
         for step in &plan::steps(&net.changes) {
             let (from, to) = &net.changes[&step.name];
             let name = step.name.as_path();
-            if failed.contains(name) || is(root, name, to) {
+            if failed.contains(name) || has_state(root, name, to) {
                 continue;
             }
             // The system refuses this too, but for an overlong path `restore` would remove the rest.
@@ -337,7 +337,7 @@ impl History {
             } else if step.after != *to {
                 continue; // a part of `net`
             }
-            outcome.tell(&whole, done, &net.by_others);
+            outcome.push_outcome(&whole, done, &net.by_others);
         }
     }
 
@@ -408,7 +408,7 @@ fn would_swap(root: &Root, mut stash: Stash, is_forward: bool, dry_run: &mut Dry
 }
 
 /// Returns `true` if a name already has the wanted state.
-fn is(root: &Root, name: &Path, state: &State) -> bool {
+fn has_state(root: &Root, name: &Path, state: &State) -> bool {
     restore::could_restore(root, &Change::new(name.to_owned(), state.clone(), state.clone())).is_ok()
 }
 
@@ -462,7 +462,7 @@ impl Outcome {
         }
     }
 
-    fn tell(
+    fn push_outcome(
         &mut self,
         change: &Change,
         done: std::result::Result<Vec<Text>, Unrestored>,
@@ -471,7 +471,7 @@ impl Outcome {
         match done {
             Ok(lost) => {
                 let name = names::shown(&change.name);
-                let mut what = what(&change.before, &change.after);
+                let mut what = effect_of(&change.before, &change.after);
                 if !lost.is_empty() {
                     what = text!(
                         "{what}, but the system refused its {attributes}",
@@ -486,18 +486,18 @@ impl Outcome {
     }
 }
 
-fn what(from: &State, to: &State) -> Text {
+fn effect_of(from: &State, to: &State) -> Text {
     match (from, to) {
         (_, State::Nothing) => text!("removed"),
         (State::Nothing, _) => text!("restored"),
         (State::File { content: old, mode: was, .. }, State::File { content: new, mode, .. }) if old == new => {
-            of_mode(*was, *mode)
+            mode_effect(*was, *mode)
         }
-        (State::Folder { mode: was, .. }, State::Folder { mode, .. }) => of_mode(*was, *mode),
+        (State::Folder { mode: was, .. }, State::Folder { mode, .. }) => mode_effect(*was, *mode),
         _ => text!("changed back"),
     }
 }
 
-fn of_mode(was: u32, mode: u32) -> Text {
+fn mode_effect(was: u32, mode: u32) -> Text {
     if was == mode { text!("attributes changed back") } else { text!("mode {mode}", mode = format!("{mode:o}")) }
 }

@@ -151,10 +151,10 @@ fn child(what: &str, home: &Path, kill_at: usize) -> Option<usize> {
     command.env(ACT, what).env(HOME, home).env(counted::AT, kill_at.to_string()).stdin(Stdio::null());
     command.env(counted::SETTLED, home.join("settled"));
     let output = command.output().expect("it can be started");
-    let said = || fs::read_to_string(home.join("points")).ok()?.parse().ok();
+    let read_points = || fs::read_to_string(home.join("points")).ok()?.parse().ok();
     match output.status.signal() {
         Some(9) => None,
-        _ => Some(said().unwrap_or_else(|| panic!("{what}: {}", String::from_utf8_lossy(&output.stdout)))),
+        _ => Some(read_points().unwrap_or_else(|| panic!("{what}: {}", String::from_utf8_lossy(&output.stdout)))),
     }
 }
 
@@ -301,10 +301,10 @@ enum Unsettled {
 /// Simulates a power failure: only the synced part of the history survives. The project keeps all changes, which is the
 /// worst case.
 fn lose_power(home: &Path, unsettled: Unsettled) {
-    let told = fs::read_to_string(home.join("settled")).unwrap_or_default();
+    let settled_lines = fs::read_to_string(home.join("settled")).unwrap_or_default();
     let line = |line: &str| line.split_once(' ').map(|(bytes, path)| (PathBuf::from(path), bytes.parse::<u64>().ok()));
     // The last line of a file is the longest.
-    let settled: BTreeMap<PathBuf, Option<u64>> = told.lines().filter_map(line).collect();
+    let settled: BTreeMap<PathBuf, Option<u64>> = settled_lines.lines().filter_map(line).collect();
     let mut pending = vec![home.join("state")];
     while let Some(folder) = pending.pop() {
         for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("it can be read").path()) {
@@ -327,7 +327,7 @@ fn lose_power(home: &Path, unsettled: Unsettled) {
 /// After a power failure at any step of a turn, an undo or a redo, the changes of tools can be undone, and complete
 /// undos can be redone.
 #[test]
-fn without_power_at_any_step_what_tools_changed_is_undone() {
+fn changes_of_tools_are_undone_after_a_power_failure_at_any_step() {
     let mut survived = 0;
     let acts = [
         ("tools", &[][..]),

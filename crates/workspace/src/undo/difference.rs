@@ -60,7 +60,7 @@ impl History {
                 }
             }
         }
-        let changed = together.iter().filter(|(_, (before, after))| !before.is(after));
+        let changed = together.iter().filter(|(_, (before, after))| !before.equals(after));
         let difference = |(name, (before, after)): (&PathBuf, &(State, State))| {
             let mut difference = self.difference(name, before, after, &contents);
             if outdated.contains(name) {
@@ -83,7 +83,7 @@ impl History {
             let text = text!("{name} differs, and is no text or too large to compare.\n", name = &name);
             return Difference { name, text };
         }
-        let mut text = about(&name, before, after);
+        let mut text = describe_other_changes(&name, before, after);
         match (content(before), content(after)) {
             (None, None) => {}
             (Some(None), _) | (_, Some(None)) => {
@@ -111,7 +111,7 @@ impl History {
 }
 
 /// Describes a change that a line diff cannot express.
-fn about(name: &str, before: &State, after: &State) -> Text {
+fn describe_other_changes(name: &str, before: &State, after: &State) -> Text {
     let octal = |mode: &u32| format!("{mode:o}");
     let gone = match before {
         State::Link { target } => text!("Link {name} to {target} went.\n", name, target = names::shown(target)),

@@ -240,14 +240,14 @@ fn net(changes: &[&Change]) -> Net {
         let both = || (change.before.clone(), change.after.clone());
         match held.get_mut(change.name.as_path()) {
             None => drop(held.insert(&change.name, both())),
-            Some((_, after)) if after.is(&change.before) => *after = change.after.clone(),
+            Some((_, after)) if after.equals(&change.before) => *after = change.after.clone(),
             Some(known) => {
                 by_others.insert(change.name.clone());
                 *known = both();
             }
         }
     }
-    let changed = held.into_iter().filter(|(_, (before, after))| !before.is(after));
+    let changed = held.into_iter().filter(|(_, (before, after))| !before.equals(after));
     Net { changes: changed.map(|(name, states)| (name.to_owned(), states)).collect(), by_others }
 }
 

@@ -47,7 +47,7 @@ impl Objects {
         fault::point();
         let mut file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                made(&self.folder)?;
+                create_folders(&self.folder)?;
                 open()?
             }
             opened => opened?,
@@ -60,7 +60,7 @@ impl Objects {
         let path = self.path(digest);
         if let Err(error) = fs::rename(unfinished, &path) {
             let folder = path.parent().filter(|_| error.kind() == io::ErrorKind::NotFound).ok_or(error)?;
-            made(folder)?;
+            create_folders(folder)?;
             fs::rename(unfinished, &path)?;
         }
         fault::point();
@@ -68,7 +68,7 @@ impl Objects {
     }
 
     /// Waits until stored contents are on the disk.
-    pub(crate) fn settle(&self, digests: &HashSet<Digest>) -> io::Result<()> {
+    pub(crate) fn sync(&self, digests: &HashSet<Digest>) -> io::Result<()> {
         if digests.len() > MOST_SYNCED {
             fault::point();
             rustix::fs::syncfs(File::open(&self.folder)?)?;
@@ -79,7 +79,7 @@ impl Objects {
             let path = self.path(*digest);
             fault::point();
             // Synced after the rename, so that the name is on the disk together with the content.
-            settled(&File::open(&path)?, &path)?;
+            sync_file(&File::open(&path)?, &path)?;
         }
         Ok(())
     }
@@ -125,41 +125,41 @@ impl Objects {
 }
 
 /// Creates a folder and those above it, accessible only for its owner.
-pub(crate) fn made(folder: &Path) -> io::Result<()> {
+pub(crate) fn create_folders(folder: &Path) -> io::Result<()> {
     let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let new: Vec<&Path> = folder.ancestors().take_while(is_new).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     for above in new.into_iter().filter_map(Path::parent) {
-        settle_names(above);
+        sync_names(above);
     }
     Ok(())
 }
 
 /// Waits until a file and its name are on the disk.
-pub(crate) fn settled(file: &File, path: &Path) -> io::Result<()> {
+pub(crate) fn sync_file(file: &File, path: &Path) -> io::Result<()> {
     file.sync_all()?;
-    path.parent().into_iter().for_each(settle_names);
+    path.parent().into_iter().for_each(sync_names);
     fault::settled(path);
     Ok(())
 }
 
 /// Waits until the names in a folder are on the disk, unless syncing a file also syncs its name. If the file system
 /// cannot do that, it is no failure.
-fn settle_names(folder: &Path) {
-    let folder = File::open(folder).ok().filter(|folder| !names_come_along(folder));
+fn sync_names(folder: &Path) {
+    let folder = File::open(folder).ok().filter(|folder| !fsync_covers_names(folder));
     folder.into_iter().for_each(|folder| drop(folder.sync_all()));
 }
 
 /// Returns `true` if fsync(2) of a new file also syncs its name, which is the case if a journal keeps all changes of
 /// names in their order. Syncing the folder, too, would take as long as syncing the file.
 #[cfg(target_os = "linux")]
-fn names_come_along(folder: &File) -> bool {
+fn fsync_covers_names(folder: &File) -> bool {
     /// The magic numbers of ext4, XFS, btrfs and tmpfs in statfs(2).
     const IN_ORDER: [i128; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
     rustix::fs::fstatfs(folder).is_ok_and(|facts| IN_ORDER.contains(&i128::from(facts.f_type)))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn names_come_along(_: &File) -> bool {
+fn fsync_covers_names(_: &File) -> bool {
     false
 }

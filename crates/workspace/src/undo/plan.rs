@@ -38,7 +38,7 @@ pub(crate) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
             _ => made.push(step(name, from, to)),
         }
     }
-    let (closing, opening): (Vec<Change>, Vec<Change>) = modes.into_iter().partition(|step| !opens(&step.after));
+    let (closing, opening): (Vec<Change>, Vec<Change>) = modes.into_iter().partition(|step| !is_writable(&step.after));
     let backwards = |steps: Vec<Change>| steps.into_iter().rev();
     opening
         .into_iter()
@@ -56,7 +56,7 @@ fn is_swap(from: &State, to: &State) -> bool {
 }
 
 /// Returns `true` if the owner of such a folder may change its entries.
-fn opens(state: &State) -> bool {
+fn is_writable(state: &State) -> bool {
     matches!(state, State::Folder { mode, .. } if mode & 0o300 == 0o300)
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use crate::digest::Digest;
 
     #[test]
-    fn what_is_new_comes_before_what_goes() {
+    fn entries_are_created_before_others_are_removed() {
         let file = State::File { content: Digest::of(b""), bytes: 0, mode: 0o644, attributes: None };
         let folder = State::Folder { mode: 0o755, attributes: None };
         let shut = State::Folder { mode: 0o555, attributes: None };

@@ -3,7 +3,7 @@
 use crate::attributes::{self, Attributes, Like, MOST_KEPT};
 use crate::changes::journal::Journal;
 use crate::changes::record::{Recorder, Recording};
-use crate::changes::temp::{Home, Onto, Temp};
+use crate::changes::temp::{Destination, Temp, TempFolder};
 use crate::digest::Digest;
 use crate::root::{Root, hops, resolve};
 use crate::stat::{is_same, mode_from, other_names};
@@ -66,11 +66,11 @@ impl fmt::Display for Unrestored {
 
 /// The reason why this module stopped. A system error becomes an [`Unrestored`] by `?` through this type, so that no
 /// type of another crate is part of the public one.
-struct Stopped(Unrestored);
+struct RestoreError(Unrestored);
 
-impl From<Errno> for Stopped {
-    fn from(errno: Errno) -> Stopped {
-        Stopped(match errno {
+impl From<Errno> for RestoreError {
+    fn from(errno: Errno) -> RestoreError {
+        RestoreError(match errno {
             Errno::EXIST | Errno::STALE => Unrestored::Changed,
             Errno::NOTEMPTY => Unrestored::NotEmpty,
             errno => Unrestored::System(errno.to_string()),
@@ -78,8 +78,8 @@ impl From<Errno> for Stopped {
     }
 }
 
-impl From<std::io::Error> for Stopped {
-    fn from(error: std::io::Error) -> Stopped {
+impl From<std::io::Error> for RestoreError {
+    fn from(error: std::io::Error) -> RestoreError {
         error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error).into()
     }
 }
@@ -92,7 +92,7 @@ const MOST: u64 = 64 << 20;
 /// # Errors
 /// The reason why it would not.
 pub(super) fn could_restore(root: &Root, change: &Change) -> Result<(), Unrestored> {
-    restorable(root, &change.name, &change.after).map_err(|Stopped(why)| why)?;
+    restorable(root, &change.name, &change.after).map_err(|RestoreError(why)| why)?;
     let most = most_read(&change.before);
     let (now, stat) = seen(root, &change.name, most, &mut |content| Digest::of(content)).ok_or(Unrestored::Changed)?;
     check_present(&change.before, &now, stat.as_ref())
@@ -108,7 +108,7 @@ fn most_read(state: &State) -> u64 {
 fn is_as_left(now: &State, left: &State) -> bool {
     match (now, left) {
         (State::Unkept { stamp }, State::Unkept { stamp: left }) => stamp.is_content_of(left),
-        _ => now.is(left),
+        _ => now.equals(left),
     }
 }
 
@@ -142,19 +142,19 @@ pub(super) fn restore(
     content: &[u8],
     recorder: &dyn Recorder,
 ) -> Result<Vec<Text>, Unrestored> {
-    restored(root, change, content, recorder).map_err(|Stopped(why)| why)
+    restored(root, change, content, recorder).map_err(|RestoreError(why)| why)
 }
 
-fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorder) -> Result<Vec<Text>, Stopped> {
+fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorder) -> Result<Vec<Text>, RestoreError> {
     let Change { name, before: from, after: to } = change;
     let last = restorable(root, name, to)?;
     let folder = folder_above(root, name)?;
     let (now, stat) = look(root, &folder, last, most_read(from), &mut |content| recorder.keep(content))?;
-    check_present(from, &now, stat.as_ref()).map_err(Stopped)?;
+    check_present(from, &now, stat.as_ref()).map_err(RestoreError)?;
     let spot = OpenName { root, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
     let recording = Recording::of(recorder, vec![change.clone()]);
     if !recorder.is_recording() {
-        return Err(Stopped(Unrestored::Unrecorded));
+        return Err(RestoreError(Unrestored::Unrecorded));
     }
     let lost = spot.put(&now, to, content, stat.as_ref())?;
     recording.keep();
@@ -178,20 +178,20 @@ fn look(
 fn seen(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Digest) -> Option<(State, Option<Stat>)> {
     let folder = match folder_above(root, name) {
         Ok(folder) => folder,
-        Err(Stopped(Unrestored::Changed)) => return Some((State::Nothing, None)),
+        Err(RestoreError(Unrestored::Changed)) => return Some((State::Nothing, None)),
         Err(_) => return None,
     };
     look(root, &folder, name.file_name()?, most, keep).ok()
 }
 
 /// Returns the last part of a name that may be changed.
-fn restorable<'n>(root: &Root, name: &'n Path, to: &State) -> Result<&'n OsStr, Stopped> {
+fn restorable<'n>(root: &Root, name: &'n Path, to: &State) -> Result<&'n OsStr, RestoreError> {
     let is_name = name.components().all(|part| matches!(part, Component::Normal(_)));
-    let last = name.file_name().filter(|_| is_name).ok_or(Stopped(Unrestored::NoName))?;
+    let last = name.file_name().filter(|_| is_name).ok_or(RestoreError(Unrestored::NoName))?;
     if is_protected(root, name) {
-        return Err(Stopped(Unrestored::Protected));
+        return Err(RestoreError(Unrestored::Protected));
     }
-    if matches!(to, State::Unkept { .. }) { Err(Stopped(Unrestored::NotKept)) } else { Ok(last) }
+    if matches!(to, State::Unkept { .. }) { Err(RestoreError(Unrestored::NotKept)) } else { Ok(last) }
 }
 
 /// Returns `true` if undo must not touch a name: tools may not open it or not write to it.
@@ -201,15 +201,15 @@ pub(crate) fn is_protected(root: &Root, name: &Path) -> bool {
 }
 
 /// Opens the folder of a name. Refuses links on the way.
-fn folder_above(root: &Root, name: &Path) -> Result<OwnedFd, Stopped> {
+fn folder_above(root: &Root, name: &Path) -> Result<OwnedFd, RestoreError> {
     let above = name.parent().unwrap_or(Path::new(""));
     let folder = root.open_exact(above).map_err(|errno| match errno {
-        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => Stopped(Unrestored::Changed),
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => RestoreError(Unrestored::Changed),
         errno => errno.into(),
     })?;
     let stat = rustix::fs::fstat(&folder)?;
     let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-    if is_folder { Ok(folder) } else { Err(Stopped(Unrestored::Changed)) }
+    if is_folder { Ok(folder) } else { Err(RestoreError(Unrestored::Changed)) }
 }
 
 /// A name in an open folder.
@@ -221,7 +221,7 @@ struct OpenName<'s> {
 }
 
 impl OpenName<'_> {
-    fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<Text>, Stopped> {
+    fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<Text>, RestoreError> {
         // Unknown attributes stay as they are.
         let attributes = || to.attributes().or(now.attributes()).cloned().unwrap_or_default();
         match (now, to) {
@@ -231,7 +231,7 @@ impl OpenName<'_> {
             (State::File { content: old, .. }, State::File { content: new, mode, .. })
                 if old == new
                     && stat.is_some_and(|stat| other_names(stat) == 0)
-                    && now.attributes().is_some_and(|now| now.is_as(&attributes())) =>
+                    && now.attributes().is_some_and(|now| now.equals(&attributes())) =>
             {
                 self.set_mode(*mode, stat).map(|()| Vec::new())
             }
@@ -239,14 +239,14 @@ impl OpenName<'_> {
             (_, State::Folder { mode, .. }) => self.make_folder(*mode, attributes()),
             (_, State::File { mode, .. }) => self.put_file(content, *mode, attributes(), stat),
             (_, State::Link { target }) => self.put_link(target, stat).map(|()| Vec::new()),
-            (_, State::Unkept { .. }) => Err(Stopped(Unrestored::NotKept)),
+            (_, State::Unkept { .. }) => Err(RestoreError(Unrestored::NotKept)),
         }
     }
 
-    fn remove(&self, from: &State, stat: Option<&Stat>) -> Result<(), Stopped> {
+    fn remove(&self, from: &State, stat: Option<&Stat>) -> Result<(), RestoreError> {
         let now = rustix::fs::statat(self.folder, self.last, AtFlags::SYMLINK_NOFOLLOW)?;
         if !from.is_folder() && !stat.is_some_and(|stat| is_same(&now, stat)) {
-            return Err(Stopped(Unrestored::Changed));
+            return Err(RestoreError(Unrestored::Changed));
         }
         fault::point();
         if !from.is_folder() {
@@ -263,15 +263,15 @@ impl OpenName<'_> {
     }
 
     /// Sets the mode of the open file, because its name could lead to another file by now.
-    fn set_mode(&self, mode: u32, stat: Option<&Stat>) -> Result<(), Stopped> {
+    fn set_mode(&self, mode: u32, stat: Option<&Stat>) -> Result<(), RestoreError> {
         let fd = self.opened(stat)?;
         fault::point();
         Ok(rustix::fs::fchmod(&fd, mode_from(mode))?)
     }
 
-    fn set_folder(&self, mode: u32, attributes: Attributes, stat: Option<&Stat>) -> Result<Vec<Text>, Stopped> {
+    fn set_folder(&self, mode: u32, attributes: Attributes, stat: Option<&Stat>) -> Result<Vec<Text>, RestoreError> {
         let fd = self.opened(stat)?;
-        let same = attributes::read(&fd, MOST_KEPT).is_some_and(|now| now.is_as(&attributes));
+        let same = attributes::read(&fd, MOST_KEPT).is_some_and(|now| now.equals(&attributes));
         fault::point();
         if same {
             rustix::fs::fchmod(&fd, mode_from(mode))?;
@@ -279,21 +279,21 @@ impl OpenName<'_> {
         }
         // The folder is closed to other users until its access control list is replaced.
         rustix::fs::fchmod(&fd, mode_from(mode & 0o700))?;
-        Ok(Like { owner: None, mode, attributes }.give(&File::from(fd))?)
+        Ok(Like { owner: None, mode, attributes }.apply(&File::from(fd))?)
     }
 
     /// Opens the entry, if it is the one that was compared.
-    fn opened(&self, stat: Option<&Stat>) -> Result<OwnedFd, Stopped> {
+    fn opened(&self, stat: Option<&Stat>) -> Result<OwnedFd, RestoreError> {
         let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
         let now = rustix::fs::fstat(&fd)?;
-        if stat.is_some_and(|stat| is_same(&now, stat)) { Ok(fd) } else { Err(Stopped(Unrestored::Changed)) }
+        if stat.is_some_and(|stat| is_same(&now, stat)) { Ok(fd) } else { Err(RestoreError(Unrestored::Changed)) }
     }
 
-    fn make_folder(&self, mode: u32, attributes: Attributes) -> Result<Vec<Text>, Stopped> {
+    fn make_folder(&self, mode: u32, attributes: Attributes) -> Result<Vec<Text>, RestoreError> {
         fault::point();
         rustix::fs::mkdirat(self.folder, self.last, Mode::from_raw_mode(0o700))?;
         let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
-        Ok(Like { owner: None, mode, attributes }.give(&File::from(fd))?)
+        Ok(Like { owner: None, mode, attributes }.apply(&File::from(fd))?)
     }
 
     fn put_file(
@@ -302,9 +302,9 @@ impl OpenName<'_> {
         mode: u32,
         attributes: Attributes,
         stat: Option<&Stat>,
-    ) -> Result<Vec<Text>, Stopped> {
+    ) -> Result<Vec<Text>, RestoreError> {
         let journal = Journal::begin(self.root);
-        let home = Home { folder: self.folder, name: self.above, journal: &journal };
+        let home = TempFolder { folder: self.folder, name: self.above, journal: &journal };
         let owner = stat.map(|stat| (stat.st_uid, stat.st_gid));
         let temp = Temp::write(home, content, Some(&Like { owner, mode, attributes }))?;
         let lost = temp.lost().to_vec();
@@ -312,20 +312,20 @@ impl OpenName<'_> {
         Ok(lost)
     }
 
-    fn put_link(&self, target: &Path, stat: Option<&Stat>) -> Result<(), Stopped> {
+    fn put_link(&self, target: &Path, stat: Option<&Stat>) -> Result<(), RestoreError> {
         let journal = Journal::begin(self.root);
-        let home = Home { folder: self.folder, name: self.above, journal: &journal };
+        let home = TempFolder { folder: self.folder, name: self.above, journal: &journal };
         let temp = Temp::symlink(home, target)?;
         self.rename(temp, stat)
     }
 
-    fn rename(&self, temp: Temp<'_>, stat: Option<&Stat>) -> Result<(), Stopped> {
+    fn rename(&self, temp: Temp<'_>, stat: Option<&Stat>) -> Result<(), RestoreError> {
         if let Some(stat) = stat {
             let now = rustix::fs::statat(self.folder, self.last, AtFlags::SYMLINK_NOFOLLOW)?;
             if !is_same(&now, stat) {
-                return Err(Stopped(Unrestored::Changed));
+                return Err(RestoreError(Unrestored::Changed));
             }
         }
-        Ok(temp.rename(self.last, stat.map_or(Onto::Nothing, Onto::This))?)
+        Ok(temp.rename(self.last, stat.map_or(Destination::Nothing, Destination::This))?)
     }
 }

@@ -7,7 +7,7 @@ use crate::root::Root;
 use crate::stash::Stash;
 use crate::state::{Change, State};
 use crate::undo::format::{self, Begin, End, Kind, Line, Note, RecordPart, VERSION, lines, parts, path_of};
-use crate::undo::objects::{made, settled};
+use crate::undo::objects::{create_folders, sync_file};
 use crate::undo::{History, Lock, now, restore, retention};
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
@@ -91,7 +91,7 @@ impl Writer {
             }
             Sync::Now => {
                 self.is_named = true;
-                settled(&self.file, &self.path)
+                sync_file(&self.file, &self.path)
             }
         }
     }
@@ -101,7 +101,7 @@ impl Open {
     pub(crate) fn new(kind: Kind, title: &str) -> Open {
         Open {
             kind,
-            title: line_of(title),
+            title: shorten_title(title),
             writing: Writing::Ahead,
             next: 0,
             stored: 0,
@@ -134,7 +134,7 @@ impl Open {
 
     pub(crate) fn entitle(&mut self, title: &str) {
         if self.title.is_empty() && matches!(self.writing, Writing::Ahead) {
-            self.title = line_of(title);
+            self.title = shorten_title(title);
         }
     }
 
@@ -142,7 +142,7 @@ impl Open {
         matches!(&self.writing, Writing::On(writer) if !writer.is_broken)
     }
 
-    fn say(&mut self, note: Note, to: &mut Vec<Text>) {
+    fn add_note(&mut self, note: Note, to: &mut Vec<Text>) {
         if !self.notes.contains(&note) {
             to.push(note.text());
             self.notes.push(note);
@@ -165,7 +165,7 @@ impl History {
                     Writing::Off
                 }
                 Err(error) => {
-                    inner.notes.push(self.trouble(&error).text());
+                    inner.notes.push(self.write_failure_note(&error).text());
                     Writing::Off
                 }
             };
@@ -174,7 +174,7 @@ impl History {
     }
 
     fn started(&self, open: &Open) -> io::Result<Option<Writing>> {
-        made(&self.turns())?;
+        create_folders(&self.turns())?;
         let Some(lock) = self.lock()? else { return Ok(None) };
         let number = format::numbered(&self.turns()).last().map_or(1, |(number, _)| number.saturating_add(1));
         let begin =
@@ -215,7 +215,7 @@ impl History {
         Ok(())
     }
 
-    fn trouble(&self, error: &io::Error) -> Note {
+    fn write_failure_note(&self, error: &io::Error) -> Note {
         Note::NotAllRecorded { folder: self.folder.display().to_string(), error: error.to_string() }
     }
 
@@ -223,7 +223,7 @@ impl History {
     fn write(&self, inner: &mut Inner, line: &Line, sync: Sync) {
         let Some(open) = &mut inner.open else { return };
         if let Err(error) = open.write(line, sync) {
-            open.say(self.trouble(&error), &mut inner.notes);
+            open.add_note(self.write_failure_note(&error), &mut inner.notes);
         }
     }
 
@@ -236,7 +236,7 @@ impl History {
         }
         let most = self.limits.bytes;
         if open.stored.saturating_add(bytes) > most && !self.objects.has(digest, bytes) {
-            open.say(Note::TooMuchChanged { most: most >> 20 }, notes);
+            open.add_note(Note::TooMuchChanged { most: most >> 20 }, notes);
             return digest;
         }
         match self.objects.put(digest, content, settled.contains(&digest)) {
@@ -280,7 +280,7 @@ impl History {
 
     /// A turn continues without a record. An undo must not, because its changes could not be reverted.
     fn not_kept(&self, open: &mut Open, error: &io::Error, notes: &mut Vec<Text>) {
-        open.say(self.trouble(error), notes);
+        open.add_note(self.write_failure_note(error), notes);
         if let (Kind::Undo(_) | Kind::Redo(_), Writing::On(writer)) = (open.kind, &mut open.writing) {
             writer.is_broken = true;
         }
@@ -288,21 +288,21 @@ impl History {
 
     /// Waits until the contents that are needed to undo these changes are on the disk. States that the turn itself left
     /// are not needed: an undo restores those before it.
-    fn settle(&self, inner: &mut Inner, changes: &[Change]) {
+    fn sync_old_contents(&self, inner: &mut Inner, changes: &[Change]) {
         let Inner { open: Some(open), settled, notes, .. } = inner else { return };
         if !open.is_recorded() {
             return;
         }
         let mut unsettled = HashSet::new();
         for change in changes {
-            let is_own = open.left.get(&change.name).is_some_and(|(_, left)| left.is(&change.before));
+            let is_own = open.left.get(&change.name).is_some_and(|(_, left)| left.equals(&change.before));
             let Some((digest, bytes)) = change.before.content().filter(|_| !is_own) else { continue };
             // A missing content was not stored, which already has a note.
             if !settled.contains(&digest) && self.objects.has(digest, bytes) {
                 unsettled.insert(digest);
             }
         }
-        match self.objects.settle(&unsettled) {
+        match self.objects.sync(&unsettled) {
             Ok(()) if settled.len() < MOST_SETTLED => settled.extend(unsettled),
             Ok(()) => {}
             Err(error) => self.not_kept(open, &error, notes),
@@ -427,7 +427,7 @@ impl History {
 }
 
 /// Shortens a title to the length that is stored.
-fn line_of(title: &str) -> String {
+fn shorten_title(title: &str) -> String {
     title.lines().next().unwrap_or_default().chars().take(200).collect()
 }
 
@@ -450,7 +450,7 @@ impl Recorder for History {
         let Some(open) = &mut inner.open else { return 0 };
         let number = open.next;
         open.next += 1;
-        self.settle(&mut inner, &changes);
+        self.sync_old_contents(&mut inner, &changes);
         if let Some(open) = &mut inner.open {
             let left = changes.iter().map(|change| (change.name.clone(), (number, change.after.clone())));
             open.left.extend(left);

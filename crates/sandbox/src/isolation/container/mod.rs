@@ -1,6 +1,6 @@
-//! A container in the place of a sandbox of our own: the command line of its engine, and the supervisor that sees it through.
+//! A container instead of a sandbox of our own: the command line of its engine, and the supervisor of the container.
 //!
-//! It knows files by their names alone, as its engine does; and what of the system a command sees is the image's.
+//! It identifies files by their names alone, as its engine does. A command sees the system of the image.
 
 mod argv;
 mod supervisor;
@@ -23,7 +23,7 @@ pub(super) use supervisor::main;
 use toolfence_protocol::{Text, text};
 use wait_timeout::ChildExt;
 
-/// How long the engine may take to say whether it is there.
+/// The time limit for detecting the engine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The message to the supervisor of a container.
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Told {
     program: Name,
     run: Vec<Name>,
-    /// What ends it from outside.
+    /// The arguments that remove the container.
     remove: Vec<Name>,
     environment: Vec<(Name, Name)>,
 }
@@ -46,8 +46,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// # Errors
-    /// There is no such program, no engine behind it, or no such image. The sentence says which.
+    /// There is no such program, no running engine, or no such image. The sentence names the reason.
     pub(super) fn of(wanted: &Container, search_path: &OsStr) -> Result<Found, Text> {
         let name = wanted.engine.name();
         let found = wanted
@@ -61,7 +60,7 @@ impl Found {
         Ok(Found { program, image: wanted.image.clone(), engine: wanted.engine, blank })
     }
 
-    /// What to start for a command: the helper as the supervisor of a container.
+    /// Returns the process to start for a command: the helper as the supervisor of a container.
     pub(super) fn entry(
         &self,
         helper: &Path,
@@ -71,7 +70,7 @@ impl Found {
         variables: &[&OsStr],
     ) -> Option<Entry> {
         let name = format!("toolfence-{}", random_name().ok()?);
-        // Of the system it is the image that is seen, so that only what is in the project needs a mask.
+        // The command sees the image's system, so only files in the project need a mask.
         let masks = masking.masks.iter().chain(&masking.removable).map(|spot| spot.at.path());
         let masks: Vec<_> = masks.map(|at| MaskedPath { at, is_folder: at.is_dir() }).collect();
         let line = Line {
@@ -99,10 +98,10 @@ impl Found {
     }
 }
 
-/// Asks the engine's client something; the error is the last line of what the client prints on stderr.
+/// Runs the engine's client. The error is the last line that the client prints on stderr.
 fn asked(program: &Path, words: &[&str]) -> Result<(), Text> {
-    // The client writes to a file in memory. A pipe would hold it up when it is full, and would stay open as long as a process
-    // that the client left behind.
+    // The client writes to a file in memory. A full pipe would block it, and a pipe would stay open as long as a
+    // process that the client left.
     let said = rustix::fs::memfd_create("stderr", MemfdFlags::CLOEXEC).map_err(|error| error.to_string())?;
     let said = File::from(said);
     let stderr = said.try_clone().map_err(|error| error.to_string())?;

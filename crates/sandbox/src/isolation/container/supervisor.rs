@@ -1,5 +1,5 @@
-//! The supervisor of a container: starts the engine's client, tells how it ended, and removes the container when the host asks
-//! for its end or is gone. The client alone would leave it running.
+//! The supervisor of a container: starts the engine's client, reports how it ended, and removes the container when the
+//! host asks for its end or is gone. The client alone would leave it running.
 
 use super::super::plan::Name;
 use super::super::stage_two::{What, next};
@@ -14,10 +14,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use wait_timeout::ChildExt;
 
-/// How long a client may take to end once its container is removed.
+/// The time limit for the client to end after its container was removed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What an engine's client ends with where the engine, and not the command, failed: docker-run(1), podman-run(1).
+/// The exit status of an engine's client if the engine failed, rather than the command: docker-run(1), podman-run(1).
 const ENGINE_FAILED: i32 = 125;
 
 /// Runs the container that the message on stdin describes. Returns when the container has ended.
@@ -38,9 +38,9 @@ fn run(told: &Told, host: &File) -> io::Result<i32> {
     loop {
         match next(host, &client_is, &term, None)? {
             What::Ended => break,
-            // The engine holds the limit of memory.
+            // The engine limits the memory.
             What::Time => {}
-            // The client passes it on to the command.
+            // The client passes the signal on to the command.
             What::Term => rustix::process::pidfd_send_signal(&client_is, Signal::TERM)?,
             What::Stop => {
                 end(told, &mut client)?;
@@ -50,7 +50,7 @@ fn run(told: &Told, host: &File) -> io::Result<i32> {
     }
     let status = client.wait()?;
     if status.code() == Some(ENGINE_FAILED) {
-        // Whatever it has begun.
+        // Remove the container, however far it was started.
         remove(told)?;
         return Err(io::Error::other(Cause::EngineFailed));
     }
@@ -66,13 +66,14 @@ fn command(told: &Told, words: &[Name]) -> Command {
     command
 }
 
-/// In a group of its own: the host kills ours when it has waited long enough.
+/// Removes the container. The client has a group of its own, because the host kills ours when it has waited long
+/// enough.
 fn remove(told: &Told) -> io::Result<ExitStatus> {
     let mut remove = command(told, &told.remove);
     remove.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).status()
 }
 
-/// Removes the container until its client ends: it may not be made yet when it is first tried.
+/// Removes the container until its client ends: at the first try it may not have been created yet.
 fn end(told: &Told, client: &mut Child) -> io::Result<()> {
     const PAUSE: Duration = Duration::from_millis(20);
     let deadline = Instant::now() + PATIENCE;

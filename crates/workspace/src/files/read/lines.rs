@@ -91,13 +91,13 @@ impl<'s> Lines<'s> {
             let last = usize::try_from(wanted - skipped - 1).unwrap_or(usize::MAX);
             let end = memchr_iter(b'\n', self.rest()).nth(last).map_or(self.filled - self.at, |end| end + 1);
             self.at += end;
-            return self.settle(wanted);
+            return self.read_ahead(wanted);
         }
-        self.settle(skipped + u64::from(open))
+        self.read_ahead(skipped + u64::from(open))
     }
 
     /// Reads ahead, so that [`at_end`](Lines::at_end) is correct after the last line.
-    fn settle(&mut self, skipped: u64) -> io::Result<u64> {
+    fn read_ahead(&mut self, skipped: u64) -> io::Result<u64> {
         self.more()?;
         Ok(skipped)
     }
@@ -107,7 +107,7 @@ impl<'s> Lines<'s> {
         if !self.more()? {
             return Ok(None);
         }
-        let mut raw = Raw::new(most);
+        let mut raw = RawLine::new(most);
         while self.more()? {
             let end = memchr(b'\n', self.rest());
             let piece = end.unwrap_or(self.filled - self.at);
@@ -176,7 +176,7 @@ impl<'s> Lines<'s> {
 }
 
 /// The bytes of a line, as many as can be displayed, and the number of the others.
-struct Raw {
+struct RawLine {
     bytes: Vec<u8>,
     room: usize,
     chars: u64,
@@ -184,10 +184,10 @@ struct Raw {
     ended: bool,
 }
 
-impl Raw {
-    fn new(most: usize) -> Raw {
+impl RawLine {
+    fn new(most: usize) -> RawLine {
         // A character has at most four bytes. Two more bytes are for a CR, and to detect that the line is longer.
-        Raw { bytes: Vec::new(), room: most.saturating_mul(4).saturating_add(2), chars: 0, last: 0, ended: false }
+        RawLine { bytes: Vec::new(), room: most.saturating_mul(4).saturating_add(2), chars: 0, last: 0, ended: false }
     }
 
     fn add(&mut self, piece: &[u8]) {

@@ -146,7 +146,7 @@ pub(super) fn read(root: &Root, wanted: &ReadFile, stop: &Stop) -> Result<FileTe
     let mut lines = start(opened, stop, wanted)?;
     let skipped = lines.skip(range.first - 1).map_err(broken)?;
     refuse_beyond(&range, skipped, &lines, &wanted.path)?;
-    let mut taken = Taken::new(wanted);
+    let mut taken = TextBuilder::new(wanted);
     lines.limit(budget);
     taken.take(&mut lines, &range).map_err(broken)?;
     let rest = if budget.is_some() { lines.count_buffered() } else { lines.count_rest().map_err(broken)? };
@@ -206,7 +206,7 @@ fn refuse_beyond(range: &Range, skipped: u64, lines: &Lines<'_>, path: &str) -> 
 }
 
 /// The result while it is built.
-struct Taken<'a> {
+struct TextBuilder<'a> {
     limits: &'a ReadLimits,
     language: Language,
     text: String,
@@ -219,10 +219,10 @@ struct Taken<'a> {
     cut_lines: u64,
 }
 
-impl<'a> Taken<'a> {
-    fn new(wanted: &'a ReadFile) -> Taken<'a> {
+impl<'a> TextBuilder<'a> {
+    fn new(wanted: &'a ReadFile) -> TextBuilder<'a> {
         let (limits, language, text) = (&wanted.limits, wanted.language, String::new());
-        Taken { limits, language, text, chars: 0, count: 0, unfit: 0, crlf: false, lossy: false, cut_lines: 0 }
+        TextBuilder { limits, language, text, chars: 0, count: 0, unfit: 0, crlf: false, lossy: false, cut_lines: 0 }
     }
 
     fn take(&mut self, lines: &mut Lines<'_>, range: &Range) -> std::io::Result<()> {

@@ -88,7 +88,7 @@ impl<'a> Collector<'a> {
         SearchLine { path, shown, unnameable, line: number.unwrap_or(0), text, matched, gap }
     }
 
-    fn may_tell(&mut self) -> bool {
+    fn may_report(&mut self) -> bool {
         self.asked = self.asked || (self.still_allowed)();
         self.asked
     }
@@ -98,7 +98,7 @@ impl Sink for Collector<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        if !self.may_tell() {
+        if !self.may_report() {
             return Ok(false);
         }
         if self.found.starts.len() == self.limit {

@@ -15,7 +15,7 @@ const MOST_LINKS: usize = 40;
 
 /// The resolution of a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct ResolvedPath {
     /// All folders, files and links on the way, including the last one, from the root of the file system.
     pub steps: Vec<Step>,
     /// The path after every link was followed. If it does not exist, the missing part follows the last existing folder.
@@ -35,10 +35,10 @@ pub struct Step {
     pub link: Option<PathBuf>,
 }
 
-impl Way {
+impl ResolvedPath {
     /// Resolves this absolute path.
-    pub fn of(path: &Path) -> Way {
-        let mut way = Way { end: PathBuf::from("/"), is_there: true, ..Way::default() };
+    pub fn of(path: &Path) -> ResolvedPath {
+        let mut way = ResolvedPath { end: PathBuf::from("/"), is_there: true, ..ResolvedPath::default() };
         // The parts that remain, the next one last.
         let mut pending: Vec<OsString> = parts(path);
         let mut links = 0;
@@ -79,13 +79,13 @@ impl Way {
     }
 
     /// Returns the identity of the entry at the end, if it exists.
-    pub fn end_is(&self) -> Option<(u64, u64)> {
+    pub fn end_identity(&self) -> Option<(u64, u64)> {
         self.steps.last().filter(|_| self.is_there).map(|step| step.is)
     }
 
     /// Returns the step at which this path now leads to another end than before: a link that is not one of before, or
     /// else the last step that is not. Returns `None` if every step is one of before.
-    pub fn leaves(&self, before: &Way) -> Option<&Step> {
+    pub fn leaves(&self, before: &ResolvedPath) -> Option<&Step> {
         let is_new = |step: &&Step| !before.steps.contains(step);
         let link = self.steps.iter().filter(is_new).find(|step| step.link.is_some());
         link.or_else(|| self.steps.iter().rfind(is_new))
@@ -108,7 +108,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a_way_names_every_link_and_where_it_ends() {
+    fn resolution_lists_every_link_and_the_end() {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let top = folder.path().canonicalize().expect("it is there");
         fs::create_dir_all(top.join("t2/hooks")).expect("it can be made");
@@ -116,21 +116,21 @@ mod tests {
         symlink("../tools/hooks", top.join("t2/again")).expect("it can be made");
         symlink("missing/x", top.join("dangling")).expect("it can be made");
         symlink("loop", top.join("loop")).expect("it can be made");
-        let before = Way::of(&top.join("t2/again"));
+        let before = ResolvedPath::of(&top.join("t2/again"));
         assert_eq!((before.end.as_path(), before.is_there), (top.join("t2/hooks").as_path(), true));
         let links: Vec<&Path> =
             before.steps.iter().filter(|step| step.link.is_some()).map(|step| step.at.as_path()).collect();
         assert_eq!(links, [top.join("t2/again"), top.join("tools")]);
         assert_eq!(before.leaves(&before), None);
-        let dangling = Way::of(&top.join("dangling"));
+        let dangling = ResolvedPath::of(&top.join("dangling"));
         assert_eq!((dangling.end, dangling.is_there), (top.join("missing/x"), false));
-        assert!(!Way::of(&top.join("loop")).is_there);
+        assert!(!ResolvedPath::of(&top.join("loop")).is_there);
 
         fs::remove_file(top.join("tools")).expect("it is ours");
         fs::create_dir_all(top.join("t3/hooks")).expect("it can be made");
         symlink("t3", top.join("tools")).expect("it can be made");
-        let now = Way::of(&top.join("t2/again"));
+        let now = ResolvedPath::of(&top.join("t2/again"));
         assert_eq!(now.leaves(&before).map(|step| step.at.clone()), Some(top.join("tools")), "the link was changed");
-        assert_ne!(now.end_is(), before.end_is());
+        assert_ne!(now.end_identity(), before.end_identity());
     }
 }

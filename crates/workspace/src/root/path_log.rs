@@ -15,7 +15,7 @@
 //! | `verdict` | one of [`Verdict`] |
 
 use super::Root;
-use super::resolve::Trouble;
+use super::resolve::ResolveError;
 use crate::names;
 use std::path::{Component, Path, PathBuf};
 use toolfence_policy::PathFact;
@@ -24,7 +24,7 @@ use tracing::Level;
 
 /// The origin of a request for a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Origin {
     Judge,
     Open,
     Write,
@@ -51,12 +51,12 @@ pub(crate) enum Verdict {
     Unknown,
 }
 
-impl Step {
+impl Origin {
     fn word(self) -> &'static str {
         match self {
-            Step::Judge => "judge",
-            Step::Open => "open",
-            Step::Write => "write",
+            Origin::Judge => "judge",
+            Origin::Open => "open",
+            Origin::Write => "write",
         }
     }
 }
@@ -77,24 +77,24 @@ impl Verdict {
 }
 
 /// Logs the policy's decision about a path.
-pub(crate) fn judged(root: &Root, cwd: &str, asked: &str, fact: &PathFact) {
-    if !is_heard() {
+pub(crate) fn log_decision(root: &Root, cwd: &str, asked: &str, fact: &PathFact) {
+    if !is_enabled() {
         return;
     }
     let (verdict, relative, through) = match fact {
         PathFact::Inside { names } => (Verdict::Inside, names.first().cloned(), None),
         PathFact::Outside => {
-            let (verdict, through) = left(root, asked_from(cwd, asked));
+            let (verdict, through) = explain_outside(root, join_cwd(cwd, asked));
             (verdict, None, through)
         }
         _ => (Verdict::Unknown, None, None),
     };
-    tell(root, Step::Judge, (cwd, asked), relative, through, verdict);
+    emit(root, Origin::Judge, (cwd, asked), relative, through, verdict);
 }
 
 /// Logs that a tool opened a path with this real name, or could not.
-pub(crate) fn opened(root: &Root, step: Step, asked: &str, done: Result<&Path, &ToolFailure>) {
-    if !is_heard() {
+pub(crate) fn log_access(root: &Root, step: Origin, asked: &str, done: Result<&Path, &ToolFailure>) {
+    if !is_enabled() {
         return;
     }
     let (verdict, relative, through) = match done {
@@ -104,36 +104,36 @@ pub(crate) fn opened(root: &Root, step: Step, asked: &str, done: Result<&Path, &
                 ErrorCode::Denied => (Verdict::Blocked, None),
                 ErrorCode::NotFound => (Verdict::Missing, None),
                 ErrorCode::InvalidArgument => (Verdict::Invalid, None),
-                ErrorCode::PermissionDenied => left(root, asked.to_owned()),
+                ErrorCode::PermissionDenied => explain_outside(root, asked.to_owned()),
                 _ => (Verdict::Unreadable, None),
             };
             (verdict, None, through)
         }
     };
-    tell(root, step, ("", asked), relative, through, verdict);
+    emit(root, step, ("", asked), relative, through, verdict);
 }
 
-fn is_heard() -> bool {
+fn is_enabled() -> bool {
     tracing::enabled!(target: "toolfence", Level::DEBUG)
 }
 
-fn asked_from(cwd: &str, asked: &str) -> String {
+fn join_cwd(cwd: &str, asked: &str) -> String {
     if cwd.is_empty() || asked.starts_with(['/', '~']) { asked.to_owned() } else { format!("{cwd}/{asked}") }
 }
 
 /// Returns the reason why a refused path is not below the root, and the link that leads out of it.
-fn left(root: &Root, asked: String) -> (Verdict, Option<String>) {
+fn explain_outside(root: &Root, asked: String) -> (Verdict, Option<String>) {
     let Ok(relative) = super::path_arg::relative(&asked, &root.spellings()) else { return (Verdict::Outside, None) };
     match (root.follow(&relative), root.link_of(&relative)) {
-        (Err(Trouble::Outside), Some(link)) => (Verdict::LedOut, Some(link)),
-        (Err(Trouble::Outside), None) => (Verdict::Outside, None),
+        (Err(ResolveError::Outside), Some(link)) => (Verdict::LedOut, Some(link)),
+        (Err(ResolveError::Outside), None) => (Verdict::Outside, None),
         _ => (Verdict::Unreadable, None),
     }
 }
 
-fn tell(
+fn emit(
     root: &Root,
-    step: Step,
+    step: Origin,
     (cwd, asked): (&str, &str),
     relative: Option<String>,
     through: Option<String>,
@@ -147,7 +147,7 @@ fn tell(
         root = %root.path().display(),
         cwd = Some(cwd).filter(|cwd| !cwd.is_empty()),
         asked,
-        clean = %clean(root.path(), &asked_from(cwd, asked)).display(),
+        clean = %clean_path(root.path(), &join_cwd(cwd, asked)).display(),
         relative,
         through,
         verdict = verdict.word(),
@@ -155,7 +155,7 @@ fn tell(
 }
 
 /// Returns the absolute path without `.` and `..`, without resolving links.
-fn clean(root: &Path, asked: &str) -> PathBuf {
+fn clean_path(root: &Path, asked: &str) -> PathBuf {
     let mut clean = PathBuf::new();
     if !asked.starts_with('~') {
         clean.push(root);
@@ -188,7 +188,7 @@ mod tests {
             ("/etc/./passwd", "/etc/passwd"),
             ("~/x", "~/x"),
         ] {
-            assert_eq!(clean(root, asked), Path::new(wanted), "{asked}");
+            assert_eq!(clean_path(root, asked), Path::new(wanted), "{asked}");
         }
     }
 }

@@ -5,11 +5,11 @@
 //! included files and programs that the configuration names and that did not exist before.
 
 use crate::git::made;
-use crate::git::way::{Step, Way};
+use crate::git::resolved_path::{ResolvedPath, Step};
 use crate::masks::Masks;
-use crate::masks::repositories::{Repository, Standing, Used};
-use crate::masks::scan::{OpenedUp, Purpose, Scan};
-use crate::masks::set::{Held, MaskSet};
+use crate::masks::repositories::{Protection, Repository, UsedPath};
+use crate::masks::scan::{Purpose, Scan, UnlockedFolders};
+use crate::masks::set::{HeldFile, MaskSet};
 use crate::names;
 use crate::root::resolve::open_exact;
 use crate::stop::Stop;
@@ -32,13 +32,13 @@ enum Suspect {
     /// The folder of a repository that has no `.git`.
     Bare(PathBuf),
     /// A file or folder that the configuration of a repository names.
-    Used(PathBuf),
+    UsedPath(PathBuf),
 }
 
 /// Renames the files that appeared, after all processes of the command have ended. Returns a sentence about each.
-pub(super) fn settle(masks: &Masks, before: &MaskSet) -> Vec<Text> {
+pub(super) fn quarantine(masks: &Masks, before: &MaskSet) -> Vec<Text> {
     match suspects(masks, before) {
-        Some((suspects, _opened)) => suspects.iter().map(|suspect| set_aside(masks, suspect)).collect(),
+        Some((suspects, _opened)) => suspects.iter().map(|suspect| quarantine_entry(masks, suspect)).collect(),
         None => vec![text!(
             "The project is too big to be looked over after the command. Look for new .git folders in it before you \
              run git there."
@@ -49,35 +49,35 @@ pub(super) fn settle(masks: &Masks, before: &MaskSet) -> Vec<Text> {
 /// Returns the new entries that must be renamed; `None` if the walk failed.
 ///
 /// The second value keeps folders readable that the command has closed, so that their entries can be renamed.
-fn suspects<'w>(masks: &'w Masks, before: &MaskSet) -> Option<(Vec<Suspect>, OpenedUp<'w>)> {
-    let mut scan = Scan::begin(masks, Purpose::Settle);
+fn suspects<'w>(masks: &'w Masks, before: &MaskSet) -> Option<(Vec<Suspect>, UnlockedFolders<'w>)> {
+    let mut scan = Scan::begin(masks, Purpose::Quarantine);
     scan.tree(&Stop::default()).ok()?;
     let standing = |now: &Repository| {
         let known =
             before.repositories.iter().find(|then| then.at == now.at && then.is == now.is && then.link == now.link);
         known.map(|then| then.standing)
     };
-    let judged = scan.set.repositories.iter().filter(|now| standing(now) != Some(Standing::Protected));
+    let judged = scan.set.repositories.iter().filter(|now| standing(now) != Some(Protection::Protected));
     let mut found: Vec<Suspect> = judged.filter_map(|now| judge(masks, before, now)).collect();
-    let mut led: Vec<PathBuf> = before.used.iter().filter_map(|used| led_elsewhere(masks, used)).collect();
+    let mut led: Vec<PathBuf> = before.used.iter().filter_map(|used| changed_target(masks, used)).collect();
     led.sort();
     led.dedup();
-    found.extend(led.into_iter().map(Suspect::Used));
+    found.extend(led.into_iter().map(Suspect::UsedPath));
     found.extend(
-        before.held.iter().filter(|held| is_replaced(masks, held)).map(|held| Suspect::Used(held.path.clone())),
+        before.held.iter().filter(|held| is_replaced(masks, held)).map(|held| Suspect::UsedPath(held.path.clone())),
     );
     Some((found, scan.opened))
 }
 
 /// Returns the entry that makes git use another file than before, or one where there was none: a link that leads to
 /// another target, or the file or folder itself. The path is relative to the root.
-fn led_elsewhere(masks: &Masks, used: &Used) -> Option<PathBuf> {
-    let now = Way::of(&used.path);
-    let same_end = used.way.is_there && now.end_is() == used.way.end_is();
+fn changed_target(masks: &Masks, used: &UsedPath) -> Option<PathBuf> {
+    let now = ResolvedPath::of(&used.path);
+    let same_end = used.resolved_path.is_there && now.end_identity() == used.resolved_path.end_identity();
     if !now.is_there || same_end {
         return None;
     }
-    let is_new = |step: &Step| !used.way.steps.contains(step);
+    let is_new = |step: &Step| !used.resolved_path.steps.contains(step);
     let root = masks.root.path();
     // A repository is judged by its content.
     let of_a_repository =
@@ -86,17 +86,17 @@ fn led_elsewhere(masks: &Masks, used: &Used) -> Option<PathBuf> {
         return None;
     }
     let others = now.steps.split_last().is_some_and(|(_, others)| others.iter().any(is_new));
-    if used.way.is_there && now.end == used.way.end && !others {
+    if used.resolved_path.is_there && now.end == used.resolved_path.end && !others {
         // Another process on the host has saved the file: a command cannot replace a mount.
         return None;
     }
-    let step = now.leaves(&used.way)?;
+    let step = now.leaves(&used.resolved_path)?;
     step.at.strip_prefix(root).ok().filter(|at| !at.as_os_str().is_empty()).map(Path::to_owned)
 }
 
 /// Returns `true` if the path leads to another entry in another folder. If only the file is another one, another
 /// process on the host has saved it: a command cannot replace a mount.
-fn is_replaced(masks: &Masks, held: &Held) -> bool {
+fn is_replaced(masks: &Masks, held: &HeldFile) -> bool {
     let is = |path: &Path| masks.root.stat_exact(path).ok().map(|stat| number_of(&stat));
     // A repository is judged by its content.
     held.path.file_name().is_none_or(|name| name != ".git")
@@ -121,7 +121,7 @@ fn judge(masks: &Masks, before: &MaskSet, now: &Repository) -> Option<Suspect> {
     let is_fine = match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory => is_made(&at),
         // `git worktree add` of the user leaves one that points to a repository which the command could not write.
-        FileType::RegularFile => made::is_answered(&at, &|git_dir: &Path| {
+        FileType::RegularFile => made::is_linked_back(&at, &|git_dir: &Path| {
             let Ok(inside) = git_dir.strip_prefix(masks.root.path()) else { return false };
             let frozen = before.out_of_reach().any(|mask| inside.starts_with(&mask.path));
             let no_hooks = !everywhere.as_ref().is_some_and(|hooks| top.join(hooks).exists());
@@ -132,14 +132,16 @@ fn judge(masks: &Masks, before: &MaskSet, now: &Repository) -> Option<Suspect> {
     (!is_fine).then_some(suspect)
 }
 
-fn set_aside(masks: &Masks, suspect: &Suspect) -> Text {
+fn quarantine_entry(masks: &Masks, suspect: &Suspect) -> Text {
     let (path, why) = match suspect {
         Suspect::Repository(path) => (path.clone(), text!("It would let git run programs")),
         // Its other entries may be anything. Without a HEAD, git does not treat the folder as a repository.
         Suspect::Bare(path) => {
             (path.join("HEAD"), text!("With it, git takes the folder for a repository and may run programs"))
         }
-        Suspect::Used(path) => (path.clone(), text!("The configuration of git names it, so git would run or read it")),
+        Suspect::UsedPath(path) => {
+            (path.clone(), text!("The configuration of git names it, so git would run or read it"))
+        }
     };
     let shown = names::shown(&path);
     let folder = masks.root.open_exact(path.parent().unwrap_or(Path::new("")));
