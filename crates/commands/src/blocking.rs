@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_walk_says_how_far_it_is() {
+    fn long_walks_report_their_progress() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         (0..3).for_each(|n| std::fs::write(home.path().join(n.to_string()), "").expect("it can be written"));
         let workspace = Arc::new(Workspace::open(home.path(), PathRules::default()).expect("it is a folder"));

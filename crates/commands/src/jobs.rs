@@ -49,8 +49,8 @@ enum End {
     /// The job is running.
     #[default]
     Awaited,
-    Come(Result<Box<Ran>, ToolError>),
-    Told,
+    Done(Result<Box<Ran>, ToolError>),
+    Taken,
 }
 
 impl Jobs {
@@ -106,8 +106,8 @@ impl Jobs {
             End::Awaited => {
                 Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, text!("A thread that ran a job has died."))))
             }
-            End::Come(result) => result,
-            End::Told => {
+            End::Done(result) => result,
+            End::Taken => {
                 self.forget(job);
                 return Err(not_found(&self.all()).into());
             }
@@ -174,7 +174,7 @@ impl Running {
         std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
             let _running: mpsc::Sender<()> = running;
             let ran = block_on(commands.run_live(&wanted, &its_live, true, mpsc::channel().0));
-            *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Come(ran.map(Box::new));
+            *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Done(ran.map(Box::new));
             say_ended.send_replace(true);
         })?;
         Ok(Running { id, live, ended, end, thread: Mutex::new(thread) })
@@ -245,7 +245,7 @@ impl Running {
         if matches!(*end, End::Awaited) && !is_over {
             return End::Awaited;
         }
-        std::mem::replace(&mut *end, End::Told)
+        std::mem::replace(&mut *end, End::Taken)
     }
 
     fn end(&self) -> MutexGuard<'_, End> {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     /// Creates a job that counts as running until the returned sender is dropped, and that has no output.
-    fn begun(jobs: &Jobs, id: &str) -> (Arc<Running>, watch::Sender<bool>, mpsc::Sender<()>) {
+    fn fake_job(jobs: &Jobs, id: &str) -> (Arc<Running>, watch::Sender<bool>, mpsc::Sender<()>) {
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let live = Arc::new(Background::new(1000, false).unwrap());
@@ -310,7 +310,7 @@ mod tests {
         (job, say_ended, running)
     }
 
-    fn none() -> (tempfile::TempDir, Jobs) {
+    fn no_jobs() -> (tempfile::TempDir, Jobs) {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path(), PathRules::default()).unwrap();
         let commands = CommandRunner::new(Arc::new(workspace), Settings::new());
@@ -318,16 +318,16 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_second_hears_that_the_end_was_told() {
-        let (_folder, jobs) = none();
-        let (job, say_ended, _running) = begun(&jobs, "j1");
+    fn only_one_call_gets_the_end_of_a_job() {
+        let (_folder, jobs) = no_jobs();
+        let (job, say_ended, _running) = fake_job(&jobs, "j1");
         assert!(
             block_on_it(jobs.told(&job)).is_ok_and(|output| output.data.is_some_and(|data| data["running"] == true))
         );
-        *job.end() = End::Come(Err(ToolFailure::new(ErrorCode::Timeout, "late").into()));
+        *job.end() = End::Done(Err(ToolFailure::new(ErrorCode::Timeout, "late").into()));
         drop(say_ended);
         assert!(block_on_it(jobs.told(&job)).is_ok_and(|output| output.failure.is_some()));
-        let Err(ToolError::Respond(second)) = block_on_it(jobs.told(&job)) else { panic!("the turn goes on") };
+        let Err(ToolError::Respond(second)) = block_on_it(jobs.told(&job)) else { panic!("the turn continues") };
         assert!(
             second.code == ErrorCode::NotFound && second.message.to_string().contains("reported already"),
             "{second:?}"
@@ -336,9 +336,9 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_died_is_fatal_once_and_its_job_is_forgotten() {
-        let (_folder, jobs) = none();
-        let (job, say_ended, _running) = begun(&jobs, "j1");
+    fn a_panicked_thread_is_fatal_once_and_its_job_is_forgotten() {
+        let (_folder, jobs) = no_jobs();
+        let (job, say_ended, _running) = fake_job(&jobs, "j1");
         drop(say_ended);
         assert!(matches!(block_on_it(jobs.told(&job)), Err(ToolError::Fatal(_))));
         assert_eq!(jobs.find("j1").unwrap_err().code, ErrorCode::NotFound);
@@ -346,9 +346,9 @@ mod tests {
     }
 
     #[test]
-    fn all_threads_together_are_waited_for_no_longer_than_one() {
-        let (_folder, jobs) = none();
-        let _running: Vec<_> = (0..16).map(|number| begun(&jobs, &format!("j{number}"))).collect();
+    fn all_threads_share_one_time_limit() {
+        let (_folder, jobs) = no_jobs();
+        let _running: Vec<_> = (0..16).map(|number| fake_job(&jobs, &format!("j{number}"))).collect();
         let (patience, started) = (Duration::from_millis(300), Instant::now());
         jobs.end_all(patience);
         let took = started.elapsed();

@@ -37,7 +37,7 @@ const READERS: &[&str] = &[
 ];
 
 /// Returns the note, if the command needed a terminal or an input.
-pub(super) fn missed(command: &str, outcome: &Outcome) -> Option<Text> {
+pub(super) fn missing_input_note(command: &str, outcome: &Outcome) -> Option<Text> {
     /// Bytes at the end of the output that are searched.
     const LOOKED_AT: usize = 4000;
     let output = outcome.output.as_bytes();
@@ -73,7 +73,7 @@ mod tests {
     use std::time::Duration;
 
     /// Runs a command in a real bash and returns the note; `said` prints the last words of another program.
-    fn told(command: &str) -> Option<Text> {
+    fn note_for(command: &str) -> Option<Text> {
         let folder = std::fs::File::open("/").unwrap();
         let job = toolfence_sandbox::process::Job {
             program: "bash".as_ref(),
@@ -86,11 +86,11 @@ mod tests {
             live: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        missed(command, &runtime.block_on(toolfence_sandbox::process::run(&job)).unwrap())
+        missing_input_note(command, &runtime.block_on(toolfence_sandbox::process::run(&job)).unwrap())
     }
 
     #[test]
-    fn the_last_words_of_programs_are_known() {
+    fn last_messages_of_programs_are_recognised() {
         for said in [
             "Vim: Warning: Output is not to a terminal",
             "Vim: Error reading input, exiting...",
@@ -107,14 +107,14 @@ mod tests {
             "Host key verification failed.",
             "fatal: could not read Username for 'https://example.org': terminal prompts disabled",
         ] {
-            let note = told(&format!("echo \"{said}\"; exit 1"));
+            let note = note_for(&format!("echo \"{said}\"; exit 1"));
             assert!(note.is_some_and(|note| note.to_string().starts_with("There is no terminal here")), "{said}");
-            assert_eq!(told(&format!("echo \"{said}\"")), None, "what succeeds needs no word: {said}");
+            assert_eq!(note_for(&format!("echo \"{said}\"")), None, "what succeeds needs no word: {said}");
         }
     }
 
     #[test]
-    fn what_reads_an_empty_stdin_is_told() {
+    fn commands_that_read_an_empty_stdin_get_a_note() {
         for command in [
             "read -r answer",
             "read -p 'Sure? ' x && echo yes",
@@ -123,10 +123,13 @@ mod tests {
             "bash",
             " sh ",
         ] {
-            assert!(told(command).is_some_and(|note| note.to_string().starts_with("Its stdin is empty")), "{command}");
+            assert!(
+                note_for(command).is_some_and(|note| note.to_string().starts_with("Its stdin is empty")),
+                "{command}"
+            );
         }
         for command in ["true", "false", "echo read; exit 1", "cat /dev/null", "while read -r x; do :; done"] {
-            assert_eq!(told(command), None, "{command}");
+            assert_eq!(note_for(command), None, "{command}");
         }
     }
 }

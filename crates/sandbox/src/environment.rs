@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_stay_outside() {
+    fn keys_are_not_passed_to_commands() {
         let host = of(&[
             ("HOME", "/home/u"),
             ("PATH", ".:/evil"),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_are_not_there_are_left_out_inside() {
+    fn folders_outside_of_the_project_are_left_out_in_a_sandbox() {
         let had = of(&[("TMPDIR", "/var/tmp"), ("CARGO_TARGET_DIR", "/p/target"), ("XDG_DATA_HOME", "/home/u/data")]);
         let inside = sandboxed(&had, Path::new("/p"), true);
         assert_eq!(inside, of(&[("TMPDIR", "/tmp"), ("CARGO_TARGET_DIR", "/p/target")]));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_one_and_none_looks_like_a_secret() {
+    fn variables_are_unique_and_not_secret() {
         let names: BTreeSet<_> = TABLE.iter().map(|row| row.name).collect();
         assert_eq!(names.len(), TABLE.len());
         for row in TABLE {

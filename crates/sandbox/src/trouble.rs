@@ -65,16 +65,16 @@ impl Barrier {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Cause {
     /// The message of a library, which is not translated.
-    Said(String),
+    Library(String),
     /// The number of a system error.
     System(i32),
     Moved,
     Replaced,
     OtherRoot,
-    NobodyCame,
+    TimedOut,
     HostGone,
     EngineFailed,
-    NoNumber,
+    NoProcessId,
     TooLong,
     Threads(usize),
     Version {
@@ -86,15 +86,15 @@ pub(crate) enum Cause {
 impl Cause {
     fn text(&self) -> Text {
         match self {
-            Cause::Said(words) => words.clone().into(),
+            Cause::Library(words) => words.clone().into(),
             Cause::System(number) => Text::from(&io::Error::from_raw_os_error(*number)),
             Cause::Moved => text!("it was moved away"),
             Cause::Replaced => text!("it was put in the place of another"),
             Cause::OtherRoot => text!("the project is not the folder it was"),
-            Cause::NobodyCame => text!("timed out waiting for the helper"),
+            Cause::TimedOut => text!("timed out waiting for the helper"),
             Cause::HostGone => text!("the host is gone"),
             Cause::EngineFailed => text!("its engine failed"),
-            Cause::NoNumber => text!("the new process has no number"),
+            Cause::NoProcessId => text!("the new process has no number"),
             Cause::TooLong => text!("it is too long"),
             Cause::Threads(count) => text!("the helper has {count} threads and must have one", count = *count),
             Cause::Version { helper, host } => text!("the helper is version {helper}, the host {host}", helper, host),
@@ -119,7 +119,7 @@ struct TroubleLine {
 
 /// Parses a line of the helper. Returns an error if the line reports one, with the kind
 /// [`StaleNetworkFileHandle`](io::ErrorKind::StaleNetworkFileHandle) if the host must scan the project again.
-pub(crate) fn heard(line: &str) -> Option<io::Error> {
+pub(crate) fn parse_error_line(line: &str) -> Option<io::Error> {
     let (word, rest) = line.split_once(' ')?;
     let kind = match word {
         "changed" => io::ErrorKind::StaleNetworkFileHandle,
@@ -139,10 +139,10 @@ pub(crate) fn heard(line: &str) -> Option<io::Error> {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use told::Trouble;
+pub(crate) use line_writer::Trouble;
 
 #[cfg(target_os = "linux")]
-mod told {
+mod line_writer {
     use super::{Barrier, Cause, LONGEST, TroubleLine, clip, io};
     use std::path::Path;
 
@@ -150,7 +150,7 @@ mod told {
     #[derive(Debug)]
     pub(crate) struct Trouble {
         is_changed: bool,
-        told: TroubleLine,
+        line: TroubleLine,
     }
 
     impl Trouble {
@@ -158,13 +158,13 @@ mod told {
             let is_changed = cause.kind() == io::ErrorKind::StaleNetworkFileHandle;
             let ours = cause.get_ref().and_then(|held| held.downcast_ref::<Cause>()).cloned();
             let of_system = || cause.raw_os_error().map(Cause::System);
-            let cause = ours.or_else(of_system).unwrap_or_else(|| Cause::Said(plain(&cause.to_string())));
-            Trouble { is_changed, told: TroubleLine { barrier, at: None, cause } }
+            let cause = ours.or_else(of_system).unwrap_or_else(|| Cause::Library(plain(&cause.to_string())));
+            Trouble { is_changed, line: TroubleLine { barrier, at: None, cause } }
         }
 
         pub(crate) fn at(barrier: Barrier, at: &Path, cause: io::Error) -> Trouble {
             let mut trouble = Trouble::new(barrier, cause);
-            trouble.told.at = Some(plain(&at.display().to_string()));
+            trouble.line.at = Some(plain(&at.display().to_string()));
             trouble
         }
 
@@ -172,7 +172,7 @@ mod told {
         /// again, and with `failed` otherwise.
         pub(crate) fn line(&self) -> String {
             let word = if self.is_changed { "changed" } else { "failed" };
-            format!("{word} {}\n", serde_json::to_string(&self.told).unwrap_or_default())
+            format!("{word} {}\n", serde_json::to_string(&self.line).unwrap_or_default())
         }
     }
 
@@ -187,17 +187,17 @@ mod tests {
     use std::path::Path;
     use toolfence_protocol::Language;
 
-    fn crossed(trouble: &Trouble) -> (io::ErrorKind, Text) {
+    fn send_to_host(trouble: &Trouble) -> (io::ErrorKind, Text) {
         let line = trouble.line();
         assert!(line.len() < 1000 && line.find('\n') == Some(line.len() - 1), "{line}");
-        let error = heard(line.trim_end()).expect("it says what failed");
+        let error = parse_error_line(line.trim_end()).expect("it says what failed");
         (error.kind(), Text::from(&error))
     }
 
     #[test]
-    fn what_failed_is_told_in_the_language_of_the_reader() {
+    fn errors_are_rendered_in_the_language_of_the_reader() {
         let error = io::Error::new(io::ErrorKind::StaleNetworkFileHandle, Cause::Moved);
-        let (kind, text) = crossed(&Trouble::at(Barrier::Masks, Path::new("/a/b"), error));
+        let (kind, text) = send_to_host(&Trouble::at(Barrier::Masks, Path::new("/a/b"), error));
         assert_eq!(kind, io::ErrorKind::StaleNetworkFileHandle);
         assert_eq!(text, "the masks over blocked files at /a/b: it was moved away");
         assert_eq!(
@@ -205,24 +205,29 @@ mod tests {
             "as máscaras sobre os arquivos bloqueados em /a/b: foi movido para outro lugar"
         );
         let error = io::Error::other(Cause::Version { helper: "1".into(), host: "2".into() });
-        let (kind, text) = crossed(&Trouble::new(Barrier::Plan, error));
+        let (kind, text) = send_to_host(&Trouble::new(Barrier::Plan, error));
         assert_eq!(kind, io::ErrorKind::Other);
         assert_eq!(text, "the plan: the helper is version 1, the host 2");
-        let (_, text) = crossed(&Trouble::new(Barrier::Limits, io::Error::from_raw_os_error(1)));
+        let (_, text) = send_to_host(&Trouble::new(Barrier::Limits, io::Error::from_raw_os_error(1)));
         assert_eq!(text.render(Language::Portuguese), "os limites: operação não permitida");
     }
 
     #[test]
-    fn a_long_path_or_cause_does_not_make_a_long_line() {
+    fn long_paths_and_causes_are_shortened() {
         let path = format!("/begin\n/{}/end", "d/".repeat(10_000));
-        let (_, text) = crossed(&Trouble::at(Barrier::Tree, Path::new(&path), io::Error::other("w\n".repeat(10_000))));
+        let (_, text) =
+            send_to_host(&Trouble::at(Barrier::Tree, Path::new(&path), io::Error::other("w\n".repeat(10_000))));
         let text = text.to_string();
         assert!(text.starts_with("the new tree of files at /begin /d") && text.contains("d//end: w w"), "{text}");
     }
 
     #[test]
-    fn what_is_no_trouble_is_none() {
-        assert!(heard("status 0").is_none() && heard("gone").is_none() && heard("").is_none());
-        assert_eq!(heard("failed as it did before").expect("it failed").to_string(), "as it did before");
+    fn other_lines_are_not_errors() {
+        assert!(
+            parse_error_line("status 0").is_none()
+                && parse_error_line("gone").is_none()
+                && parse_error_line("").is_none()
+        );
+        assert_eq!(parse_error_line("failed as it did before").expect("it failed").to_string(), "as it did before");
     }
 }

@@ -35,7 +35,7 @@ const MOST_IN_DATA: usize = 500;
 
 /// The files of a command that are in the project now, and those that are not.
 #[derive(Debug, Default)]
-pub(crate) struct Settled {
+pub(crate) struct KeptChanges {
     kept: Vec<PathBuf>,
     /// The amount of changes: see [`Sorted::amount`].
     amount: Text,
@@ -50,7 +50,7 @@ pub(crate) struct Settled {
 }
 
 /// The facts and the permit that decide about the files of one command.
-pub(crate) struct Asks<'a> {
+pub(crate) struct Acceptance<'a> {
     /// The permit of the call; without one, changes are dropped and output is kept.
     pub(crate) permit: Option<&'a Permit<'a>>,
     pub(crate) progress: &'a dyn Progress,
@@ -60,12 +60,12 @@ pub(crate) struct Asks<'a> {
 
 /// Reports the current step after a command has ended, if it takes long.
 #[derive(Clone, Copy)]
-pub(crate) struct Noting<'a> {
+pub(crate) struct SlowNote<'a> {
     pub(crate) progress: &'a dyn Progress,
     pub(crate) language: Language,
 }
 
-impl Noting<'_> {
+impl SlowNote<'_> {
     /// Waits for work. Reports `note` if it takes longer than two seconds.
     pub(crate) async fn during<T>(&self, work: impl Future<Output = T>, note: impl FnOnce() -> Text) -> T {
         const QUIET: Duration = Duration::from_secs(2);
@@ -79,23 +79,24 @@ impl Noting<'_> {
 }
 
 /// Decides about the files that a command wrote, and puts the accepted ones into the project.
-pub(crate) async fn settle(
+pub(crate) async fn keep_accepted(
     commands: &Arc<CommandRunner>,
     run: LayerRun,
     command: &str,
-    asks: &Asks<'_>,
-) -> Result<Settled, ToolError> {
-    let Asks { permit, progress, has_network } = *asks;
+    asks: &Acceptance<'_>,
+) -> Result<KeptChanges, ToolError> {
+    let Acceptance { permit, progress, has_network } = *asks;
     let run = Arc::new(run);
     let sort = {
         let run = Arc::clone(&run);
         move |workspace: &Workspace, _: &Stop| Ok(Sorted::new(workspace, &run))
     };
     let language = permit.map(Permit::language).unwrap_or_default();
-    let (noting, entries) = (Noting { progress, language }, run.changes.len() as u64);
+    let (noting, entries) = (SlowNote { progress, language }, run.changes.len() as u64);
     let sorting = || text!("Sorting {entries} changed {entries|entry|entries}.", entries);
     let sorted = Arc::new(noting.during(blocking(commands.workspace(), sort), sorting).await?);
-    let mut settled = Settled { left_out: sorted.left_out.clone(), amount: sorted.amount(), ..Settled::default() };
+    let mut settled =
+        KeptChanges { left_out: sorted.left_out.clone(), amount: sorted.amount(), ..KeptChanges::default() };
     let mut keeps_changes = Ok(());
     if !sorted.changes.is_empty() {
         // A command that was ended may have left half of its work.
@@ -152,7 +153,7 @@ pub(crate) async fn settle(
     let put = if wanted_changes || wanted_output {
         noting.during(blocking(commands.workspace(), keep), putting).await?
     } else {
-        Put::default()
+        PutEntries::default()
     };
     settled.notes.extend(put.notes);
     let changed = sorted.changed_names();
@@ -214,16 +215,16 @@ pub(crate) async fn discard(commands: &Arc<CommandRunner>, run: LayerRun) -> Res
 }
 
 /// The entries that were put into the project.
-struct Put {
+struct PutEntries {
     changes: Result<(), Text>,
     /// The groups of output.
     output: HashSet<PathBuf>,
     notes: Vec<Text>,
 }
 
-impl Default for Put {
-    fn default() -> Put {
-        Put { changes: Ok(()), output: HashSet::new(), notes: Vec::new() }
+impl Default for PutEntries {
+    fn default() -> PutEntries {
+        PutEntries { changes: Ok(()), output: HashSet::new(), notes: Vec::new() }
     }
 }
 
@@ -233,8 +234,8 @@ fn put_into_project(
     run: &LayerRun,
     sorted: &Sorted,
     (changes, output): (bool, bool),
-) -> Put {
-    let mut put = Put::default();
+) -> PutEntries {
+    let mut put = PutEntries::default();
     let is_output = |path: &Path| sorted.is_output(path);
     let is_undone = |path: &Path| !sorted.is_output(path) && !sorted.is_in_repository(path);
     let with_changes = if changes { sorted.paths_of_changes(output) } else { HashSet::new() };
@@ -326,10 +327,10 @@ fn named<'p>(paths: impl Iterator<Item = &'p Path>, count: usize) -> Text {
     if more == 0 { first.into() } else { text!("{names} and {count} more", names = first, count = more as u64) }
 }
 
-impl Settled {
+impl KeptChanges {
     /// Returns the outcome if the layer could not be read, so that nothing is kept.
-    pub(crate) fn unread(why: Text) -> Settled {
-        Settled { not_kept: Some((vec![PathBuf::from(".")], why)), ..Settled::default() }
+    pub(crate) fn unread_layer(why: Text) -> KeptChanges {
+        KeptChanges { not_kept: Some((vec![PathBuf::from(".")], why)), ..KeptChanges::default() }
     }
 
     /// Adds the files that were kept and those that were not to the result of the command.
@@ -412,11 +413,11 @@ mod tests {
     }
 
     #[test]
-    fn work_that_takes_long_is_noted_once() {
+    fn slow_work_is_reported_once() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (end, ended) = oneshot::channel();
         let progress = EndsWork { end: Mutex::new(Some(end)), notes: Mutex::default() };
-        let noting = Noting { progress: &progress, language: Language::English };
+        let noting = SlowNote { progress: &progress, language: Language::English };
         let note = || text!("Putting {entries} changed {entries|entry|entries} into the project.", entries = 3_u64);
         runtime.block_on(noting.during(std::future::ready(()), note));
         assert!(progress.notes.lock().unwrap().is_empty());

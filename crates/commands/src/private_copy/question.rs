@@ -120,7 +120,7 @@ pub(super) fn about_output(
     };
     let mut details = Details { workspace, run, language, text: String::new() };
     for change in run.changes.iter().filter(|change| sorted.is_output(&change.path) && loses(change)) {
-        details.danger(change);
+        details.list_dangerous(change);
     }
     for group in written.iter().take(MOST_LINES) {
         let (path, count) = (names::shown(&group.path), group.files as u64);
@@ -153,7 +153,7 @@ impl Details<'_> {
     /// changed files with their diffs, then new files.
     fn of(mut self, changes: &[Change]) -> String {
         for change in changes {
-            self.danger(change);
+            self.list_dangerous(change);
         }
         let attributes: Vec<Text> = changes.iter().filter_map(|change| self.attribute(change)).collect();
         for attribute in attributes.iter().take(MOST_LINES) {
@@ -215,7 +215,7 @@ impl Details<'_> {
 
     /// Lists a removed or replaced entry, or a link that leads out of the project: the user must see these before he
     /// agrees.
-    fn danger(&mut self, change: &Change) {
+    fn list_dangerous(&mut self, change: &Change) {
         let path = names::shown(&change.path);
         let old = self.workspace.root_path().join(&change.path);
         match &change.kind {

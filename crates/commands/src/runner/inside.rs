@@ -49,7 +49,7 @@ impl CommandRunner {
         let outcome = ended.as_ref().ok().cloned();
         let settle = move |workspace: &Workspace, _: &Stop| {
             let mut notes = workspace.masks().quarantine(&masks);
-            notes.extend(outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)));
+            notes.extend(outcome.iter().flat_map(|outcome| refused::explain_refusals(workspace, &masks, outcome)));
             Ok(notes)
         };
         let notes = blocking(self.workspace(), settle).await?;

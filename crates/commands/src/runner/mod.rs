@@ -19,7 +19,7 @@ pub(crate) use report::{Ran, in_file, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
 use crate::blocking;
-use crate::private_copy::{self, Noting, Settled};
+use crate::private_copy::{self, KeptChanges, SlowNote};
 use crate::session_output::SessionOutput;
 use inside::Inside;
 use report::{no_container, not_started};
@@ -291,7 +291,7 @@ impl CommandRunner {
         if has_run_again {
             // The files that the first run wrote on its private copy are dropped.
             if let Some(ended) = ran.copy.take()
-                && let Ok(run) = self.read_copy(ended, &Noting { progress, language: permit.language() }).await?
+                && let Ok(run) = self.read_copy(ended, &SlowNote { progress, language: permit.language() }).await?
             {
                 private_copy::discard(self, run).await?;
             }
@@ -311,12 +311,12 @@ impl CommandRunner {
             noted(&mut output.text, advice);
         }
         if let Some(ended) = copy {
-            match self.read_copy(ended, &Noting { progress, language: permit.language() }).await? {
+            match self.read_copy(ended, &SlowNote { progress, language: permit.language() }).await? {
                 Ok(run) => {
-                    let asks = private_copy::Asks { permit: Some(permit), progress, has_network: has_run_again };
-                    private_copy::settle(self, run, shown, &asks).await?.put_into(&mut output);
+                    let asks = private_copy::Acceptance { permit: Some(permit), progress, has_network: has_run_again };
+                    private_copy::keep_accepted(self, run, shown, &asks).await?.put_into(&mut output);
                 }
-                Err(why) => Settled::unread(why).put_into(&mut output),
+                Err(why) => KeptChanges::unread_layer(why).put_into(&mut output),
             }
         }
         if !on_copy && let Some(why) = self.take_reason_against_copies() {
@@ -334,13 +334,13 @@ impl CommandRunner {
         shown: &str,
         progress: &dyn Progress,
     ) -> Result<Outcome, ToolError> {
-        let noting = Noting { progress, language: wanted.language };
+        let noting = SlowNote { progress, language: wanted.language };
         let mut ran = self.run(wanted, progress).await?;
         if let Some(ended) = ran.copy.take()
             && let Ok(run) = self.read_copy(ended, &noting).await?
         {
-            let asks = private_copy::Asks { permit: None, progress, has_network: false };
-            private_copy::settle(self, run, shown, &asks).await?;
+            let asks = private_copy::Acceptance { permit: None, progress, has_network: false };
+            private_copy::keep_accepted(self, run, shown, &asks).await?;
         }
         Ok(ran.outcome)
     }
@@ -416,7 +416,7 @@ impl CommandRunner {
             let ended = self.run_on_copy(&job, &name, network).await?;
             drop(left);
             // Repositories are read-only in the copy, too.
-            let notes = refused::told(self.workspace(), &ended.masks, &ended.outcome);
+            let notes = refused::explain_refusals(self.workspace(), &ended.masks, &ended.outcome);
             let outcome = ended.outcome.clone();
             copy = Some(ended);
             (outcome, notes)
@@ -446,14 +446,14 @@ impl CommandRunner {
         if writes_project && self.workspace().changes().are_recorded() {
             notes.push(text!("Undo does not cover what this command changed in the project."));
         }
-        let (file, told) = match live.file() {
+        let (file, overflow_note) = match live.file() {
             None => (None, None),
             Some((name, all)) => {
-                let told = spilled(&name, all, of_job);
-                (Some(name), Some(told))
+                let overflow_note = spilled(&name, all, of_job);
+                (Some(name), Some(overflow_note))
             }
         };
-        let notes = told.into_iter().chain(notes).collect();
+        let notes = overflow_note.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         let (seconds, most_seconds) = (wanted.seconds, wanted.most_seconds);
         let has_network = !sandboxed || self.has_network(network);

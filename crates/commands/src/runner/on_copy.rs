@@ -4,7 +4,7 @@ use super::inside::not_sandboxed;
 use super::{CommandRunner, PrivateCopies, Sandboxed};
 use crate::blocking;
 use crate::layer::{self, Limits};
-use crate::private_copy::{self, Noting};
+use crate::private_copy::{self, SlowNote};
 use crate::run::{EndedRun, LayerRun, LayeredProject, RunError};
 use crate::session_output::{SessionOutput, outputs_in};
 use std::ffi::OsString;
@@ -177,7 +177,7 @@ impl CommandRunner {
     pub(crate) async fn read_copy(
         self: &Arc<CommandRunner>,
         ended: EndedRun,
-        noting: &Noting<'_>,
+        noting: &SlowNote<'_>,
     ) -> Result<Result<LayerRun, Text>, ToolError> {
         let read = |commands: &CommandRunner, _: &Stop| {
             Ok(commands.layered_project()?.read(ended).map_err(|error| run_failure(error).message))

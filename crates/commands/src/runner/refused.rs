@@ -50,7 +50,7 @@ const CANNOT_HASH: &str = "fatal: cannot hash ";
 const LOOKED_AT: usize = 64 << 10;
 
 /// Returns a sentence for each kind of path that a line of the output names together with such a message.
-pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) -> Vec<Text> {
+pub(super) fn explain_refusals(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) -> Vec<Text> {
     let mut start = outcome.output.len().saturating_sub(LOOKED_AT);
     while !outcome.output.is_char_boundary(start) {
         start += 1;
@@ -134,8 +134,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hidden_file_that_git_would_take_is_named() {
-        let told = |output: &str| unread_by_git(output, [".env", "app/.env.local"].iter().map(Path::new));
+    fn hidden_files_that_git_tracks_are_named() {
+        let note_for = |output: &str| unread_by_git(output, [".env", "app/.env.local"].iter().map(Path::new));
         for (output, name) in [
             (
                 "error: open(\".env\"): Permission denied\nerror: unable to index file '.env'\nfatal: updating files failed\n",
@@ -150,7 +150,7 @@ mod tests {
             ("error: open(\".env.local\"): Permission denied\n", ".env.local"),
         ] {
             assert!(
-                told(output).is_some_and(|note| note.to_string().starts_with(&format!("{name} is blocked"))),
+                note_for(output).is_some_and(|note| note.to_string().starts_with(&format!("{name} is blocked"))),
                 "{output}"
             );
         }
@@ -162,12 +162,12 @@ mod tests {
             "error: open(\".env\"): Permission denied\nfatal: cannot hash .env\n",
             "",
         ] {
-            assert_eq!(told(output), None, "{output}");
+            assert_eq!(note_for(output), None, "{output}");
         }
     }
 
     #[test]
-    fn a_path_is_found_as_a_whole() {
+    fn paths_match_only_as_a_whole() {
         assert!(has_path("rm: cannot remove 'dist/.env': Device or resource busy", "dist/.env"));
         assert!(has_path("rm: cannot remove './dist/.env'", "dist/.env"));
         assert!(!has_path("rm: cannot remove 'dist/.env.example'", "dist/.env"));

@@ -47,7 +47,7 @@ impl CommandRunner {
         self.late.store(row, Ordering::Relaxed);
         let memory = self.enclosure().settings().memory;
         let failure = failure_of(&outcome, (seconds, most_seconds), row, memory);
-        let missed = terminal::missed(&command, &outcome);
+        let missed = terminal::missing_input_note(&command, &outcome);
         let left = left_running(outcome.lingered, outcome.escaped);
         let masked = refused::masked_from_git(outcome.exit_code, &outcome.output);
         let mut text = Text::from(outcome.output);
@@ -172,7 +172,10 @@ fn failure_of(
         ));
     }
     if outcome.timed_out {
-        return Some(ToolFailure::new(ErrorCode::Timeout, late(seconds.unwrap_or_default(), most, late_in_a_row)));
+        return Some(ToolFailure::new(
+            ErrorCode::Timeout,
+            timeout_failure(seconds.unwrap_or_default(), most, late_in_a_row),
+        ));
     }
     let message = match (outcome.signal, outcome.exit_code) {
         (Some(signal), code) => {
@@ -184,7 +187,7 @@ fn failure_of(
     Some(ToolFailure::new(ErrorCode::ExitStatus, message))
 }
 
-fn late(seconds: u64, most: u64, in_a_row: u32) -> Text {
+fn timeout_failure(seconds: u64, most: u64, in_a_row: u32) -> Text {
     /// This many are no accident.
     const MANY: u32 = 3;
     let message = text!(

@@ -78,11 +78,11 @@ impl CommandRunner {
         })?;
         let words: Vec<&OsStr> =
             std::iter::once(program.as_os_str()).chain(wanted.words.iter().skip(1).map(OsString::as_os_str)).collect();
-        let told = |error: ToolError| match error {
+        let error_text = |error: ToolError| match error {
             ToolError::Respond(failure) => failure.message,
             ToolError::Fatal(error) => error.text(),
         };
-        let sandboxed = self.is_sandboxed().await.map_err(told)?;
+        let sandboxed = self.is_sandboxed().await.map_err(error_text)?;
         let mut environment = match sandboxed {
             true => environment::sandboxed(&self.environment, root.path(), self.has_network(wanted.network)),
             false => self.environment.clone(),
@@ -98,7 +98,7 @@ impl CommandRunner {
                 let shared = Shared::of(&paths, workspace.root().as_ref());
                 Ok((workspace.masks().find(Access::Read, stop)?, shared))
             };
-            let (set, shared) = blocking(self.workspace(), look).await.map_err(told)?;
+            let (set, shared) = blocking(self.workspace(), look).await.map_err(error_text)?;
             let set = masks.insert(Arc::new(set));
             let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
             let request = Request {

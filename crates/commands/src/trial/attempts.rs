@@ -1,7 +1,7 @@
 //! The table of attempts. A script that ends with status 0 got through; [`Ground`](super::ground::Ground) sets its
 //! variables.
 
-use super::ground::{Ground, Ran};
+use super::ground::{AttemptOutcome, Ground};
 use toolfence_protocol::{Text, text};
 use toolfence_sandbox::isolation::{Mode, Settings};
 
@@ -13,7 +13,7 @@ pub(super) struct Attempt {
     pub(super) script: &'static str,
     pub(super) needs: Needs,
     /// Returns `true` if the attempt got through.
-    pub(super) is_through: fn(&Ground, &Ran) -> bool,
+    pub(super) is_through: fn(&Ground, &AttemptOutcome) -> bool,
     pub(super) advice: Option<fn() -> Text>,
 }
 
@@ -41,7 +41,7 @@ impl Attempt {
         Attempt { needs, ..self }
     }
 
-    const fn seen_by(self, is_through: fn(&Ground, &Ran) -> bool) -> Attempt {
+    const fn seen_by(self, is_through: fn(&Ground, &AttemptOutcome) -> bool) -> Attempt {
         Attempt { is_through, ..self }
     }
 
@@ -51,8 +51,8 @@ impl Attempt {
 }
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    Attempt::new(|| text!("files"), || text!("read a file outside of the project"), "cat \"$BESIDE/secret\""),
-    Attempt::new(|| text!("files"), || text!("write a file outside of the project"), "echo x > \"$BESIDE/new\""),
+    Attempt::new(|| text!("files"), || text!("read a file outside of the project"), "cat \"$OUTSIDE/secret\""),
+    Attempt::new(|| text!("files"), || text!("write a file outside of the project"), "echo x > \"$OUTSIDE/new\""),
     Attempt::new(|| text!("files"), || text!("look into the home folder"), "[ -n \"$HOME_IS\" ] && [ \"$(stat -c %d:%i ~)\" = \"$HOME_IS\" ]"),
     Attempt::new(|| text!("files"), || text!("change the system"), "touch /usr/.toolfence && rm /usr/.toolfence"),
     Attempt::new(|| text!("files"), || text!("read the passwords of the system"), "cat /etc/shadow"),
@@ -87,10 +87,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     Attempt::new(|| text!("network"), || text!("see the interfaces"), "[ \"$(grep -c : /proc/net/dev)\" -gt 1 ]").needs(Needs::Network),
 ];
 
-fn by_status(_: &Ground, ran: &Ran) -> bool {
+fn by_status(_: &Ground, ran: &AttemptOutcome) -> bool {
     ran.status == Some(0)
 }
 
-fn is_left(ground: &Ground, _: &Ran) -> bool {
+fn is_left(ground: &Ground, _: &AttemptOutcome) -> bool {
     ground.is_left()
 }

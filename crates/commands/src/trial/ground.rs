@@ -47,7 +47,7 @@ pub(super) struct Ground {
 }
 
 /// The outcome of an attempt.
-pub(super) struct Ran {
+pub(super) struct AttemptOutcome {
     /// Whether it ended in time, with any status.
     pub(super) ended: bool,
     pub(super) status: Option<i32>,
@@ -56,11 +56,11 @@ pub(super) struct Ran {
 }
 
 impl Ground {
-    pub(super) fn made(settings: &Settings, scratch: &Path) -> io::Result<Ground> {
+    pub(super) fn create(settings: &Settings, scratch: &Path) -> io::Result<Ground> {
         let scratch = scratch.canonicalize()?;
-        let (root, beside) = (scratch.join("project"), scratch.join("beside"));
-        fs::create_dir_all(&beside)?;
-        fs::write(beside.join("secret"), "SECRET\n")?;
+        let (root, outside) = (scratch.join("project"), scratch.join("outside"));
+        fs::create_dir_all(&outside)?;
+        fs::write(outside.join("secret"), "SECRET\n")?;
         for (path, content) in FILES {
             let path = root.join(path);
             fs::create_dir_all(path.parent().unwrap_or(&root))?;
@@ -71,7 +71,7 @@ impl Ground {
         let enclosure = Enclosure::new(settings.clone(), workspace.root().as_ref());
         let server = TcpListener::bind(("127.0.0.1", 0))?;
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
-        let known = known(&beside, &server, settings)?;
+        let known = known(&outside, &server, settings)?;
         Ok(Ground { workspace, enclosure, environment, known, _server: server })
     }
 
@@ -80,7 +80,7 @@ impl Ground {
     }
 
     /// Runs the script of an attempt in the sandbox.
-    pub(super) async fn run(&self, attempt: &str) -> io::Result<Ran> {
+    pub(super) async fn run(&self, attempt: &str) -> io::Result<AttemptOutcome> {
         let mut script = self.known.clone();
         script.push(format!("{{ {attempt}; }} 2>&1; s=$?; echo; echo '{TRIED}'$s"));
         let [shell, options @ ..] = ["/bin/bash", "--noprofile", "--norc", "-c"].map(OsStr::new);
@@ -90,7 +90,7 @@ impl Ground {
         let status = status.trim().parse().ok();
         let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
         let said = last.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
-        Ok(Ran { ended: status.is_some(), status, said })
+        Ok(AttemptOutcome { ended: status.is_some(), status, said })
     }
 
     /// Returns the helper's report about the system calls that it tried.
@@ -99,9 +99,9 @@ impl Ground {
     }
 
     async fn output(&self, command: &[&OsStr]) -> io::Result<String> {
-        let told = |failure: toolfence_protocol::ToolFailure| io::Error::other(failure);
-        let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(told)?;
-        let folder = self.workspace.root().folder(".").map_err(told)?;
+        let to_io_error = |failure: toolfence_protocol::ToolFailure| io::Error::other(failure);
+        let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(to_io_error)?;
+        let folder = self.workspace.root().folder(".").map_err(to_io_error)?;
         let request = Request {
             command,
             folder: Path::new(""),
@@ -145,11 +145,11 @@ fn mark() -> String {
 }
 
 /// Returns the variables of the attempts as shell assignments.
-fn known(beside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
+fn known(outside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
     let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| fs::metadata(home).ok());
     let home = home.map(|home| format!("{}:{}", home.dev(), home.ino())).unwrap_or_default();
     let all: [(&str, OsString); 6] = [
-        ("BESIDE", beside.into()),
+        ("OUTSIDE", outside.into()),
         ("HOME_IS", home.into()),
         ("HOST", std::process::id().to_string().into()),
         ("PORT", server.local_addr()?.port().to_string().into()),

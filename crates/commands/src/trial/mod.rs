@@ -86,29 +86,29 @@ impl Held {
 /// The folder cannot be used.
 pub async fn sandbox(settings: &Settings, scratch: &Path) -> Result<Trial> {
     let ground =
-        Ground::made(settings, scratch).map_err(|error| Error::because(text!("make a project to try"), error))?;
+        Ground::create(settings, scratch).map_err(|error| Error::because(text!("make a project to try"), error))?;
     let report = ground.report().clone();
     if report.kind == Kind::Nothing {
         return Ok(Trial { report, findings: Vec::new() });
     }
     let mut findings = Vec::new();
     for attempt in ATTEMPTS.iter().filter(|attempt| attempt.is_for(settings)) {
-        findings.push(tried(attempt, &ground, settings).await);
+        findings.push(run_attempt(attempt, &ground, settings).await);
     }
     findings.extend(system_calls(&ground).await);
     Ok(Trial { report, findings })
 }
 
-async fn tried(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Finding {
+async fn run_attempt(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Finding {
     let (result, said) = match attempt.needs {
         Needs::Network if settings.network => (Held::Open, text!("every command may use the network")),
-        _ => judged(attempt, ground).await,
+        _ => judge_attempt(attempt, ground).await,
     };
     let advice = attempt.advice.filter(|_| result == Held::No).map(|advice| advice());
     Finding { barrier: (attempt.barrier)(), attempt: (attempt.what)(), result, said, advice }
 }
 
-async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, Text) {
+async fn judge_attempt(attempt: &Attempt, ground: &Ground) -> (Held, Text) {
     match ground.run(attempt.script).await {
         Ok(ran) if ran.status == Some(NOT_FOUND) => (Held::Unknown, ran.said.into()),
         Ok(ran) if (attempt.is_through)(ground, &ran) => (Held::No, ran.said.into()),

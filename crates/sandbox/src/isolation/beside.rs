@@ -44,23 +44,23 @@ const LONGEST_PATH: usize = 4096;
 
 /// The progress of the walks over all visible folders.
 #[derive(Debug)]
-pub(super) struct Looking {
+pub(super) struct FolderWalk {
     entries: usize,
     pub(super) masks: Vec<Name>,
 }
 
 /// The reason why blocked files in a folder cannot be hidden.
 #[derive(Debug)]
-pub(super) enum Unhidden {
+pub(super) enum HideError {
     /// It has too many entries, or too many of them are blocked.
     TooLarge,
     /// This folder in it cannot be read.
     Closed(PathBuf, io::Error),
 }
 
-impl Looking {
-    pub(super) fn begin() -> Looking {
-        Looking { entries: 0, masks: Vec::new() }
+impl FolderWalk {
+    pub(super) fn begin() -> FolderWalk {
+        FolderWalk { entries: 0, masks: Vec::new() }
     }
 
     /// Returns the number of checked entries.
@@ -69,7 +69,7 @@ impl Looking {
     }
 
     /// Walks a visible folder.
-    pub(super) fn over(&mut self, shown: &Path, hides: Hides<'_>) {
+    pub(super) fn walk_folder(&mut self, shown: &Path, hides: Hides<'_>) {
         let mut pending = vec![shown.to_owned()];
         while let Some(folder) = pending.pop() {
             if is_store(&folder) {
@@ -115,10 +115,10 @@ impl Looking {
 
     /// Walks a path that one program may read and write. Any file in it may be the user's own, whatever its folder is
     /// called, and an unchecked file must not be visible.
-    pub(super) fn over_shared(&mut self, shared: &Path, hides: Hides<'_>) -> Result<(), Unhidden> {
+    pub(super) fn walk_shared(&mut self, shared: &Path, hides: Hides<'_>) -> Result<(), HideError> {
         let mut pending = vec![shared.to_owned()];
         while let Some(folder) = pending.pop() {
-            let closed = |error| Unhidden::Closed(folder.clone(), error);
+            let closed = |error| HideError::Closed(folder.clone(), error);
             let entries = match fs::read_dir(&folder) {
                 Ok(entries) => entries,
                 Err(error) => match error.kind() {
@@ -136,7 +136,7 @@ impl Looking {
                 let entry = entry.map_err(closed)?;
                 self.entries += 1;
                 if self.is_full() {
-                    return Err(Unhidden::TooLarge);
+                    return Err(HideError::TooLarge);
                 }
                 let kind = match entry.file_type() {
                     Ok(kind) => kind,

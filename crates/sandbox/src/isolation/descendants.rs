@@ -68,7 +68,7 @@ fn parent_of(pid: i32) -> Option<i32> {
 }
 
 /// Asks all descendants of this process to end. Continues stopped ones, so that they get the signal.
-pub(super) fn end_politely() {
+pub(super) fn terminate_all() {
     let all = below("self");
     for signal in [Signal::TERM, Signal::CONT] {
         all.iter().for_each(|one| one.signal(signal));

@@ -33,7 +33,7 @@ fn read_plan(host: &File, first: &First) -> Result<Plan, Trouble> {
 }
 
 fn run(plan: &Plan, host: &File, session: Vec<OwnedFd>) -> Result<i32, Trouble> {
-    let alone = sys::alone().map_err(|error| Trouble::new(Barrier::Helper, error))?;
+    let alone = sys::single_thread().map_err(|error| Trouble::new(Barrier::Helper, error))?;
     let limit = Limit::new(plan.memory);
     // Without a process namespace, this process adopts the processes that the command leaves.
     let subreaper = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));

@@ -52,7 +52,7 @@ pub(super) fn with_host(work: impl FnOnce(&File, First) -> Result<i32, Trouble>)
     match read_first(&host).and_then(|first| work(&host, first)) {
         Ok(code) => code,
         Err(trouble) => {
-            tell(&host, &trouble.line());
+            send_line(&host, &trouble.line());
             NOT_STARTED
         }
     }
@@ -61,12 +61,12 @@ pub(super) fn with_host(work: impl FnOnce(&File, First) -> Result<i32, Trouble>)
 /// Takes the line to the host from stdin. The command gets an empty stdin instead, and none of our descriptors.
 fn take_stdin() -> io::Result<File> {
     let host = sys::take_stdin()?;
-    empty(0)?;
+    replace_by_null(0)?;
     Ok(File::from(host))
 }
 
 /// Replaces one of the first three descriptors by /dev/null.
-fn empty(number: u8) -> io::Result<()> {
+fn replace_by_null(number: u8) -> io::Result<()> {
     let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     match number {
         0 => rustix::stdio::dup2_stdin(nothing)?,
@@ -89,11 +89,11 @@ fn read_first(host: &File) -> Result<First, Trouble> {
 /// Reads bytes with the descriptors that were sent with them.
 pub(super) fn receive(line: impl AsFd, into: &mut [u8], flags: RecvFlags) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
-    let mut came = RecvAncillaryBuffer::new(&mut space);
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = flags | RecvFlags::CMSG_CLOEXEC;
-    let read = rustix::net::recvmsg(line, &mut [IoSliceMut::new(into)], &mut came, flags)?;
+    let read = rustix::net::recvmsg(line, &mut [IoSliceMut::new(into)], &mut ancillary, flags)?;
     let mut descriptors = Vec::new();
-    for message in came.drain() {
+    for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(rights) = message {
             descriptors.extend(rights);
         }
@@ -112,12 +112,12 @@ pub(super) fn is_of_this_build(host: &str) -> Result<(), Trouble> {
 
 /// Reads a part of the host's message.
 pub(super) fn read<T: DeserializeOwned>(host: &File, barrier: Barrier) -> Result<T, Trouble> {
-    parsed(&read_part(host, barrier)?, barrier)
+    parse(&read_part(host, barrier)?, barrier)
 }
 
 /// Reads the first part of the host's message, of which one byte was already read.
 pub(super) fn read_begun<T: DeserializeOwned>(host: &File, first: &First, barrier: Barrier) -> Result<T, Trouble> {
-    parsed(&read_text(host, &[first.byte], barrier)?, barrier)
+    parse(&read_text(host, &[first.byte], barrier)?, barrier)
 }
 
 /// Reads a part of the host's message as text, without parsing it.
@@ -141,11 +141,11 @@ fn read_text(mut host: &File, begun: &[u8], barrier: Barrier) -> Result<Vec<u8>,
     Ok(text)
 }
 
-fn parsed<T: DeserializeOwned>(text: &[u8], barrier: Barrier) -> Result<T, Trouble> {
+fn parse<T: DeserializeOwned>(text: &[u8], barrier: Barrier) -> Result<T, Trouble> {
     serde_json::from_slice(text).map_err(|error| Trouble::new(barrier, error.into()))
 }
 
-pub(super) fn tell(mut host: &File, line: &str) {
+pub(super) fn send_line(mut host: &File, line: &str) {
     // The host may be gone.
     let _ = host.write_all(line.as_bytes());
 }
@@ -157,15 +157,15 @@ pub(super) fn hand_over(host: &File, line: &str, descriptors: &[OwnedFd]) -> io:
 }
 
 /// Reports to the host how the command ended.
-pub(super) fn tell_status(host: &File, status: rustix::process::WaitStatus) {
+pub(super) fn send_status(host: &File, status: rustix::process::WaitStatus) {
     let code = status.exit_status().map(|code| format!("status {code}\n"));
     let signal = status.terminating_signal().map(|signal| format!("signal {signal}\n"));
-    tell(host, &code.or(signal).unwrap_or_default());
+    send_line(host, &code.or(signal).unwrap_or_default());
 }
 
 /// Closes input and output, so that they end with the command.
-pub(super) fn silence() -> io::Result<()> {
-    empty(0)?;
-    empty(1)?;
-    empty(2)
+pub(super) fn close_stdio() -> io::Result<()> {
+    replace_by_null(0)?;
+    replace_by_null(1)?;
+    replace_by_null(2)
 }

@@ -3,7 +3,7 @@
 //!
 //! The host determines everything once. A folder that is not named here does not exist in the new tree.
 
-use super::beside::{Hides, Looking, is_of_the_user, parts_of};
+use super::beside::{FolderWalk, Hides, is_of_the_user, parts_of};
 use super::mounts::DEVICES;
 use super::plan::{Name, Step};
 use std::collections::HashSet;
@@ -117,7 +117,7 @@ pub(super) struct Layout {
 }
 
 /// The facts about the host.
-pub(super) struct Ground<'a> {
+pub(super) struct HostFacts<'a> {
     /// The real path of the project.
     pub(super) root: &'a Path,
     pub(super) home: Option<PathBuf>,
@@ -132,20 +132,20 @@ pub(super) struct Ground<'a> {
 impl Layout {
     /// # Errors
     /// The reason why no sandbox can be set up around this project.
-    pub(super) fn of(ground: &Ground<'_>) -> Result<Layout, Text> {
+    pub(super) fn of(ground: &HostFacts<'_>) -> Result<Layout, Text> {
         let home =
             ground.home.as_ref().and_then(|home| home.canonicalize().ok()).filter(|home| home.parent().is_some());
         let holds_home = home.as_ref().is_some_and(|home| home.starts_with(ground.root));
         if holds_home || ground.root.parent().is_none() {
             return Err(text!("the project root holds the home folder or the whole system"));
         }
-        let mut building = Building {
+        let mut building = LayoutBuilder {
             root: ground.root,
             home,
             steps: Vec::new(),
             masks: Vec::new(),
             seen: HashSet::new(),
-            looking: Looking::begin(),
+            walk: FolderWalk::begin(),
             walks: false,
             hides: ground.hides,
         };
@@ -154,11 +154,11 @@ impl Layout {
         building.devices();
         building.private(ground);
         building.toolchains(ground);
-        let looked = building.looking.entries();
-        let masks = building.looking.masks.len();
+        let looked = building.walk.entries();
+        let masks = building.walk.masks.len();
         let microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         tracing::debug!(looked, masks, microseconds, "folders outside of the project were walked");
-        building.masks.append(&mut building.looking.masks);
+        building.masks.append(&mut building.walk.masks);
         building.steps.push(Step::Project);
         building.masks.extend(secrets_of_the_system());
         let scratch = building.scratch();
@@ -166,20 +166,20 @@ impl Layout {
     }
 }
 
-struct Building<'a> {
+struct LayoutBuilder<'a> {
     root: &'a Path,
     home: Option<PathBuf>,
     steps: Vec<Step>,
     masks: Vec<Name>,
     /// The folders that are visible with everything below them.
     seen: HashSet<PathBuf>,
-    looking: Looking,
+    walk: FolderWalk,
     /// Whether visible folders are searched for blocked files.
     walks: bool,
     hides: Hides<'a>,
 }
 
-impl Building<'_> {
+impl LayoutBuilder<'_> {
     fn system(&mut self) {
         for path in SYSTEM.iter().chain(NAMES_OF_STORES).map(Path::new) {
             self.show_or_link(path, false);
@@ -198,7 +198,7 @@ impl Building<'_> {
         self.steps.push(Step::Private { at: "/dev/shm".into(), mode: 0o1777, shared: false });
     }
 
-    fn private(&mut self, ground: &Ground<'_>) {
+    fn private(&mut self, ground: &HostFacts<'_>) {
         // Neither is a link to the other, because the project or the home folder can be below either.
         for at in ["/tmp", "/var/tmp"] {
             self.steps.push(Step::Private { at: at.into(), mode: 0o1777, shared: true });
@@ -210,7 +210,7 @@ impl Building<'_> {
         self.steps.push(Step::Private { at: home.into(), mode: 0o700, shared: true });
     }
 
-    fn toolchains(&mut self, ground: &Ground<'_>) {
+    fn toolchains(&mut self, ground: &HostFacts<'_>) {
         if let Some(home) = self.home.clone() {
             for name in TOOLCHAINS {
                 self.show_or_link(&home.join(name), LAYERED.contains(name));
@@ -265,7 +265,7 @@ impl Building<'_> {
         }
         self.masks.extend(credentials(&real));
         if self.walks {
-            self.looking.over(&real, self.hides);
+            self.walk.walk_folder(&real, self.hides);
         }
         let at = Name::from(real.as_path());
         self.steps.push(if layered { Step::Layer { at } } else { Step::Show { at } });

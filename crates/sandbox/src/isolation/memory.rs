@@ -60,7 +60,7 @@ impl Limit {
     pub(super) fn is_exceeded(&mut self, top: &str) -> bool {
         let started = Instant::now();
         let all = descendants::below(top);
-        let exceeded = self.most > 0 && is_more(&all, self.most);
+        let exceeded = self.most > 0 && is_over_limit(&all, self.most);
         self.pause = PAUSE.max(started.elapsed() * PART);
         exceeded
     }
@@ -74,55 +74,55 @@ impl Limit {
 /// Compares the memory of all processes with the limit. A page that a process shares with its forks is counted in each
 /// of them, so their sum is far too high for a server with workers. The exact sum costs a walk over all page tables, so
 /// it is only computed if the cheap one is too high.
-fn is_more(all: &[Descendant], most: u64) -> bool {
+fn is_over_limit(all: &[Descendant], most: u64) -> bool {
     let files = files_in_memory(all);
-    let sum = |of: &dyn Fn(i32) -> Option<Use>| {
-        let all = all.iter().filter_map(|one| of(one.pid)).fold(Use::default(), Use::and);
+    let sum = |of: &dyn Fn(i32) -> Option<MemoryUse>| {
+        let all = all.iter().filter_map(|one| of(one.pid)).fold(MemoryUse::default(), MemoryUse::add);
         // The mapped parts of these files are in both numbers.
         all.own.saturating_add(all.shared.max(files))
     };
-    sum(&at_most) > most && sum(&|pid| exactly(pid).or_else(|| at_most(pid))) > most
+    sum(&upper_bound) > most && sum(&|pid| exact(pid).or_else(|| upper_bound(pid))) > most
 }
 
 /// Bytes of memory that one or more processes use, without the contents of files on a disk, which the kernel can drop.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Use {
+struct MemoryUse {
     /// Private memory, including swapped pages.
     own: u64,
     /// Shared memory.
     shared: u64,
 }
 
-impl Use {
-    fn and(self, other: Use) -> Use {
-        Use { own: self.own.saturating_add(other.own), shared: self.shared.saturating_add(other.shared) }
+impl MemoryUse {
+    fn add(self, other: MemoryUse) -> MemoryUse {
+        MemoryUse { own: self.own.saturating_add(other.own), shared: self.shared.saturating_add(other.shared) }
     }
 }
 
 /// Reads proc_pid_status(5), in which a page counts fully for each process that has it.
-fn at_most(pid: i32) -> Option<Use> {
+fn upper_bound(pid: i32) -> Option<MemoryUse> {
     use_of(&format!("/proc/{pid}/status"), ["RssAnon:", "VmSwap:", "RssShmem:"])
 }
 
 /// Reads proc_pid_smaps(5), in which a shared page counts in parts.
-fn exactly(pid: i32) -> Option<Use> {
+fn exact(pid: i32) -> Option<MemoryUse> {
     use_of(&format!("/proc/{pid}/smaps_rollup"), ["Pss_Anon:", "SwapPss:", "Pss_Shmem:"])
 }
 
 /// Sums the values of these lines. Returns `None` if none of them exists.
-fn use_of(file: &str, [own, swapped, shared]: [&str; 3]) -> Option<Use> {
+fn use_of(file: &str, [own, swapped, shared]: [&str; 3]) -> Option<MemoryUse> {
     let text = fs::read_to_string(file).ok()?;
     let value = |line: &str| {
         let mut words = line.split_whitespace();
         let name = words.next()?;
         let bytes = words.next()?.parse::<u64>().ok()?.saturating_mul(1024);
         match name {
-            name if name == own || name == swapped => Some(Use { own: bytes, shared: 0 }),
-            name if name == shared => Some(Use { own: 0, shared: bytes }),
+            name if name == own || name == swapped => Some(MemoryUse { own: bytes, shared: 0 }),
+            name if name == shared => Some(MemoryUse { own: 0, shared: bytes }),
             _ => None,
         }
     };
-    text.lines().filter_map(value).reduce(Use::and)
+    text.lines().filter_map(value).reduce(MemoryUse::add)
 }
 
 /// Returns the bytes of the anonymous files of memfd_create(2): pages that are only written to and not mapped are in no
@@ -243,7 +243,7 @@ fn remove_abandoned(place: &Path) {
 
 /// Makes this process and all processes that it starts the first to be killed if the machine runs out of memory
 /// (proc_pid_oom_score_adj(5)).
-pub(super) fn be_first_to_go() {
+pub(super) fn prefer_for_oom_kill() {
     // A system that hides the file has other means.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
 }

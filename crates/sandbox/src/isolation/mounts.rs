@@ -41,9 +41,9 @@ pub(super) fn build(plan: &Plan, shared: Option<SharedMounts>) -> Result<Tree, T
         Some(_) => Some(open_old(plan.root.path()).map_err(|error| Trouble::at(barrier, plan.root.path(), error))?),
         None => None,
     };
-    let mut building = Building { plan, layers: 0, shared };
+    let mut building = TreeBuilder { plan, layers: 0, shared };
     for step in &plan.steps {
-        building.take(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
+        building.apply_step(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
     }
     let blanks = Blanks::new().map_err(|error| Trouble::new(barrier, error))?;
     // Masks in the project follow after its guards, which must find the files that they guard and not the masks over
@@ -60,9 +60,9 @@ pub(super) fn build(plan: &Plan, shared: Option<SharedMounts>) -> Result<Tree, T
 pub(super) fn build_session(plan: &Plan) -> Result<(), Trouble> {
     let barrier = Barrier::Tree;
     enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(barrier, error))?;
-    let mut building = Building { plan, layers: 0, shared: None };
+    let mut building = TreeBuilder { plan, layers: 0, shared: None };
     for step in &plan.steps {
-        building.take_for_session(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
+        building.apply_session_step(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
     }
     leave_the_old_root().map_err(|error| Trouble::new(barrier, error))
 }
@@ -70,9 +70,9 @@ pub(super) fn build_session(plan: &Plan) -> Result<(), Trouble> {
 /// Copies of the session's mounts for one command.
 pub(super) struct SharedMounts {
     /// The private folders with their paths. One in another is copied with that one.
-    folders: Vec<(PathBuf, Loose)>,
+    folders: Vec<(PathBuf, DetachedMount)>,
     /// The layers in the order of their steps; `None` if no overlay could be mounted.
-    layers: Vec<Option<Loose>>,
+    layers: Vec<Option<DetachedMount>>,
 }
 
 /// Copies the mounts of the session, whose mount namespace the caller has entered.
@@ -100,7 +100,7 @@ pub(super) fn copy_shared(plan: &Plan) -> io::Result<SharedMounts> {
 
 /// Copies a layer of the session, and makes the kernel forget the names that it has cached from the lower folder: the
 /// user may have changed them since the last command. A remount does so and changes nothing else.
-fn copy_of_layer(root: &OwnedFd, number: usize) -> io::Result<Option<Loose>> {
+fn copy_of_layer(root: &OwnedFd, number: usize) -> io::Result<Option<DetachedMount>> {
     let at = layer_of_session(number);
     let layer = match beneath(root, Path::new(&at)) {
         Err(Errno::NOENT) => return Ok(None),
@@ -143,7 +143,7 @@ pub(super) fn finish(plan: &Plan) -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     rustix::mount::mount("proc", "/proc", "proc", flags, None)?;
     rights::bound_processes(plan.processes)?;
-    memory::be_first_to_go();
+    memory::prefer_for_oom_kill();
     rustix::mount::mount_remount("/proc", flags | MountFlags::RDONLY | MountFlags::BIND, "")?;
     leave_the_old_root()?;
     let shut = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::BIND;
@@ -219,15 +219,15 @@ fn leave_the_old_root() -> io::Result<()> {
 }
 
 /// A tree that is being built.
-struct Building<'p> {
+struct TreeBuilder<'p> {
     plan: &'p Plan,
     /// The number of layers so far.
     layers: usize,
     shared: Option<SharedMounts>,
 }
 
-impl Building<'_> {
-    fn take(&mut self, step: &Step) -> io::Result<()> {
+impl TreeBuilder<'_> {
+    fn apply_step(&mut self, step: &Step) -> io::Result<()> {
         let at = step.at(self.plan);
         match step {
             // In a session it was created at the beginning, and a command may have removed it.
@@ -244,7 +244,7 @@ impl Building<'_> {
     }
 
     /// Makes a step of the tree of a session, in which no command runs yet.
-    fn take_for_session(&mut self, step: &Step) -> io::Result<()> {
+    fn apply_session_step(&mut self, step: &Step) -> io::Result<()> {
         let at = step.at(self.plan);
         let in_shared = is_in_shared(self.plan, at);
         for folder in pinned_above(self.plan, at) {
@@ -277,7 +277,7 @@ impl Building<'_> {
     }
 
     /// Mounts a copy. In a shared folder the mount point exists, and nothing is created.
-    fn put(&self, mount: &Loose, at: &Path) -> io::Result<()> {
+    fn put(&self, mount: &DetachedMount, at: &Path) -> io::Result<()> {
         if self.is_given(at) { mount.put_over(at) } else { mount.put(at) }
     }
 
@@ -290,7 +290,7 @@ impl Building<'_> {
         let plan = self.plan;
         let source = open_old(plan.root.path())?;
         if identity(source.as_fd())? != plan.root_is {
-            return Err(changed(Cause::OtherRoot));
+            return Err(changed_error(Cause::OtherRoot));
         }
         if let Some(layer) = &plan.layer {
             let at = format!("{STORE}/layer");
@@ -305,7 +305,7 @@ impl Building<'_> {
     /// Mounts a writable folder of the project over its place in the read-only project.
     fn writable_folder(&self, at: &Path) -> io::Result<()> {
         let source = match open_old(at) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(changed(Cause::Moved)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(changed_error(Cause::Moved)),
             source => source?,
         };
         let attributes = Attributes { read_only: false, devices: false };
@@ -366,7 +366,7 @@ fn link(at: &Path, to: &Path) -> io::Result<()> {
 /// `lower` is first bound at a path of ours, because the kernel reads `:` and `,` in a path as separators. The overlay
 /// is mounted in the store, too, because mount(2) follows links in the path of a mount point. Without `index` and
 /// `xino` the kernel logs no warning about file handles, and without `volatile` it syncs every file that is copied up.
-fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<Loose> {
+fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<DetachedMount> {
     let (bound, merged) = (format!("{store}.lower"), format!("{store}.merged"));
     copy_of(lower, READ_ONLY)?.put(Path::new(&bound))?;
     rustix::fs::mkdir(&merged, Mode::from(0o755))?;
@@ -375,7 +375,7 @@ fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<Loose> {
     let options = std::ffi::CString::new(options)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount("overlay", &merged, "overlay", flags, Some(options.as_c_str()))?;
-    Ok(Loose(open_path(CWD, Path::new(&merged), OFlags::DIRECTORY)?))
+    Ok(DetachedMount(open_path(CWD, Path::new(&merged), OFlags::DIRECTORY)?))
 }
 
 /// Mounts `.git` and similar entries onto themselves, because a mount cannot be renamed or removed.
@@ -392,9 +392,9 @@ fn guard(plan: &Plan, masking: &Masking, root: &OwnedFd, tree: &Tree) -> Result<
 /// Opens the entry to be guarded. In an overlay a file has another identity than in the project, so the file below it
 /// is compared.
 fn guarded(plan: &Plan, guard: &Guard, root: &OwnedFd, tree: &Tree) -> io::Result<OwnedFd> {
-    let Some(project) = &tree.below_layer else { return meant(root, guard.at.path(), guard.is) };
+    let Some(project) = &tree.below_layer else { return open_expected(root, guard.at.path(), guard.identity) };
     let below_root = guard.at.path().strip_prefix(plan.root.path()).unwrap_or(guard.at.path());
-    meant(project, below_root, guard.is)?;
+    open_expected(project, below_root, guard.identity)?;
     Ok(beneath(root, guard.at.path())?)
 }
 
@@ -408,7 +408,7 @@ fn mask(masks: &[Spot], root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> 
 }
 
 fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
-    let target = meant(root, spot.at.path(), spot.is)?;
+    let target = open_expected(root, spot.at.path(), spot.identity)?;
     // The new root is already read-only, and so is every copy of a part of it.
     clone_of(blanks.like(&target)?)?.mask(target.as_fd())
 }
@@ -450,42 +450,42 @@ impl Blanks {
 }
 
 /// Opens a path of the new tree, if it has the expected identity.
-fn meant(root: &OwnedFd, at: &Path, is: Identity) -> io::Result<OwnedFd> {
+fn open_expected(root: &OwnedFd, at: &Path, expected: Identity) -> io::Result<OwnedFd> {
     let spot = match beneath(root, at) {
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(changed(Cause::Moved)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(changed_error(Cause::Moved)),
         spot => spot?,
     };
-    if identity(spot.as_fd()).ok() != Some(is) {
-        return Err(changed(Cause::Replaced));
+    if identity(spot.as_fd()).ok() != Some(expected) {
+        return Err(changed_error(Cause::Replaced));
     }
     Ok(spot)
 }
 
 /// Returns the error for a project that changed since the host checked it: the host must scan it again.
-fn changed(how: Cause) -> io::Error {
+fn changed_error(how: Cause) -> io::Error {
     io::Error::new(io::ErrorKind::StaleNetworkFileHandle, how)
 }
 
 /// A detached mount, or one in the store that can be moved.
-struct Loose(OwnedFd);
+struct DetachedMount(OwnedFd);
 
 /// Copies a tree of files with all mounts in it.
-fn copy_of(source: BorrowedFd<'_>, attributes: Attributes) -> io::Result<Loose> {
+fn copy_of(source: BorrowedFd<'_>, attributes: Attributes) -> io::Result<DetachedMount> {
     let copy = clone_of(source)?;
     sys::set_attributes(copy.0.as_fd(), attributes)?;
     Ok(copy)
 }
 
 /// Copies the mount with the attributes of the original.
-fn clone_of(source: BorrowedFd<'_>) -> io::Result<Loose> {
+fn clone_of(source: BorrowedFd<'_>) -> io::Result<DetachedMount> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
         | OpenTreeFlags::AT_RECURSIVE;
-    Ok(Loose(rustix::mount::open_tree(source, "", flags)?))
+    Ok(DetachedMount(rustix::mount::open_tree(source, "", flags)?))
 }
 
-impl Loose {
+impl DetachedMount {
     /// Mounts it at a path of the new tree, which is created if it is missing.
     fn put(&self, at: &Path) -> io::Result<()> {
         mount_point(at, is_folder(self.0.as_fd())?)?;

@@ -144,14 +144,14 @@ impl Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spot {
     pub(super) at: Name,
-    pub(super) is: Identity,
+    pub(super) identity: Identity,
 }
 
 /// A file or folder that can be used but not be moved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Guard {
     pub(super) at: Name,
-    pub(super) is: Identity,
+    pub(super) identity: Identity,
     pub(super) frozen: bool,
 }
 
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_of_any_bytes_comes_back() {
+    fn names_of_any_bytes_survive_serialization() {
         for bytes in [&b"/a b"[..], b"caf\xE9", b"", b"\"\n"] {
             let name = Name(bytes.to_vec());
             let text = serde_json::to_string(&name).unwrap();

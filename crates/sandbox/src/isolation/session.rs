@@ -39,7 +39,7 @@ pub(super) fn main() -> i32 {
         let plan: Plan = read_begun(host, &first, Barrier::Plan)?;
         is_of_this_build(&plan.version)?;
         let trouble = |error| Trouble::new(Barrier::Namespaces, error);
-        let alone = sys::alone().map_err(|error| Trouble::new(Barrier::Helper, error))?;
+        let alone = sys::single_thread().map_err(|error| Trouble::new(Barrier::Helper, error))?;
         let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
         let (commands, line) = pair.map_err(|errno| trouble(errno.into()))?;
         let namespaces = begin(&plan, line)?;

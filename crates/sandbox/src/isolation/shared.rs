@@ -1,6 +1,6 @@
 //! Folders outside of the project that one program may read and write, because the user has named them.
 
-use super::beside::{Looking, Unhidden};
+use super::beside::{FolderWalk, HideError};
 use super::plan::{Name, Plan, Step};
 use crate::project::{Identity, Project, identity_at};
 use std::collections::HashMap;
@@ -28,9 +28,9 @@ impl Shared {
     /// A path does not exist, contains the home folder or the project, or is in the project, in which its masks would
     /// remain. Or the blocked files in it cannot all be hidden.
     pub fn of(paths: &[PathBuf], project: &dyn Project) -> Result<Shared, Text> {
-        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_beside(shown, below, is_folder);
+        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_outside(shown, below, is_folder);
         let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
-        let mut looking = Looking::begin();
+        let mut walk = FolderWalk::begin();
         let mut shared = Shared::default();
         for path in paths {
             let named = path.display().to_string();
@@ -50,15 +50,15 @@ impl Shared {
             if real != *path {
                 shared.links.push(Step::Link { at: path.as_path().into(), to: real.as_path().into() });
             }
-            looking.over_shared(&real, &hides).map_err(|why| match why {
-                Unhidden::TooLarge => text!(
+            walk.walk_shared(&real, &hides).map_err(|why| match why {
+                HideError::TooLarge => text!(
                     "{path} cannot be shared: {why}",
                     path = &named,
                     why = text!(
                         "it holds too many files, or too many that are blocked, to hide these; name folders in it"
                     )
                 ),
-                Unhidden::Closed(folder, error) => {
+                HideError::Closed(folder, error) => {
                     let folder = clip::middle(&folder.display().to_string(), SHOWN).into_owned();
                     text!(
                         "{path} cannot be shared: {why}",
@@ -73,17 +73,17 @@ impl Shared {
             })?;
             shared.places.push(Name::from(real));
         }
-        shared.masks = looking.masks;
-        let is = |path: &Path| identity_at(rustix::fs::CWD, path).ok();
-        shared.hidden = shared.masks.iter().map(|at| (at.path().to_owned(), is(at.path()))).collect();
+        shared.masks = walk.masks;
+        let identity = |path: &Path| identity_at(rustix::fs::CWD, path).ok();
+        shared.hidden = shared.masks.iter().map(|at| (at.path().to_owned(), identity(at.path()))).collect();
         Ok(shared)
     }
 
     /// Returns `true` if a program that was started with these can now see a blocked file. `now` has the same paths,
     /// checked again. A file that replaced a masked one has no mask.
     pub fn reveals(&self, now: &Shared) -> bool {
-        now.hidden.iter().any(|(path, is)| match self.hidden.get(path) {
-            Some(before) => before != is,
+        now.hidden.iter().any(|(path, identity)| match self.hidden.get(path) {
+            Some(before) => before != identity,
             None => !path.ancestors().any(|above| self.hidden.contains_key(above)),
         })
     }

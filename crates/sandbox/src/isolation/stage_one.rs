@@ -2,7 +2,7 @@
 //! task, starts the command and reaps the remaining processes.
 
 use super::plan::{Name, Plan, Task};
-use super::sys::{self, Alone, Side, Signals};
+use super::sys::{self, Side, Signals, SingleThread};
 use super::{Barrier, Cause, Trouble, attempts, host_line, landlock, memory, mounts, rights, seccomp};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ use std::process::Command;
 
 /// Runs the inner process. `outer` is the line to the outer process, to which it reports that the barriers so far are
 /// set up, and from which it gets the command.
-pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &Alone) -> Result<Infallible, Trouble> {
+pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &SingleThread) -> Result<Infallible, Trouble> {
     die_with_parent(&outer).map_err(|error| Trouble::new(Barrier::HostWatch, error))?;
     rustix::process::setsid().map_err(|error| Trouble::new(Barrier::Session, error.into()))?;
     if plan.namespaces {
@@ -26,7 +26,7 @@ pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &Alone) 
         mounts::leave_mounts_behind(plan).map_err(|error| Trouble::new(Barrier::RemovableMasks, error))?;
     }
     if !plan.namespaces {
-        memory::be_first_to_go();
+        memory::prefer_for_oom_kill();
     }
     rights::drop_all().map_err(|error| Trouble::new(Barrier::Capabilities, error))?;
     landlock::raise(plan).map_err(|error| Trouble::new(Barrier::Landlock, error))?;
@@ -76,10 +76,10 @@ fn command(plan: &Plan, task: &Task, signals: &Signals) -> io::Error {
 
 /// Waits for the command, reports how it ended, and waits for all other processes, which may still write output.
 fn reap(host: &File, main: Pid, signals: &Signals) -> io::Result<()> {
-    host_line::silence()?;
+    host_line::close_stdio()?;
     loop {
         if signals.wait()? == libc::SIGTERM {
-            end_politely(main);
+            terminate_all(main);
         }
         if all_reaped(host, main)? {
             return Ok(());
@@ -92,7 +92,7 @@ fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) if pid == main => {
-                host_line::tell_status(host, status);
+                host_line::send_status(host, status);
             }
             Ok(Some(_)) => {}
             Ok(None) => return Ok(false),
@@ -104,7 +104,7 @@ fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
 
 /// Asks every process of the namespace except this one to end, as kill(2) with -1 does; without a namespace, the group
 /// of the command. Continues stopped ones, so that they get the signal.
-fn end_politely(main: Pid) {
+fn terminate_all(main: Pid) {
     let all = if rustix::process::getpid() == Pid::INIT { Pid::INIT } else { main };
     for signal in [Signal::TERM, Signal::CONT] {
         let _ = rustix::process::kill_process_group(all, signal);

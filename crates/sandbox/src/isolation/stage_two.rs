@@ -28,13 +28,13 @@ pub(super) fn keep(
     let watched = |error| Trouble::new(Barrier::CommandWatch, error);
     let inner_is = rustix::process::pidfd_open(inner, rustix::process::PidfdFlags::empty());
     let inner_is = inner_is.map_err(|error| watched(error.into()))?;
-    let guard = EndWith(&inner_is);
+    let guard = KillOnDrop(&inner_is);
     // Closed at the very end: see `Joined::keep_mounts`.
     let mut running = None;
     if is_ready(&line) {
         running = start(plan, host, tree, line, session)?;
     }
-    host_line::silence().map_err(watched)?;
+    host_line::close_stdio().map_err(watched)?;
     rights::drop_all().map_err(watched)?;
     // /proc is that of the new namespace, if there is one; the inner process is its first.
     let top = if plan.namespaces { "1" } else { "self" };
@@ -45,10 +45,10 @@ pub(super) fn keep(
         drop(running);
     }
     if limit.has_killed() {
-        host_line::tell(host, "memory\n");
+        host_line::send_line(host, "memory\n");
     }
     // The host need not wait until the kernel has removed the mounts.
-    host_line::tell(host, if all_ended { "gone\n" } else { "left\n" });
+    host_line::send_line(host, if all_ended { "gone\n" } else { "left\n" });
     Ok(code)
 }
 
@@ -89,7 +89,7 @@ fn start(
 fn wait_for(host: &File) -> io::Result<()> {
     const PATIENCE: Timespec = Timespec { tv_sec: 600, tv_nsec: 0 };
     match poll(&mut [PollFd::new(host, PollFlags::IN)], Some(&PATIENCE))? {
-        0 => Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, Cause::NobodyCame)),
+        0 => Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, Cause::TimedOut)),
         _ => Ok(()),
     }
 }
@@ -98,16 +98,16 @@ fn wait_for(host: &File) -> io::Result<()> {
 fn watch(host: &File, inner: Pid, inner_is: &OwnedFd, limit: &mut Limit, top: &str) -> io::Result<i32> {
     let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
     loop {
-        match next(host, inner_is, &term, limit.pause())? {
-            What::Ended => break,
-            What::Time if !limit.is_exceeded(top) => {}
-            What::Time => {
-                host_line::tell(host, "memory\n");
+        match wait_for_event(host, inner_is, &term, limit.pause())? {
+            Event::Ended => break,
+            Event::Time if !limit.is_exceeded(top) => {}
+            Event::Time => {
+                host_line::send_line(host, "memory\n");
                 rustix::process::pidfd_send_signal(inner_is, Signal::KILL)?;
                 break;
             }
-            What::Term => rustix::process::pidfd_send_signal(inner_is, Signal::TERM)?,
-            What::Stop => {
+            Event::Term => rustix::process::pidfd_send_signal(inner_is, Signal::TERM)?,
+            Event::Stop => {
                 rustix::process::pidfd_send_signal(inner_is, Signal::KILL)?;
                 break;
             }
@@ -120,15 +120,15 @@ fn watch(host: &File, inner: Pid, inner_is: &OwnedFd, limit: &mut Limit, top: &s
 }
 
 /// Kills the inner process, so that an error in between leaves no process running.
-struct EndWith<'a>(&'a OwnedFd);
+struct KillOnDrop<'a>(&'a OwnedFd);
 
-impl Drop for EndWith<'_> {
+impl Drop for KillOnDrop<'_> {
     fn drop(&mut self) {
         let _ = rustix::process::pidfd_send_signal(self.0, Signal::KILL);
     }
 }
 
-pub(super) enum What {
+pub(super) enum Event {
     Ended,
     Stop,
     Term,
@@ -137,25 +137,30 @@ pub(super) enum What {
 }
 
 /// Waits for the next event.
-pub(super) fn next(host: &File, inner: &OwnedFd, term: &OwnedFd, pause: Option<Duration>) -> io::Result<What> {
+pub(super) fn wait_for_event(
+    host: &File,
+    inner: &OwnedFd,
+    term: &OwnedFd,
+    pause: Option<Duration>,
+) -> io::Result<Event> {
     let pause = pause.and_then(|pause| Timespec::try_from(pause).ok());
     let mut all =
         [PollFd::new(inner, PollFlags::IN), PollFd::new(host, PollFlags::IN), PollFd::new(term, PollFlags::IN)];
     loop {
         match poll(&mut all, pause.as_ref()) {
-            Ok(0) => return Ok(What::Time),
+            Ok(0) => return Ok(Event::Time),
             Ok(_) => break,
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }
     if !all[0].revents().is_empty() {
-        return Ok(What::Ended);
+        return Ok(Event::Ended);
     }
     // The host writes nothing after the plan, so a readable line means its end.
     if !all[1].revents().is_empty() {
-        return Ok(What::Stop);
+        return Ok(Event::Stop);
     }
     rustix::io::read(term, &mut [0; 128])?;
-    Ok(What::Term)
+    Ok(Event::Term)
 }

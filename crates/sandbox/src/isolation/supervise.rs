@@ -21,16 +21,16 @@ use std::process::Command;
 /// Runs and supervises the command that the message on stdin describes. Returns when the command has ended.
 pub(super) fn main() -> i32 {
     host_line::with_host(|host, mut first| {
-        let told: Supervised = host_line::read_begun(host, &first, Barrier::Plan)?;
-        host_line::is_of_this_build(&told.version)?;
+        let message: Supervised = host_line::read_begun(host, &first, Barrier::Plan)?;
+        host_line::is_of_this_build(&message.version)?;
         first.take_input()?;
-        run(&told, host).map_err(|error| Trouble::new(Barrier::Supervision, error))
+        run(&message, host).map_err(|error| Trouble::new(Barrier::Supervision, error))
     })
 }
 
-fn run(told: &Supervised, host: &File) -> io::Result<i32> {
-    let alone = sys::alone()?;
-    let mut limit = Limit::new(told.memory);
+fn run(message: &Supervised, host: &File) -> io::Result<i32> {
+    let alone = sys::single_thread()?;
+    let mut limit = Limit::new(message.memory);
     let me = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(me))?;
     let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM])?;
@@ -38,35 +38,35 @@ fn run(told: &Supervised, host: &File) -> io::Result<i32> {
         Side::Parent(main) => main,
         Side::Child => {
             limit.enter();
-            return Err(command(told, me, &signals));
+            return Err(command(message, me, &signals));
         }
     };
-    let told = watch(host, main, &signals.descriptor()?, &mut limit);
+    let message = watch(host, main, &signals.descriptor()?, &mut limit);
     let all_ended = descendants::end(descendants::PATIENCE);
-    told?;
+    message?;
     if limit.has_killed() {
-        host_line::tell(host, "memory\n");
+        host_line::send_line(host, "memory\n");
     }
-    host_line::tell(host, if all_ended { "gone\n" } else { "left\n" });
+    host_line::send_line(host, if all_ended { "gone\n" } else { "left\n" });
     Ok(0)
 }
 
 /// Becomes the command. Returns only the error.
-fn command(told: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
+fn command(message: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
     let prepared = (|| {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         // The supervisor may have ended before the call.
         if rustix::process::getppid() != Some(supervisor) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        memory::be_first_to_go();
+        memory::prefer_for_oom_kill();
         Ok(rustix::process::setpgid(None, None)?)
     })();
     if let Err(error) = prepared {
         return error;
     }
     signals.unblock();
-    let Some((program, args)) = told.command.split_first() else { return io::ErrorKind::InvalidInput.into() };
+    let Some((program, args)) = message.command.split_first() else { return io::ErrorKind::InvalidInput.into() };
     let mut command = Command::new(program.os());
     command.args(args.iter().map(super::plan::Name::os));
     command.exec()
@@ -75,7 +75,7 @@ fn command(told: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
 /// Supervises the command until no process of it is left, it uses too much memory, or the host wants its end or is
 /// gone.
 fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Result<()> {
-    host_line::silence()?;
+    host_line::close_stdio()?;
     loop {
         if all_reaped(host, main)? {
             return Ok(());
@@ -84,7 +84,7 @@ fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Re
         let pause = limit.pause().and_then(|pause| Timespec::try_from(pause).ok());
         match poll(&mut all, pause.as_ref()) {
             Ok(0) if limit.is_exceeded("self") => {
-                host_line::tell(host, "memory\n");
+                host_line::send_line(host, "memory\n");
                 return Ok(());
             }
             Ok(_) | Err(Errno::INTR) => {}
@@ -94,24 +94,24 @@ fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Re
         if !all[0].revents().is_empty() {
             return Ok(());
         }
-        if !all[1].revents().is_empty() && came(signals)? == libc::SIGTERM.cast_unsigned() {
-            descendants::end_politely();
+        if !all[1].revents().is_empty() && received(signals)? == libc::SIGTERM.cast_unsigned() {
+            descendants::terminate_all();
         }
     }
 }
 
 /// Returns the signal that was received: its number is the first field of `struct signalfd_siginfo` (signalfd(2)).
-fn came(signals: &OwnedFd) -> io::Result<u32> {
-    let mut came = [0; 128];
-    rustix::io::read(signals, &mut came)?;
-    Ok(u32::from_ne_bytes([came[0], came[1], came[2], came[3]]))
+fn received(signals: &OwnedFd) -> io::Result<u32> {
+    let mut received = [0; 128];
+    rustix::io::read(signals, &mut received)?;
+    Ok(u32::from_ne_bytes([received[0], received[1], received[2], received[3]]))
 }
 
 /// Reaps the processes that have ended, and reports how the command did. Returns `true` if no child is left.
 fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) if pid == main => host_line::tell_status(host, status),
+            Ok(Some((pid, status))) if pid == main => host_line::send_status(host, status),
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => return Ok(false),
             Err(Errno::CHILD) => return Ok(true),

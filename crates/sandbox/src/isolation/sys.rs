@@ -18,25 +18,25 @@ pub(super) enum Side {
 }
 
 /// The proof that this process has only one thread: nothing in the helper starts another.
-pub(super) struct Alone(());
+pub(super) struct SingleThread(());
 
 /// Counts the threads of this process.
-pub(super) fn alone() -> io::Result<Alone> {
+pub(super) fn single_thread() -> io::Result<SingleThread> {
     match std::fs::read_dir("/proc/self/task")?.count() {
-        1 => Ok(Alone(())),
+        1 => Ok(SingleThread(())),
         threads => Err(io::Error::other(Cause::Threads(threads))),
     }
 }
 
 /// fork(2) in a process that has only one thread.
-pub(super) fn fork(_: &Alone) -> io::Result<Side> {
+pub(super) fn fork(_: &SingleThread) -> io::Result<Side> {
     // SAFETY: a child of a process with one thread is a full copy of it: no lock of the allocator or of the standard
     // library can be held by a thread that does not exist in the child.
     let number = unsafe { libc::fork() };
     match number {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(Side::Child),
-        number => Pid::from_raw(number).map(Side::Parent).ok_or_else(|| io::Error::other(Cause::NoNumber)),
+        number => Pid::from_raw(number).map(Side::Parent).ok_or_else(|| io::Error::other(Cause::NoProcessId)),
     }
 }
 

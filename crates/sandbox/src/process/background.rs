@@ -69,7 +69,7 @@ impl Background {
     /// # Errors
     /// The system runs out of descriptors or memory, or does not support files without a name.
     pub fn fed(keep: usize, text: &[u8]) -> io::Result<Background> {
-        let reading = nameless(text)?;
+        let reading = memory_file(text)?;
         Ok(Background::with(keep, Some(Input { reading, writing: None })))
     }
 
@@ -176,7 +176,7 @@ impl Background {
     }
 
     /// Waits until the command is to be ended in this way, or a harder one.
-    pub(super) async fn ends(live: Option<&Background>, how: Ending) {
+    pub(super) async fn wait_for_ending(live: Option<&Background>, how: Ending) {
         let Some(live) = live else { return std::future::pending().await };
         // This handle owns the sender, so the channel is open as long as a task waits.
         let _ = live.stop.subscribe().wait_for(|ending| *ending >= how).await;
@@ -208,7 +208,7 @@ impl Input {
 
 /// Creates a file in memory with this content.
 #[cfg(target_os = "linux")]
-fn nameless(text: &[u8]) -> io::Result<OwnedFd> {
+fn memory_file(text: &[u8]) -> io::Result<OwnedFd> {
     use std::io::{Seek, Write};
     let mut file = std::fs::File::from(rustix::fs::memfd_create("text", rustix::fs::MemfdFlags::CLOEXEC)?);
     file.write_all(text)?;
@@ -217,7 +217,7 @@ fn nameless(text: &[u8]) -> io::Result<OwnedFd> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn nameless(_: &[u8]) -> io::Result<OwnedFd> {
+fn memory_file(_: &[u8]) -> io::Result<OwnedFd> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -227,7 +227,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_is_taken_is_taken_once_and_splits_no_character() {
+    fn output_is_taken_once_without_split_characters() {
         let live = Background::new(100, false).unwrap();
         live.push("aé".as_bytes().split_last().unwrap().1);
         assert_eq!(live.take().text, "a");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_who_wait_hear_of_output() {
+    async fn all_waiting_tasks_are_notified_of_output() {
         let live = Background::new(100, false).unwrap();
         let both = async { tokio::join!(live.wrote(), live.wrote(), async { live.push(b"x") }) };
         tokio::time::timeout(Duration::from_secs(5), both).await.expect("both are notified");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn input_that_nobody_reads_is_not_waited_for() {
+    fn send_does_not_wait_for_a_full_pipe() {
         let live = Background::new(100, true).unwrap();
         assert_eq!(live.send(b"x").unwrap(), Sent::All);
         assert!(matches!(live.send(&vec![0; 1 << 20]).unwrap(), Sent::Some(most) if most < 1 << 20));

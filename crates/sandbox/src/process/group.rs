@@ -21,8 +21,8 @@ impl Group {
     pub(super) fn led_by(leader: &Leader) -> io::Result<Group> {
         let number = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let Some(number) = number else { return Err(io::Error::other(text!("the child has no process id"))) };
-        let mut guard = Unguarded(Some(number));
-        let group = Group::watching(number)?;
+        let mut guard = KillOnDrop(Some(number));
+        let group = Group::open_pidfd(number)?;
         guard.0 = None;
         Ok(group)
     }
@@ -33,14 +33,14 @@ impl Group {
         deprecated,
         reason = "the new function is unsafe; an OwnedFd stays the same descriptor for as long as it is registered"
     )]
-    fn watching(number: Pid) -> io::Result<Group> {
+    fn open_pidfd(number: Pid) -> io::Result<Group> {
         let leader = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
         let leader = tokio::io::unix::AsyncFd::with_interest(leader, tokio::io::Interest::READABLE)?;
         Ok(Group { number: Some(number), left_alone: false, leader })
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn watching(number: Pid) -> io::Result<Group> {
+    fn open_pidfd(number: Pid) -> io::Result<Group> {
         Ok(Group { number: Some(number), left_alone: false })
     }
 
@@ -103,9 +103,9 @@ impl Drop for Group {
 }
 
 /// Kills a group that cannot be watched, so that an error in between leaves no process running.
-struct Unguarded(Option<Pid>);
+struct KillOnDrop(Option<Pid>);
 
-impl Drop for Unguarded {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         if let Some(number) = self.0 {
             let _ = kill_process_group(number, Signal::KILL);

@@ -120,17 +120,17 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
     follow(job, running, output).await
 }
 
-/// Runs a supervisor to its end, like [`run`]. `told` is the message to it on its stdin, a socket. It answers with one
-/// line when its command has ended: `status N` or `signal N`, or an error if there was no command. It ends all its
-/// processes when the socket is closed, and passes SIGTERM on.
+/// Runs a supervisor to its end, like [`run`]. `message` is sent to it on its stdin, a socket. It answers with one line
+/// when its command has ended: `status N` or `signal N`, or an error if there was no command. It ends all its processes
+/// when the socket is closed, and passes SIGTERM on.
 ///
 /// # Errors
 /// The errors of [`run`], and the answer of a supervisor that could not start its command; see [`is_changed`].
-pub async fn run_supervised(job: &Job<'_>, told: &Message) -> io::Result<Outcome> {
+pub async fn run_supervised(job: &Job<'_>, message: &Message) -> io::Result<Outcome> {
     let (supervisor, theirs) = Supervisor::new()?;
     let (mut running, output) = Running::new(spawned(job, theirs.into())?, Some(supervisor))?;
     let input = job.live.and_then(Background::stdin).map(AsFd::as_fd);
-    running.tell(told, input).await?;
+    running.send(message, input).await?;
     follow(job, running, output).await
 }
 
@@ -144,7 +144,7 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
     let deadline = Instant::now() + job.limit.min(LONGEST);
     let stopped = tokio::select! {
         biased;
-        () = Background::ends(job.live, background::Ending::Soon) => None,
+        () = Background::wait_for_ending(job.live, background::Ending::Soon) => None,
         ended = running.ends_by(deadline, &mut reader) => Some(ended),
     };
     let timed_out = stopped == Some(false);
@@ -155,19 +155,19 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
             running.group.terminate();
             tokio::select! {
                 biased;
-                () = Background::ends(job.live, background::Ending::Now) => {}
+                () = Background::wait_for_ending(job.live, background::Ending::Now) => {}
                 _ = running.ends_by(Instant::now() + GRACE, &mut reader) => {}
             }
         }
     } else {
-        lingered = !reader.drains_by(Instant::now() + LINGER).await;
+        lingered = !reader.read_to_end_by(Instant::now() + LINGER).await;
         if lingered {
             running.group.terminate();
-            reader.drains_by(Instant::now() + GRACE).await;
+            reader.read_to_end_by(Instant::now() + GRACE).await;
         }
     }
     running.end().await;
-    let escaped = !reader.drains_by(Instant::now() + GRACE).await;
+    let escaped = !reader.read_to_end_by(Instant::now() + GRACE).await;
     let escaped = escaped || running.has_left;
     let ending = running.reap(timed_out || stopped).await;
     let kept = job.live.map_or_else(|| reader.finish(), Background::take);
@@ -203,7 +203,7 @@ struct Running {
     group: Group,
     supervisor: Option<Supervisor>,
     /// Whether the supervisor has reported that it is done. It is reaped when it ends, without waiting for it.
-    seen_off: bool,
+    has_reported_end: bool,
     /// Whether the supervisor could not end all processes, or did not report that it had.
     has_left: bool,
     leader: Leader,
@@ -218,13 +218,13 @@ impl Running {
     fn led_by(leader: Leader, supervisor: Option<Supervisor>) -> io::Result<Running> {
         let mut group = Group::led_by(&leader)?;
         group.ends_by_itself(supervisor.is_some());
-        Ok(Running { group, supervisor, seen_off: false, has_left: false, leader })
+        Ok(Running { group, supervisor, has_reported_end: false, has_left: false, leader })
     }
 
     /// Sends the message to the supervisor. One that ends before it has read the message has sent an answer.
-    async fn tell(&mut self, told: &Message, of_command: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    async fn send(&mut self, message: &Message, of_command: Option<BorrowedFd<'_>>) -> io::Result<()> {
         let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
-        listens(supervisor.tell(told, of_command)).await
+        check_line(supervisor.send(message, of_command)).await
     }
 
     /// Reads output until the command has ended. Returns `false` if the deadline comes first. The leader is not reaped,
@@ -234,7 +234,7 @@ impl Running {
             tokio::select! {
                 biased;
                 () = sleep_until(deadline) => return false,
-                () = Supervisor::answered(&mut self.supervisor) => return true,
+                () = Supervisor::wait_for_answer(&mut self.supervisor) => return true,
                 ended = self.group.leader_ended(&mut self.leader) => return ended,
                 () = reader.read(), if !reader.output.has_ended() => {}
             }
@@ -248,8 +248,8 @@ impl Running {
             tokio::select! {
                 biased;
                 // The supervisor ends by itself and is reaped in the background: all its processes are gone.
-                all = Supervisor::gone(&mut self.supervisor) => {
-                    self.seen_off = true;
+                all = Supervisor::wait_until_gone(&mut self.supervisor) => {
+                    self.has_reported_end = true;
                     self.has_left = !all;
                     return;
                 }
@@ -261,13 +261,13 @@ impl Running {
         self.group.kill();
     }
 
-    async fn reap(mut self, timed_out: bool) -> io::Result<OwnEnd> {
-        let status = if self.seen_off { None } else { Some(self.reap_leader().await?) };
-        let Some(supervisor) = self.supervisor else { return Ok(OwnEnd::of(status)) };
+    async fn reap(mut self, timed_out: bool) -> io::Result<CommandEnd> {
+        let status = if self.has_reported_end { None } else { Some(self.reap_leader().await?) };
+        let Some(supervisor) = self.supervisor else { return Ok(CommandEnd::of(status)) };
         match supervisor.answer().await {
             Answer::Ended(ending) => Ok(ending),
-            Answer::Memory => Ok(OwnEnd { memory: true, ..OwnEnd::of(None) }),
-            Answer::None if timed_out => Ok(OwnEnd::of(None)),
+            Answer::Memory => Ok(CommandEnd { memory: true, ..CommandEnd::of(None) }),
+            Answer::None if timed_out => Ok(CommandEnd::of(None)),
             Answer::None => Err(io::Error::other(text!(
                 "the helper that held the command ended before it ({status}); without a sandbox, what the command \
                  started may still be running",
@@ -287,8 +287,8 @@ impl Running {
 }
 
 /// Sends the message to the supervisor. If the line is broken, the supervisor has ended, and its answer has the reason.
-async fn listens(told: impl Future<Output = io::Result<()>>) -> io::Result<()> {
-    match timeout_at(Instant::now() + LAST_WAIT, told).await {
+async fn check_line(message: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    match timeout_at(Instant::now() + LAST_WAIT, message).await {
         Ok(_) => Ok(()),
         Err(_) => Err(io::Error::other(text!("the helper of the sandbox does not listen"))),
     }
@@ -296,18 +296,18 @@ async fn listens(told: impl Future<Output = io::Result<()>>) -> io::Result<()> {
 
 /// The end of a command before it was turned into an [`Outcome`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct OwnEnd {
+struct CommandEnd {
     code: Option<i32>,
     signal: Option<i32>,
     /// Whether it was killed because of its memory.
     memory: bool,
 }
 
-impl OwnEnd {
-    fn of(status: Option<std::process::ExitStatus>) -> OwnEnd {
+impl CommandEnd {
+    fn of(status: Option<std::process::ExitStatus>) -> CommandEnd {
         use std::os::unix::process::ExitStatusExt;
         let (code, signal) = (status.and_then(|status| status.code()), status.and_then(|status| status.signal()));
-        OwnEnd { code, signal, memory: false }
+        CommandEnd { code, signal, memory: false }
     }
 }
 
@@ -346,7 +346,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads to the end of the output. Returns `false` if the deadline comes first.
-    async fn drains_by(&mut self, deadline: Instant) -> bool {
+    async fn read_to_end_by(&mut self, deadline: Instant) -> bool {
         while !self.output.has_ended() {
             if timeout_at(deadline, self.read()).await.is_err() {
                 return false;
@@ -363,7 +363,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn outcome(ending: &OwnEnd, kept: Clipped, timed_out: bool) -> Outcome {
+fn outcome(ending: &CommandEnd, kept: Clipped, timed_out: bool) -> Outcome {
     /// The exit status of timeout(1).
     const TIMED_OUT: i32 = 124;
     /// The exit status in a shell after SIGKILL.

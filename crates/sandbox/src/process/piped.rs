@@ -2,7 +2,7 @@
 
 use super::child::Leader;
 use super::supervisor::Supervisor;
-use super::{LINGER, Message, OwnEnd, Running};
+use super::{CommandEnd, LINGER, Message, Running};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -144,7 +144,7 @@ impl Piped {
                 let (supervisor, theirs) = Supervisor::new()?;
                 command.stdin(theirs);
                 let mut running = Running::led_by(Leader::of(command)?, Some(supervisor))?;
-                running.tell(told, Some(stdin.as_fd())).await?;
+                running.send(told, Some(stdin.as_fd())).await?;
                 running
             }
         };
@@ -177,7 +177,7 @@ impl Piped {
                 read = stdout.read() => if read > 0 { return Some(Heard::Output(&self.stdout.piece[..read])) },
                 read = stderr.read() => if read > 0 { return Some(Heard::Errors(&self.stderr.piece[..read])) },
                 () = write(stdin, input, sent, *converses) => {}
-                () = Supervisor::answered(supervisor), if ended.is_none() => *ended = Some(Instant::now()),
+                () = Supervisor::wait_for_answer(supervisor), if ended.is_none() => *ended = Some(Instant::now()),
                 _ = group.leader_ended(leader), if ended.is_none() => *ended = Some(Instant::now()),
                 () = lingered(*ended) => return None,
             }
@@ -218,7 +218,7 @@ impl Piped {
     pub async fn end(self) -> io::Result<Exit> {
         let Piped { mut running, ended, .. } = self;
         running.end().await;
-        let OwnEnd { code, signal, .. } = running.reap(ended.is_none()).await?;
+        let CommandEnd { code, signal, .. } = running.reap(ended.is_none()).await?;
         Ok(Exit { code, signal })
     }
 }
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_it_writes_is_read_apart() {
+    async fn stdout_and_stderr_are_read_separately() {
         let (out, err, exit) = all(shell("cat; echo $WORD >&2; exit 3", "asked\n").await).await;
         assert_eq!((out.as_str(), err.as_str()), ("asked\n", "said\n"));
         assert_eq!((exit.code, exit.signal), (Some(3), None));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn more_is_sent_while_it_runs() {
+    async fn input_can_be_sent_while_it_runs() {
         let (program, args) =
             (OsStr::new("/bin/sh"), ["-c".into(), "env; read a; echo $a; read b; echo $b; cat; echo end".into()]);
         let program = Program {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_outlives_it_is_ended() {
+    async fn processes_that_outlive_it_are_ended() {
         let began = Instant::now();
         let (out, ..) = all(shell("sleep 60 & echo $!", "").await).await;
         assert!(began.elapsed() < Duration::from_secs(30), "it was not waited for");

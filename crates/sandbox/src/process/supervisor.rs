@@ -1,6 +1,6 @@
 //! The line to a supervisor: sends the message to it, and reads its answer of one line.
 
-use super::{Message, OwnEnd};
+use super::{CommandEnd, Message};
 use crate::trouble;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -20,7 +20,7 @@ pub(super) struct Supervisor {
 /// The answer of the supervisor.
 #[derive(Debug)]
 pub(super) enum Answer {
-    Ended(OwnEnd),
+    Ended(CommandEnd),
     /// The command was killed because it used too much memory.
     Memory,
     Trouble(io::Error),
@@ -37,16 +37,16 @@ impl Supervisor {
     }
 
     /// Sends a message, with the descriptor that becomes the command's stdin.
-    pub(super) async fn tell(&mut self, told: &Message, of_command: Option<BorrowedFd<'_>>) -> io::Result<()> {
-        let rest = told.begin(self.line.as_fd(), of_command)?;
+    pub(super) async fn send(&mut self, message: &Message, of_command: Option<BorrowedFd<'_>>) -> io::Result<()> {
+        let rest = message.begin(self.line.as_fd(), of_command)?;
         self.line.write_all(rest).await
     }
 
     /// Waits for the answer; for ever if there is no supervisor, or if it will not answer any more. Nothing is lost if
     /// the future is dropped.
-    pub(super) async fn answered(supervisor: &mut Option<Supervisor>) {
+    pub(super) async fn wait_for_answer(supervisor: &mut Option<Supervisor>) {
         let Some(supervisor) = supervisor else { return std::future::pending().await };
-        if !supervisor.hear(|said| said.contains(&b'\n')).await {
+        if !supervisor.read_until(|said| said.contains(&b'\n')).await {
             std::future::pending::<()>().await;
         }
     }
@@ -59,10 +59,10 @@ impl Supervisor {
 
     /// Waits for the last line of the supervisor. Returns `true` for `gone`: no process is left; and `false` for
     /// `left`.
-    pub(super) async fn gone(supervisor: &mut Option<Supervisor>) -> bool {
+    pub(super) async fn wait_until_gone(supervisor: &mut Option<Supervisor>) -> bool {
         let Some(supervisor) = supervisor else { return std::future::pending().await };
         let is = |said: &[u8], word: &[u8]| said.split_inclusive(|&byte| byte == b'\n').any(|line| line == word);
-        if !supervisor.hear(|said| is(said, b"gone\n") || is(said, b"left\n")).await {
+        if !supervisor.read_until(|said| is(said, b"gone\n") || is(said, b"left\n")).await {
             return std::future::pending().await;
         }
         is(&supervisor.heard, b"gone\n")
@@ -71,7 +71,7 @@ impl Supervisor {
     /// Returns the answer, after the supervisor has ended or has reported that all processes are gone, since no answer
     /// can follow.
     pub(super) async fn answer(mut self) -> Answer {
-        self.hear(|said| said.contains(&b'\n')).await;
+        self.read_until(|said| said.contains(&b'\n')).await;
         let said = String::from_utf8_lossy(&self.heard);
         if said.lines().any(|line| line == "memory") {
             return Answer::Memory;
@@ -79,14 +79,14 @@ impl Supervisor {
         let line = said.lines().next().unwrap_or_default();
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match (word, rest.parse()) {
-            ("status", Ok(code)) => Answer::Ended(OwnEnd { code: Some(code), signal: None, memory: false }),
-            ("signal", Ok(signal)) => Answer::Ended(OwnEnd { code: None, signal: Some(signal), memory: false }),
-            _ => trouble::heard(line).map_or(Answer::None, Answer::Trouble),
+            ("status", Ok(code)) => Answer::Ended(CommandEnd { code: Some(code), signal: None, memory: false }),
+            ("signal", Ok(signal)) => Answer::Ended(CommandEnd { code: None, signal: Some(signal), memory: false }),
+            _ => trouble::parse_error_line(line).map_or(Answer::None, Answer::Trouble),
         }
     }
 
     /// Reads until `is_enough` returns `true`. Returns `false` if the line ends before.
-    async fn hear(&mut self, is_enough: impl Fn(&[u8]) -> bool) -> bool {
+    async fn read_until(&mut self, is_enough: impl Fn(&[u8]) -> bool) -> bool {
         while !is_enough(&self.heard) {
             if self.silent {
                 return false;

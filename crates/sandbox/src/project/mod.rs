@@ -38,7 +38,7 @@ pub trait Project {
 
     /// Returns `true` if an entry of a folder outside of the project must be hidden. `shown` is a folder that commands
     /// may read, and `below` is the path of the entry in it.
-    fn hides_beside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool;
+    fn hides_outside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool;
 }
 
 /// A masked file or folder of the project.
@@ -47,7 +47,7 @@ pub struct Mask {
     /// The path relative to the root, without links.
     pub path: PathBuf,
     /// The identity of the masked file.
-    pub is: Identity,
+    pub identity: Identity,
     /// How the file is masked.
     pub how: MaskKind,
 }

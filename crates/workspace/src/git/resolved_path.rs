@@ -30,7 +30,7 @@ pub struct Step {
     /// The path of the step. Only its last part can be a link.
     pub at: PathBuf,
     /// Device and inode.
-    pub is: (u64, u64),
+    pub identity: (u64, u64),
     /// The target, if the step is a link.
     pub link: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ impl ResolvedPath {
                 break;
             };
             let link = meta.is_symlink().then(|| fs::read_link(&way.end).unwrap_or_default());
-            way.steps.push(Step { at: way.end.clone(), is: (meta.dev(), meta.ino()), link: link.clone() });
+            way.steps.push(Step { at: way.end.clone(), identity: (meta.dev(), meta.ino()), link: link.clone() });
             if let Some(target) = link {
                 links += 1;
                 if links > MOST_LINKS {
@@ -80,7 +80,7 @@ impl ResolvedPath {
 
     /// Returns the identity of the entry at the end, if it exists.
     pub fn end_identity(&self) -> Option<(u64, u64)> {
-        self.steps.last().filter(|_| self.is_there).map(|step| step.is)
+        self.steps.last().filter(|_| self.is_there).map(|step| step.identity)
     }
 
     /// Returns the step at which this path now leads to another end than before: a link that is not one of before, or

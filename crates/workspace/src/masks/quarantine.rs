@@ -53,8 +53,10 @@ fn suspects<'w>(masks: &'w Masks, before: &MaskSet) -> Option<(Vec<Suspect>, Unl
     let mut scan = Scan::begin(masks, Purpose::Quarantine);
     scan.tree(&Stop::default()).ok()?;
     let standing = |now: &Repository| {
-        let known =
-            before.repositories.iter().find(|then| then.at == now.at && then.is == now.is && then.link == now.link);
+        let known = before
+            .repositories
+            .iter()
+            .find(|then| then.at == now.at && then.identity == now.identity && then.link == now.link);
         known.map(|then| then.standing)
     };
     let judged = scan.set.repositories.iter().filter(|now| standing(now) != Some(Protection::Protected));
@@ -69,7 +71,7 @@ fn suspects<'w>(masks: &'w Masks, before: &MaskSet) -> Option<(Vec<Suspect>, Unl
     Some((found, scan.opened))
 }
 
-/// Returns the entry that makes git use another file than before, or one where there was none: a link that leads to
+/// Returns the entry that makes git use another file than before, or one where nothing existed: a link that leads to
 /// another target, or the file or folder itself. The path is relative to the root.
 fn changed_target(masks: &Masks, used: &UsedPath) -> Option<PathBuf> {
     let now = ResolvedPath::of(&used.path);
@@ -97,11 +99,11 @@ fn changed_target(masks: &Masks, used: &UsedPath) -> Option<PathBuf> {
 /// Returns `true` if the path leads to another entry in another folder. If only the file is another one, another
 /// process on the host has saved it: a command cannot replace a mount.
 fn is_replaced(masks: &Masks, held: &HeldFile) -> bool {
-    let is = |path: &Path| masks.root.stat_exact(path).ok().map(|stat| number_of(&stat));
+    let identity = |path: &Path| masks.root.stat_exact(path).ok().map(|stat| number_of(&stat));
     // A repository is judged by its content.
     held.path.file_name().is_none_or(|name| name != ".git")
-        && is(&held.path).is_some_and(|now| now != held.is)
-        && held.path.parent().is_some_and(|above| is(above) != Some(held.above))
+        && identity(&held.path).is_some_and(|now| now != held.identity)
+        && held.path.parent().is_some_and(|above| identity(above) != Some(held.above))
 }
 
 /// Returns `None` for a repository that is as git creates it.

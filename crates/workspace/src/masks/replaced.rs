@@ -18,7 +18,7 @@ pub enum Unmasked {
 pub(super) fn find(root: &Root, before: &MaskSet) -> Option<Unmasked> {
     let is_another = |mask: &&Mask| {
         let now = root.identity_exact(&mask.path);
-        now.is_ok_and(|is| is != mask.is)
+        now.is_ok_and(|identity| identity != mask.identity)
     };
     // A build may replace the files in a folder that git ignores.
     let masked = before.list.iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::Freeze));

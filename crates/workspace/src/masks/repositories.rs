@@ -40,7 +40,7 @@ pub(super) enum Protection {
 pub(super) struct Repository {
     /// `.git`, or the folder of a repository that has none, relative to the root.
     pub(super) at: PathBuf,
-    pub(super) is: Option<Number>,
+    pub(super) identity: Option<Number>,
     /// The target of `.git` if it is a link. A link cannot be read-only, and the next file may get the inode number of
     /// a removed one.
     pub(super) link: Option<PathBuf>,

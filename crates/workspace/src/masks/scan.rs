@@ -267,7 +267,7 @@ impl<'w> Scan<'w> {
     /// Records the repository of `.git` in this folder, or the folder itself if it is one.
     fn repository(&mut self, folder: &Path, kind: Option<FileType>) {
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
-        let is = self.masks.root.stat_exact(&at).ok().map(|stat| number_of(&stat));
+        let identity = self.masks.root.stat_exact(&at).ok().map(|stat| number_of(&stat));
         let is_hidden = kind.is_some() && self.masks.root.rules().leaves_out(&names::text_of(&at));
         let standing = match &mut self.wanted {
             // Nothing can be mounted in a hidden folder.
@@ -275,7 +275,7 @@ impl<'w> Scan<'w> {
             _ => Protection::Protected,
         };
         let link = std::fs::read_link(self.masks.root.path().join(&at)).ok();
-        self.set.repositories.push(Repository { at, is, link, standing });
+        self.set.repositories.push(Repository { at, identity, link, standing });
     }
 
     /// Adds the masks that the repositories need.
@@ -301,7 +301,7 @@ impl<'w> Scan<'w> {
             .iter()
             .filter_map(|mask| {
                 let above = root.stat_exact(mask.path.parent()?).ok()?;
-                Some(HeldFile { path: mask.path.clone(), is: mask.is.number(), above: number_of(&above) })
+                Some(HeldFile { path: mask.path.clone(), identity: mask.identity.number(), above: number_of(&above) })
             })
             .collect();
         let guarded: HashSet<&Path> = self.set.list.iter().map(|mask| mask.path.as_path()).collect();
@@ -316,19 +316,19 @@ impl<'w> Scan<'w> {
 
     fn mask(&mut self, hop: &Hop, path: PathBuf, how: MaskKind) -> Result<(), ScanError> {
         let stat = hop.stat(self.masks.root.fd(), &path).map_err(|_| ScanError::Moved)?;
-        let is = hop.identity(self.masks.root.fd(), &path).map_err(|_| ScanError::Moved)?;
-        if is.number() != number_of(&stat) {
+        let identity = hop.identity(self.masks.root.fd(), &path).map_err(|_| ScanError::Moved)?;
+        if identity.number() != number_of(&stat) {
             return Err(ScanError::Moved);
         }
         let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if matches!(how, MaskKind::Hide | MaskKind::HideRemovable) && file {
-            self.masks.root.remember_masked(is.number());
+            self.masks.root.remember_masked(identity.number());
             if stat.st_nlink > 1 {
-                self.linked.insert(is.number());
+                self.linked.insert(identity.number());
             }
         }
         if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
-            self.set.list.push(Mask { path, is, how });
+            self.set.list.push(Mask { path, identity, how });
         }
         Ok(())
     }
@@ -344,9 +344,9 @@ impl<'w> Scan<'w> {
                 && node.blocked.is_none()
                 && let Ok(stat) = root.stat_exact(&node.name)
                 && self.linked.contains(&number_of(&stat))
-                && let Ok(is) = root.identity_exact(&node.name)
+                && let Ok(identity) = root.identity_exact(&node.name)
             {
-                found.push(Mask { path: node.name, is, how: MaskKind::Hide });
+                found.push(Mask { path: node.name, identity, how: MaskKind::Hide });
             }
             ControlFlow::Continue(())
         });

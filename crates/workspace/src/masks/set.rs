@@ -24,7 +24,7 @@ pub struct MaskSet {
 pub(super) struct HeldFile {
     pub(super) path: PathBuf,
     /// Device and inode. A command cannot free the inode number of a file that is held here, or of its folder.
-    pub(super) is: Number,
+    pub(super) identity: Number,
     pub(super) above: Number,
 }
 

@@ -99,8 +99,8 @@ impl fmt::Display for Refused {
 
 impl History {
     /// Undoes the newest turn of which any name can be restored, and skips newer ones of which none can be. If there is
-    /// no such turn, changes nothing and returns the newest of [`undoable`](History::undoable), or `None` if there are
-    /// none.
+    /// no such turn, changes nothing and returns the newest of [`undoable`](History::undoable), or `None` if that is
+    /// empty.
     ///
     /// # Errors
     /// A turn is under way, here or in another program, or the history cannot be written. Nothing was changed.

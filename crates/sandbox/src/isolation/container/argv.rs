@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn line(engine: Engine, user: (u32, u32), plan: &Plan) -> Vec<String> {
-        let guard = |at: &str, frozen| Guard { at: at.into(), is: Identity(1, 3, None), frozen };
+        let guard = |at: &str, frozen| Guard { at: at.into(), identity: Identity(1, 3, None), frozen };
         let task =
             Task { folder: "sub".into(), command: ["/bin/bash", "-c", "echo --privileged"].map(Into::into).to_vec() };
         let masks = [
@@ -198,7 +198,7 @@ mod tests {
 
     /// Each case has the reason for an option, and when it is required.
     #[test]
-    fn every_option_is_there_when_it_must_be() {
+    fn every_required_option_is_present() {
         let usual = line(Engine::Docker, (1000, 100), &plan(true, false));
         for (option, _why) in [
             ("--rm", "the container is removed at its end"),

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The message to the supervisor of a container.
 #[derive(Debug, Serialize, Deserialize)]
-struct Told {
+struct ContainerMessage {
     program: Name,
     run: Vec<Name>,
     /// The arguments that remove the container.
@@ -38,26 +38,26 @@ struct Told {
 
 /// An engine that was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundEngine {
     program: PathBuf,
     image: String,
     engine: Engine,
     blank: Blank,
 }
 
-impl Found {
+impl FoundEngine {
     /// There is no such program, no running engine, or no such image. The sentence names the reason.
-    pub(super) fn of(wanted: &Container, search_path: &OsStr) -> Result<Found, Text> {
+    pub(super) fn of(wanted: &Container, search_path: &OsStr) -> Result<FoundEngine, Text> {
         let name = wanted.engine.name();
         let found = wanted
             .program
             .clone()
             .or_else(|| std::env::split_paths(search_path).map(|folder| folder.join(name)).find(|path| path.is_file()));
         let program = found.ok_or_else(|| text!("there is no {name} in the PATH", name))?;
-        asked(&program, &["image", "inspect", "--format", "{{.Id}}", &wanted.image])
+        run_client(&program, &["image", "inspect", "--format", "{{.Id}}", &wanted.image])
             .map_err(|said| text!("{name} says: {said}", name, said))?;
         let blank = Blank::new().map_err(|error| error.to_string())?;
-        Ok(Found { program, image: wanted.image.clone(), engine: wanted.engine, blank })
+        Ok(FoundEngine { program, image: wanted.image.clone(), engine: wanted.engine, blank })
     }
 
     /// Returns the process to start for a command: the helper as the supervisor of a container.
@@ -87,7 +87,7 @@ impl Found {
         };
         let names = |words: Vec<OsString>| words.into_iter().map(Name::from).collect();
         let variables = environment::of_client().map(|(name, value)| (name.into(), value.into()));
-        let told = Told {
+        let told = ContainerMessage {
             program: self.program.as_path().into(),
             run: names(line.run()),
             remove: names(line.remove()),
@@ -99,12 +99,12 @@ impl Found {
 }
 
 /// Runs the engine's client. The error is the last line that the client prints on stderr.
-fn asked(program: &Path, words: &[&str]) -> Result<(), Text> {
+fn run_client(program: &Path, words: &[&str]) -> Result<(), Text> {
     // The client writes to a file in memory. A full pipe would block it, and a pipe would stay open as long as a
     // process that the client left.
-    let said = rustix::fs::memfd_create("stderr", MemfdFlags::CLOEXEC).map_err(|error| error.to_string())?;
-    let said = File::from(said);
-    let stderr = said.try_clone().map_err(|error| error.to_string())?;
+    let stderr_text = rustix::fs::memfd_create("stderr", MemfdFlags::CLOEXEC).map_err(|error| error.to_string())?;
+    let stderr_text = File::from(stderr_text);
+    let stderr = stderr_text.try_clone().map_err(|error| error.to_string())?;
     let mut child = Command::new(program)
         .args(words)
         .env_clear()
@@ -124,10 +124,10 @@ fn asked(program: &Path, words: &[&str]) -> Result<(), Text> {
     }
     const LONGEST: usize = 4096;
     let mut end = [0; LONGEST];
-    let from = said.metadata().map_or(0, |said| said.len().saturating_sub(LONGEST as u64));
-    let bytes = said.read_at(&mut end, from).unwrap_or(0);
-    let said = String::from_utf8_lossy(&end[..bytes]);
-    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let from = stderr_text.metadata().map_or(0, |stderr_text| stderr_text.len().saturating_sub(LONGEST as u64));
+    let bytes = stderr_text.read_at(&mut end, from).unwrap_or(0);
+    let stderr_text = String::from_utf8_lossy(&end[..bytes]);
+    let last = stderr_text.lines().map(str::trim).rfind(|line| !line.is_empty());
     Err(last.map_or_else(
         || text!("it failed without a word"),
         |last| last.chars().filter(|c| !c.is_control()).collect::<String>().into(),

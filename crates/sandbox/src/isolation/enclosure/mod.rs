@@ -3,7 +3,7 @@
 mod probe;
 
 use super::bubblewrap::Bubblewrap;
-use super::layout::{Ground, Layout};
+use super::layout::{HostFacts, Layout};
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
 use super::{Entry, Kind, Mode, Report, Request, Settings, Shared, container, enter, helper, session, supervise};
 use crate::process::Message;
@@ -76,12 +76,12 @@ type Session = Arc<[OwnedFd]>;
 pub struct Enclosure {
     settings: Settings,
     root: PathBuf,
-    is: Identity,
+    identity: Identity,
     helper: Option<PathBuf>,
     layout: Result<Layout, Text>,
     search_path: OsString,
     bubblewrap: OnceLock<Result<Bubblewrap, Text>>,
-    container: OnceLock<Result<container::Found, Text>>,
+    container: OnceLock<Result<container::FoundEngine, Text>>,
     report: OnceLock<Report>,
     session: OnceLock<Option<Session>>,
     /// The number of running commands of the session.
@@ -93,14 +93,14 @@ impl Enclosure {
     pub fn new(settings: Settings, project: &dyn Project) -> Enclosure {
         let variable = |name: &str| std::env::var_os(name);
         let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_beside(shown, below, is_folder);
+        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_outside(shown, below, is_folder);
         let (root, search_path) = (project.path(), project.search_path());
-        let layout = Layout::of(&Ground { root, home, search_path, variable: &variable, hides: &hides });
+        let layout = Layout::of(&HostFacts { root, home, search_path, variable: &variable, hides: &hides });
         let helper = settings.helper.clone().or_else(|| helper::find(search_path));
         Enclosure {
             settings,
             root: root.to_owned(),
-            is: project.identity(),
+            identity: project.identity(),
             helper,
             layout,
             search_path: search_path.to_owned(),
@@ -253,9 +253,9 @@ impl Enclosure {
     }
 
     /// Returns the container's engine, which is searched on the first call.
-    pub(super) fn container(&self) -> Result<&container::Found, &Text> {
+    pub(super) fn container(&self) -> Result<&container::FoundEngine, &Text> {
         let found = self.container.get_or_init(|| match &self.settings.container {
-            Some(wanted) => container::Found::of(wanted, &self.search_path),
+            Some(wanted) => container::FoundEngine::of(wanted, &self.search_path),
             None => Err(text!("none was asked for")),
         });
         found.as_ref()
@@ -288,7 +288,7 @@ impl Enclosure {
             memory: self.settings.memory,
             temporary: self.settings.temporary(),
             root: self.root.as_path().into(),
-            root_is: self.is,
+            root_is: self.identity,
             layer: request.layer.map(Name::from),
             steps,
             masks: layout.masks.clone(),
@@ -306,13 +306,17 @@ impl Enclosure {
 
     fn masks(&self, request: &Request<'_>, how: MaskKind) -> Vec<Spot> {
         let hidden = request.masks.iter().filter(|mask| mask.how == how);
-        hidden.map(|mask| Spot { at: self.root.join(&mask.path).into(), is: mask.is }).collect()
+        hidden.map(|mask| Spot { at: self.root.join(&mask.path).into(), identity: mask.identity }).collect()
     }
 
     fn guards(&self, request: &Request<'_>) -> Vec<Guard> {
         let guarded = request.masks.iter().filter(|mask| matches!(mask.how, MaskKind::Keep | MaskKind::Freeze));
-        let guard = |at: &Path, is, how| Guard { at: self.root.join(at).into(), is, frozen: how == MaskKind::Freeze };
-        guarded.map(|mask| guard(&mask.path, mask.is, mask.how)).collect()
+        let guard = |at: &Path, identity, how| Guard {
+            at: self.root.join(at).into(),
+            identity,
+            frozen: how == MaskKind::Freeze,
+        };
+        guarded.map(|mask| guard(&mask.path, mask.identity, mask.how)).collect()
     }
 }
 

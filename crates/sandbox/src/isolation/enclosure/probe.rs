@@ -109,18 +109,18 @@ pub(super) fn nothing<T>(entry: impl FnOnce(&Request<'_>) -> T) -> T {
 }
 
 fn succeeds(entry: &Entry) -> Result<(), Text> {
-    let (answer, _) = ask(entry).map_err(|error| Text::from(&error))?;
+    let (answer, _) = start_helper(entry).map_err(|error| Text::from(&error))?;
     match answer.as_str() {
         "status 0" => Ok(()),
-        other => Err(said(other)),
+        other => Err(answer_error(other)),
     }
 }
 
 /// Returns the error in the first line of the answer.
-fn said(line: &str) -> Text {
+fn answer_error(line: &str) -> Text {
     match line {
         "" => text!("the helper gave no answer"),
-        other => trouble::heard(other).map_or_else(|| other.into(), |error| Text::from(&error)),
+        other => trouble::parse_error_line(other).map_or_else(|| other.into(), |error| Text::from(&error)),
     }
 }
 
@@ -132,9 +132,9 @@ pub(super) fn begin_session(
     begin: &Entry,
     entry: impl FnOnce(&Request<'_>, &Session) -> Option<Entry>,
 ) -> Result<Session, Text> {
-    let (answer, namespaces) = ask(begin).map_err(|error| Text::from(&error))?;
+    let (answer, namespaces) = start_helper(begin).map_err(|error| Text::from(&error))?;
     if answer != session::BEGUN.trim_end() {
-        return Err(said(&answer));
+        return Err(answer_error(&answer));
     }
     let session: Session = namespaces.into();
     let entry = nothing(|request| entry(request, &session)).ok_or_else(|| text!("there is no plan for it"))?;
@@ -142,7 +142,7 @@ pub(super) fn begin_session(
 }
 
 /// Starts a helper. Returns the first line of its answer and the descriptors that are sent with it.
-fn ask(entry: &Entry) -> io::Result<(String, Vec<OwnedFd>)> {
+fn start_helper(entry: &Entry) -> io::Result<(String, Vec<OwnedFd>)> {
     let (mut ours, theirs) = UnixStream::pair()?;
     ours.set_read_timeout(Some(PATIENCE))?;
     ours.set_write_timeout(Some(PATIENCE))?;
@@ -153,8 +153,8 @@ fn ask(entry: &Entry) -> io::Result<(String, Vec<OwnedFd>)> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    let told = entry.told.begin(ours.as_fd(), None).and_then(|rest| ours.write_all(rest));
-    let answer = told.and_then(|()| first_line(&ours));
+    let sent = entry.told.begin(ours.as_fd(), None).and_then(|rest| ours.write_all(rest));
+    let answer = sent.and_then(|()| first_line(&ours));
     // The helper ends when its line is closed. A program that is not a helper may not notice that, and is killed.
     drop(ours);
     if answer.is_err() || !matches!(child.wait_timeout(ENDING), Ok(Some(_))) {
