@@ -1,4 +1,4 @@
-//! Blocking work of a tool: a walk, a command, a comparison.
+//! Runs blocking work of a tool on a thread: a walk, a command, a comparison.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use toolfence_protocol::text::Field;
 use toolfence_protocol::{Error, Language, ToolFailure, text};
 use toolfence_workspace::Stop;
 
-/// How often a walk says how far it is.
+/// The time between two progress notes of a walk.
 const BETWEEN_NOTES: Duration = Duration::from_secs(1);
 
-/// Runs blocking work on a thread made for that. Dropping the future asks the work to stop.
+/// Runs blocking work on a new thread. Dropping the future asks the work to stop.
 pub async fn blocking<C, T, W>(context: &Arc<C>, work: W) -> Result<T, ToolError>
 where
     C: Send + Sync + 'static,
@@ -20,7 +20,8 @@ where
     watched(context, &NoProgress, Language::default(), work).await
 }
 
-/// Runs blocking work that walks a tree like [`blocking`], and tells now and then how much of the tree was seen.
+/// Runs blocking work that walks a tree, like [`blocking`], and reports from time to time how many entries it has
+/// visited.
 pub async fn watched<C, T, W>(
     context: &Arc<C>,
     progress: &dyn Progress,
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_walk_says_how_far_it_is() {
+    fn long_walks_report_their_progress() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         (0..3).for_each(|n| std::fs::write(home.path().join(n.to_string()), "").expect("it can be written"));
         let workspace = Arc::new(Workspace::open(home.path(), PathRules::default()).expect("it is a folder"));

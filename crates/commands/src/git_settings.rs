@@ -1,8 +1,8 @@
-//! The settings that git finds in the environment of a command.
+//! Git settings in the environment of a command.
 
 use std::ffi::OsString;
 
-/// Settings of every command on a private layer. Git must not leave work to a process in the background, which ends with the command.
+/// Settings of every command on a private layer. Git must not start background processes, which end with the command.
 /// Files that only speed git up, or that repeat earlier resolutions of conflicts, are not kept.
 const ON_A_LAYER: &[(&str, &str)] = &[
     ("maintenance.auto", "false"),
@@ -12,8 +12,8 @@ const ON_A_LAYER: &[(&str, &str)] = &[
     ("rerere.enabled", "false"),
 ];
 
-/// Variables of every command on a private layer, where no user sees an editor. Git takes `:` for an editor that leaves every text as it
-/// is.
+/// Variables of every command on a private layer, where no user sees an editor. For git, `:` is an editor that changes
+/// nothing.
 const EDITORS: &[(&str, &str)] = &[("GIT_EDITOR", ":"), ("GIT_SEQUENCE_EDITOR", ":"), ("GIT_MERGE_AUTOEDIT", "no")];
 
 /// Changes the environment of a command on a private layer: hooks of the project run, and git knows the `own` settings of the user.
@@ -30,7 +30,7 @@ pub(crate) fn on_a_layer(environment: &mut Vec<(OsString, OsString)>, own: Vec<(
     set_configuration(environment, keys);
 }
 
-/// The keys with their values that an environment sets over all files of settings (git-config(1), `GIT_CONFIG_COUNT`).
+/// Returns the keys and values that an environment sets over all files of settings (git-config(1), `GIT_CONFIG_COUNT`).
 pub fn configuration(environment: &[(OsString, OsString)]) -> Vec<(String, String)> {
     let get = |name: &str| environment.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str());
     let count = get("GIT_CONFIG_COUNT").and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Commands that go on while the conversation does, each on a thread of its own: they make progress between turns, whatever
-//! runtime the host has, and end with the session.
+//! Background commands, each on a thread of its own: they continue between turns, with any runtime of the host, and end
+//! with the session.
 
 use crate::runner::{CommandRunner, Ran, Wanted, block_on, in_file, noted, spilled};
 use serde_json::json;
@@ -13,17 +13,17 @@ use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, Text, ToolFailure,
 use toolfence_sandbox::process::{Background, Overflow};
 use toolfence_workspace::overflow_file;
 
-/// How long the end of the session waits for the end of all commands. Their processes end in a moment; to look over what they
-/// left takes longer in a large project, and is worth waiting for: what they planted would stay.
+/// The time limit for ending all commands at the end of the session. Their processes end in a moment; the check for
+/// files that git would run takes longer in a large project, and must not be skipped.
 const LAST_WAIT: Duration = Duration::from_secs(600);
 
-/// How long a call that is cancelled waits for the end of the processes of its command, which the kernel takes milliseconds for.
+/// The time limit for ending the processes of a cancelled call. The kernel needs milliseconds.
 const KILLED: Duration = Duration::from_secs(2);
 
-/// After the first output of a look, how long more is waited for.
+/// The time for which a poll collects more output after the first.
 const SETTLE: Duration = Duration::from_millis(150);
 
-/// What the tools that run commands share. When the last of them is dropped, the jobs are ended.
+/// The jobs that the tools for commands share. When the last reference is dropped, the jobs are ended.
 #[derive(Debug)]
 pub struct Jobs {
     /// Runs the command of each job.
@@ -39,27 +39,27 @@ pub struct Running {
     live: Arc<Background>,
     ended: watch::Receiver<bool>,
     end: Arc<Mutex<End>>,
-    /// Closed when the thread is at its end.
+    /// Closed when the thread ends.
     thread: Mutex<mpsc::Receiver<()>>,
 }
 
-/// What is known of the end of a job. Calls that run side by side may ask for it at once, and one of them gets it.
+/// The state of a job's end. Concurrent calls may ask for it, and only one of them gets the result.
 #[derive(Debug, Default)]
 enum End {
-    /// The job goes on.
+    /// The job is running.
     #[default]
     Awaited,
-    Come(Result<Box<Ran>, ToolError>),
-    Told,
+    Done(Result<Box<Ran>, ToolError>),
+    Taken,
 }
 
 impl Jobs {
-    /// No jobs yet; `commands` will run them.
+    /// Returns an empty list; `commands` runs its jobs.
     pub fn new(commands: Arc<CommandRunner>) -> Jobs {
         Jobs { commands, all: Mutex::default(), next: AtomicU32::new(1) }
     }
 
-    /// Starts one, where there are fewer than `most`; with a stdin that can be written to, or an empty one.
+    /// Starts a job, if fewer than `most` exist. With `input`, its stdin can be written to; otherwise it is empty.
     pub fn start(&self, wanted: Wanted, input: bool, most: u64) -> Result<Arc<Running>, ToolFailure> {
         let mut all = self.all();
         if all.len() as u64 >= most {
@@ -88,7 +88,7 @@ impl Jobs {
     /// Finds a job by its id.
     ///
     /// # Errors
-    /// No job has this id; the failure lists those that there are.
+    /// No job has this id; the failure lists the existing ones.
     pub fn find(&self, id: &str) -> Result<Arc<Running>, ToolFailure> {
         let all = self.all();
         if let Some(job) = all.iter().find(|job| job.id == id) {
@@ -97,17 +97,17 @@ impl Jobs {
         Err(not_found(&all))
     }
 
-    /// What is to be told of a job now; one that has ended is forgotten with it.
+    /// Returns the output of a job since the last call. A job that has ended is forgotten with this call.
     pub async fn told(&self, job: &Running) -> Result<Output, ToolError> {
-        // The end is there before the word of it is.
+        // The end is recorded before the channel is closed.
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
             End::Awaited if !is_over => return job.so_far(),
             End::Awaited => {
                 Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, text!("A thread that ran a job has died."))))
             }
-            End::Come(result) => result,
-            End::Told => {
+            End::Done(result) => result,
+            End::Taken => {
                 self.forget(job);
                 return Err(not_found(&self.all()).into());
             }
@@ -139,7 +139,7 @@ impl Jobs {
         self.all().retain(|known| known.id != job.id);
     }
 
-    /// Ends them all, and waits for that no longer than this.
+    /// Ends all jobs, and waits at most this long.
     fn end_all(&self, patience: Duration) {
         let all = std::mem::take(&mut *self.all());
         all.iter().for_each(|job| job.live.stop());
@@ -174,28 +174,28 @@ impl Running {
         std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
             let _running: mpsc::Sender<()> = running;
             let ran = block_on(commands.run_live(&wanted, &its_live, true, mpsc::channel().0));
-            *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Come(ran.map(Box::new));
+            *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Done(ran.map(Box::new));
             say_ended.send_replace(true);
         })?;
         Ok(Running { id, live, ended, end, thread: Mutex::new(thread) })
     }
 
-    /// The id that a call names it by.
+    /// Returns the id that calls use.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Its output and its stdin while it runs.
+    /// Returns the job's output and stdin while it runs.
     pub fn live(&self) -> &Background {
         &self.live
     }
 
-    /// Waits for the end, but not longer than this; `false` if it goes on.
+    /// Waits at most this long for the end. Returns `false` if the job is still running.
     pub async fn ends_within(&self, patience: Duration) -> bool {
         tokio::time::timeout(patience, self.ended()).await.is_ok()
     }
 
-    /// Waits for the end or for output, but not longer than this.
+    /// Waits at most this long for the end or for output.
     pub async fn says_within(&self, patience: Duration) {
         let said = async {
             tokio::select! {
@@ -205,12 +205,12 @@ impl Running {
                 }
             }
         };
-        // Nothing said is an answer too.
+        // A timeout is a valid result.
         let _ = tokio::time::timeout(patience, said).await;
     }
 
     async fn ended(&self) {
-        // A sender that is gone without a word is a thread that died: then there is nothing to wait for.
+        // If the sender was dropped, the thread has panicked, and there is nothing to wait for.
         let _ = self.ended.clone().wait_for(|ended| *ended).await;
     }
 
@@ -239,13 +239,13 @@ impl Running {
         Ok(output)
     }
 
-    /// Takes the end of the job, for the one call that gives it. A job that has not ended stays so, unless its thread is gone.
+    /// Takes the end of the job for the one call that returns it. A running job stays, unless its thread is gone.
     fn take_end(&self, is_over: bool) -> End {
         let mut end = self.end();
         if matches!(*end, End::Awaited) && !is_over {
             return End::Awaited;
         }
-        std::mem::replace(&mut *end, End::Told)
+        std::mem::replace(&mut *end, End::Taken)
     }
 
     fn end(&self) -> MutexGuard<'_, End> {
@@ -254,12 +254,12 @@ impl Running {
 
     fn wait_for_thread(&self, patience: Duration) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        // What does not end in time ends with the process: its line to us breaks.
+        // A job that does not end in time ends with this process, because its line breaks.
         let _ = thread.recv_timeout(patience);
     }
 }
 
-/// The answer to a call that names a job which is not among these.
+/// Returns the failure for a job that does not exist.
 fn not_found(all: &[Arc<Running>]) -> ToolFailure {
     let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
     let message = if ids.is_empty() {
@@ -270,7 +270,7 @@ fn not_found(all: &[Arc<Running>]) -> ToolFailure {
     ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3).map(str::to_owned))
 }
 
-/// A job that a call waits for: when the call is cancelled, so is the job.
+/// A job that a call waits for. Cancelling the call ends the job.
 pub struct Waited<'a> {
     /// The list that the job is in.
     pub jobs: &'a Jobs,
@@ -299,8 +299,8 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
     }
 
-    /// A job whose thread is `running` as long as the sender that comes with it is there, and has said nothing.
-    fn begun(jobs: &Jobs, id: &str) -> (Arc<Running>, watch::Sender<bool>, mpsc::Sender<()>) {
+    /// Creates a job that counts as running until the returned sender is dropped, and that has no output.
+    fn fake_job(jobs: &Jobs, id: &str) -> (Arc<Running>, watch::Sender<bool>, mpsc::Sender<()>) {
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let live = Arc::new(Background::new(1000, false).unwrap());
@@ -310,7 +310,7 @@ mod tests {
         (job, say_ended, running)
     }
 
-    fn none() -> (tempfile::TempDir, Jobs) {
+    fn no_jobs() -> (tempfile::TempDir, Jobs) {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path(), PathRules::default()).unwrap();
         let commands = CommandRunner::new(Arc::new(workspace), Settings::new());
@@ -318,16 +318,16 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_second_hears_that_the_end_was_told() {
-        let (_folder, jobs) = none();
-        let (job, say_ended, _running) = begun(&jobs, "j1");
+    fn only_one_call_gets_the_end_of_a_job() {
+        let (_folder, jobs) = no_jobs();
+        let (job, say_ended, _running) = fake_job(&jobs, "j1");
         assert!(
             block_on_it(jobs.told(&job)).is_ok_and(|output| output.data.is_some_and(|data| data["running"] == true))
         );
-        *job.end() = End::Come(Err(ToolFailure::new(ErrorCode::Timeout, "late").into()));
+        *job.end() = End::Done(Err(ToolFailure::new(ErrorCode::Timeout, "late").into()));
         drop(say_ended);
         assert!(block_on_it(jobs.told(&job)).is_ok_and(|output| output.failure.is_some()));
-        let Err(ToolError::Respond(second)) = block_on_it(jobs.told(&job)) else { panic!("the turn goes on") };
+        let Err(ToolError::Respond(second)) = block_on_it(jobs.told(&job)) else { panic!("the turn continues") };
         assert!(
             second.code == ErrorCode::NotFound && second.message.to_string().contains("reported already"),
             "{second:?}"
@@ -336,9 +336,9 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_died_is_fatal_once_and_its_job_is_forgotten() {
-        let (_folder, jobs) = none();
-        let (job, say_ended, _running) = begun(&jobs, "j1");
+    fn a_panicked_thread_is_fatal_once_and_its_job_is_forgotten() {
+        let (_folder, jobs) = no_jobs();
+        let (job, say_ended, _running) = fake_job(&jobs, "j1");
         drop(say_ended);
         assert!(matches!(block_on_it(jobs.told(&job)), Err(ToolError::Fatal(_))));
         assert_eq!(jobs.find("j1").unwrap_err().code, ErrorCode::NotFound);
@@ -346,9 +346,9 @@ mod tests {
     }
 
     #[test]
-    fn all_threads_together_are_waited_for_no_longer_than_one() {
-        let (_folder, jobs) = none();
-        let _running: Vec<_> = (0..16).map(|number| begun(&jobs, &format!("j{number}"))).collect();
+    fn all_threads_share_one_time_limit() {
+        let (_folder, jobs) = no_jobs();
+        let _running: Vec<_> = (0..16).map(|number| fake_job(&jobs, &format!("j{number}"))).collect();
         let (patience, started) = (Duration::from_millis(300), Instant::now());
         jobs.end_all(patience);
         let took = started.elapsed();

@@ -1,4 +1,4 @@
-//! Moves what a command changed from its layer into a stash, from which it is put into the project.
+//! Moves the changes of a command from its layer into a stash, from which they are put into the project.
 
 use crate::layer::{Change, ChangeKind, Entry, Layer};
 use rustix::fd::AsFd;
@@ -9,8 +9,9 @@ use std::path::Path;
 use toolfence_workspace::Root;
 use toolfence_workspace::stash::{ExchangeError, Moment, Stash, is_unchanged_since, remove_tree};
 
-/// Plans that the project gets the changes for which `keep` returns `true`. The stash is created in `place`; what is kept is moved
-/// into it out of the layer. `changes` is the whole list of the layer, and the command began after `since`.
+/// Plans that the project gets the changes for which `keep` returns `true`. The stash is created in `place`, and the
+/// kept entries are moved into it out of the layer. `changes` is the whole list of the layer, and the command began
+/// after `since`.
 ///
 /// A new folder that is kept is moved as a whole, without the entries in it that are not kept. If an entry of a new folder is kept,
 /// the folder must be kept too.
@@ -26,7 +27,7 @@ pub fn plan(
     since: Moment,
 ) -> Result<Stash, ExchangeError> {
     let mut stash = Stash::create(place).map_err(ExchangeError::Plan)?;
-    // From the end, so that the entries of a new folder come before the folder.
+    // In reverse order, so that the entries of a new folder precede the folder.
     for (change, comes_with_folder) in changes.iter().zip(in_kept_folders(changes, keep)).rev() {
         let Change { path, kind, is_copy } = change;
         let failed = |errno| ExchangeError::System(path.clone(), errno);
@@ -87,11 +88,11 @@ fn in_kept_folders(changes: &[Change], keep: &dyn Fn(&Change) -> bool) -> Vec<bo
     found
 }
 
-/// Returns `true` if an entry that the kernel copied from the project is new because the user removed or renamed the project's entry.
-/// A command cannot rename a folder of the project in a layer; whether it renamed a file, the layer does not say, so a folder of
-/// the project in which something was removed or added since counts.
+/// Returns `true` if an entry that the kernel copied from the project is new because the user removed or renamed the
+/// project's entry. A command cannot rename a folder of the project in a layer. The layer does not show whether it
+/// renamed a file, so the check is whether an entry was added to or removed from a folder of the project since.
 fn was_removed(root: &Root, path: &Path, is_folder: bool, since: Moment) -> bool {
-    // A folder that the command made is not in the project.
+    // A folder that the command created is not in the project.
     let above = path.ancestors().skip(1).find(|above| root.path().join(above).symlink_metadata().is_ok());
     is_folder || above.is_none_or(|above| !is_unchanged_since(root, above, since))
 }

@@ -1,15 +1,17 @@
 //! Runs one command for a project.
 //!
-//! [`runner::CommandRunner`] runs it, [`jobs::Jobs`] keeps those that run in the background. A command sees the project through an
-//! overlay: it writes to a folder of its own, the *upper* folder, and the project stays as it is. [`Layer`] makes that folder and hides
-//! blocked files in it; the sandbox mounts it. When every process of the command has ended, [`Layer::changes`] compares the folder with
-//! the project and lists what the command changed. [`output`] tells build output from changes, and [`keep`] plans what the project gets
-//! if the permit or an answer of the user keeps it.
+//! [`runner::CommandRunner`] runs it, and [`jobs::Jobs`] holds those that run in the background. A command sees the
+//! project through an overlay: it writes to a folder of its own, the *upper* folder, and the project stays as it is.
+//! [`Layer`] creates that folder and hides blocked files in it; the sandbox mounts it. When every process of the
+//! command has ended, [`Layer::changes`] compares the folder with the project and lists the changes. [`output`]
+//! distinguishes build output from changes, and [`keep`] plans the changes of the project that the permit or an answer
+//! of the user accepts.
 //!
-//! This crate mounts nothing. Architecture invariants: a layer is read only after its command has ended, and by descriptors, so that no
-//! link in it leads anywhere; what a command wrote reaches the project only if the permit or an answer keeps it.
+//! This crate mounts nothing. Architecture invariants: a layer is read only after its command has ended, and by
+//! descriptors, so that no link in it is followed; files that a command wrote reach the project only if the permit or
+//! an answer accepts them.
 //!
-//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+//! This crate is internal and its API is not stable. The crate `toolfence` re-exports the items for users.
 
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]

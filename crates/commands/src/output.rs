@@ -1,10 +1,11 @@
-//! Tells build output from changes.
+//! Distinguishes build output from changes.
 //!
-//! *Output* is what git ignores: build folders, caches, dependencies. A path that git tracks is never output, even if an ignore rule
-//! matches it, and neither is an ignored file that existed before and is not in an ignored folder: a local database is not built
-//! again. Only if its name or its content shows that a tool makes it again, such as an object file of a build in the source folder,
-//! it is output too. The ignore rules are those of the project, not those that the command wrote into its layer. Without git, nothing is output:
-//! the name of a folder does not say whether what is in it can be made again.
+//! *Output* is what git ignores: build folders, caches, dependencies. A path that git tracks is never output, even if
+//! an ignore rule matches it, and neither is an ignored file that existed before and is not in an ignored folder: a
+//! local database cannot be rebuilt. It only counts as output if its name or its content shows that a tool recreates
+//! it, such as an object file of a build in the source folder. The ignore rules are those of the project, not those
+//! that the command wrote into its layer. Without git, nothing is output: the name of a folder does not show whether
+//! its content can be recreated.
 
 use crate::layer::{Change, ChangeKind, Entry};
 use crate::session_output::uppermost;
@@ -15,10 +16,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toolfence_workspace::git::Git;
 
-/// The name of an entry that is made up. Git ignores it if it ignores everything in its folder.
+/// The name of an entry that does not exist. Git ignores it if it ignores everything in its folder.
 const ANY: &str = "toolfence any entry";
 
-/// Extensions of files that compilers and test runners make again.
+/// Extensions of files that compilers and test runners recreate.
 const EXTENSIONS_OF_OUTPUT: &[&str] = &[
     "a",
     "class",
@@ -58,22 +59,23 @@ const NAMES_OF_OUTPUT: &[&str] = &[
 const BEGINNINGS_OF_OUTPUT: &[&[u8]] =
     &[b"\x7fELF", b"!<arch>\n", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"MZ", b"BC\xc0\xde", b"\0asm"];
 
-/// Removed folders of output that are looked up in the index. With more, they are changes.
+/// Removed folders of output that are looked up in the index. If there are more, they count as changes.
 const MOST_REMOVED: usize = 100;
 
-/// What git is asked about one change.
+/// The paths that git is asked about for one change.
 struct Query {
     /// The repository, as a path relative to the project.
     repository: PathBuf,
-    /// The path, or that of any entry if it is a folder. Relative to the repository, like the next.
+    /// The path, or that of a made-up entry in it if it is a folder. It is relative to the repository, like the next
+    /// field.
     path: PathBuf,
-    /// Any entry of the folder that the path is in.
+    /// A made-up entry of the folder that the path is in.
     neighbour: PathBuf,
     /// Whether the project had a file or a link at the path.
     was_file: bool,
 }
 
-/// Returns for each change whether it is output. `root` is the project's folder. If git does not answer, nothing is output.
+/// Returns for each change whether it is output. `root` is the project's folder. If git fails, nothing is output.
 pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool> {
     let Some(git) = git else { return vec![false; changes.len()] };
     let mut repositories = HashMap::new();
@@ -86,7 +88,7 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
     for (repository, mut paths) in asked {
         paths.sort_unstable();
         paths.dedup();
-        // Git refuses, for instance, a path in a submodule. Then all of this repository's changes are asked about.
+        // Git refuses, for instance, a path in a submodule. Then all of this repository's paths count as not ignored.
         ignored.insert(repository, git.ignored(&root.join(repository), &paths).unwrap_or_default());
     }
     let (mut removed, mut tracked_by_outer) = (0, HashMap::new());
@@ -108,7 +110,7 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
                     has_tracked_files_at(git, root, outer, inner, false).unwrap_or(true)
                 })
             });
-        // A link may lead anywhere, and git reads the ignore rule of a folder otherwise than that of a link.
+        // A link may lead anywhere, and git's ignore rules treat a folder differently from a link.
         if let ChangeKind::Replaced(Entry::Link { .. }) = change.kind {
             is_output = false;
         }
@@ -122,8 +124,8 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
     output
 }
 
-/// Returns `true` if the name or the first bytes of the project's file show that a tool has made it again. Undo does not bring output
-/// back, so a file that was removed is a change.
+/// Returns `true` if the name or the first bytes of the project's file show that a tool recreates it. Undo does not
+/// restore output, so a file that was removed is a change.
 fn is_made_again(root: &Path, change: &Change) -> bool {
     if !matches!(change.kind, ChangeKind::Modified(_) | ChangeKind::Touched) {
         return false;
@@ -135,7 +137,7 @@ fn is_made_again(root: &Path, change: &Change) -> bool {
     if NAMES_OF_OUTPUT.contains(&name) || EXTENSIONS_OF_OUTPUT.contains(&extension) {
         return is_file();
     }
-    // Without blocking, because a FIFO could be there by now.
+    // Does not block, because a FIFO could be there by now.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let Ok(opened) = rustix::fs::open(file, flags, Mode::empty()) else { return false };
     let mut beginning = [0; 8];
@@ -171,7 +173,7 @@ pub fn ignored_folders(git: Option<&Git>, root: &Path, paths: Vec<PathBuf>) -> V
     uppermost(paths.iter().map(uppermost_ignored).collect())
 }
 
-/// What to ask about a change; `None` if it is in no repository.
+/// Returns the query for a change; `None` if it is in no repository.
 fn query(root: &Path, change: &Change, repositories: &mut HashMap<PathBuf, Option<PathBuf>>) -> Option<Query> {
     let (path, was_folder) = existing_way(root, &change.path);
     let above = path.parent()?;
@@ -182,8 +184,8 @@ fn query(root: &Path, change: &Change, repositories: &mut HashMap<PathBuf, Optio
     Some(Query { neighbour: relative(&above.join(ANY)), path, was_file: was_folder == Some(false), repository })
 }
 
-/// The path up to the first entry of the project that is a file or a link, which git does not go beyond. Also whether the project's
-/// entry there is a folder; `None` if it has none.
+/// Returns the path up to the first entry of the project that is a file or a link, below which git has no entries, and
+/// whether the project's entry there is a folder; `None` if it has no entry.
 fn existing_way(root: &Path, path: &Path) -> (PathBuf, Option<bool>) {
     let mut way = PathBuf::new();
     for part in path {
@@ -197,7 +199,7 @@ fn existing_way(root: &Path, path: &Path) -> (PathBuf, Option<bool>) {
     (way, Some(true))
 }
 
-/// The innermost repository that a folder is in, relative to the project.
+/// Returns the innermost repository that a folder is in, relative to the project.
 fn repository_of(root: &Path, folder: &Path, known: &mut HashMap<PathBuf, Option<PathBuf>>) -> Option<PathBuf> {
     if let Some(repository) = known.get(folder) {
         return repository.clone();
@@ -211,7 +213,7 @@ fn repository_of(root: &Path, folder: &Path, known: &mut HashMap<PathBuf, Option
     repository
 }
 
-/// The repositories around another one, relative to the project.
+/// Returns the repositories around another one, relative to the project.
 fn outer_repositories(inner: &Path, known: &mut HashMap<PathBuf, Option<PathBuf>>, root: &Path) -> Vec<PathBuf> {
     let mut outer = Vec::new();
     let mut above = inner.parent().map(Path::to_owned);

@@ -1,27 +1,28 @@
-//! Plans what a call would do before anyone is asked about it.
+//! Plans the change of a call before the user is asked about it.
 //!
-//! The plan is the question's diff. A call whose plan fails cannot succeed, and its failure is the answer without a question.
+//! The question shows the diff of the plan. A call whose plan fails cannot succeed, so its failure is returned without
+//! a question.
 
 use serde_json::Value;
 use toolfence_policy::toolset::{Change, change};
 use toolfence_protocol::{ErrorCode, ToolCall, ToolFailure};
 use toolfence_workspace::{EditData, EditFile, EditLines, EditValue, ReplaceText, Workspace};
 
-/// The diff of what a call to a built-in tool would change; `None` for calls that change no files by themselves, and if the texts
-/// are too long to be compared or are not text.
+/// Returns the diff of the change that a call to a built-in tool would make; `None` for calls that change no files by
+/// themselves, and if the texts are too long to be compared or are not text.
 ///
 /// # Errors
-/// The failure that the call is certain to have.
+/// The failure that the call would certainly have.
 pub(crate) fn plan(workspace: &Workspace, call: &ToolCall) -> Result<Option<String>, ToolFailure> {
     match planned_change(workspace, call) {
-        // The largest size of a file is a setting, which only the tool has.
+        // Only the tool knows the setting for the largest size of a file.
         Some(Err(failure)) if failure.code == ErrorCode::TooLarge => Ok(None),
         Some(planned) => planned,
         None => certain_failure(workspace, call).map_or(Ok(None), Err),
     }
 }
 
-/// The diff of a call that changes files by itself.
+/// Returns the diff of a call that changes files by itself.
 fn planned_change(workspace: &Workspace, call: &ToolCall) -> Option<Result<Option<String>, ToolFailure>> {
     let changes = workspace.changes();
     Some(match change(call)? {
@@ -51,7 +52,7 @@ fn planned_change(workspace: &Workspace, call: &ToolCall) -> Option<Result<Optio
     })
 }
 
-/// The failure that a call which changes no files by itself is certain to have.
+/// Returns the certain failure of a call that changes no files by itself.
 fn certain_failure(workspace: &Workspace, call: &ToolCall) -> Option<ToolFailure> {
     let path = ["path", "cwd"].into_iter().find_map(|name| call.args.get(name)).and_then(Value::as_str)?;
     match call.name.as_str() {

@@ -18,19 +18,19 @@ use toolfence_sandbox::project::{Mask, MaskKind};
 use toolfence_workspace::stash::Moment;
 use toolfence_workspace::{Access, MaskSet, Stop, Workspace};
 
-/// How often the layer is mounted anew if the project changes while it is prepared.
+/// Tries to mount the layer if the project changes while it is prepared.
 const MOST_TRIES: u32 = 4;
 
-/// How often the size of the layer is checked.
+/// The time between two checks of the layer's size.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(1);
 
-/// The most bytes that a command may write, if the disk has twice as many.
+/// Bytes that a command may write, if the disk has twice as many.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// How long the trial may take.
+/// The time limit of the trial.
 const TRIAL: Duration = Duration::from_secs(10);
 
-/// Entries of the project's top folder that are looked at to find a file for the trial.
+/// Entries of the project's top folder that are searched for a file for the trial.
 const MOST_LOOKED_AT: usize = 200;
 
 /// A project in which commands run on private layers.
@@ -44,11 +44,11 @@ pub struct LayeredProject<'a> {
     pub place: &'a Path,
     /// The output that the session has not put into the project.
     pub output: Option<&'a SessionOutput>,
-    /// The most that is read of a layer.
+    /// The limits for reading a layer.
     pub limits: Limits,
 }
 
-/// A command that has ended, and the layer that it wrote to.
+/// A command that has ended, with the layer that it wrote to.
 #[derive(Debug)]
 pub struct EndedRun {
     /// How it ended.
@@ -57,7 +57,7 @@ pub struct EndedRun {
     pub layer: Layer,
     /// A moment before the command began.
     pub since: Moment,
-    /// The names of the project that were hidden, and what git uses of it.
+    /// The masks of the command, and the files of the project that git uses.
     pub masks: MaskSet,
     /// The output of earlier commands that was in the layer.
     pub from_session: Vec<Unit>,
@@ -65,20 +65,20 @@ pub struct EndedRun {
     pub outdated: Vec<PathBuf>,
 }
 
-/// A command that ran, and what it changed.
+/// A command that ran, with its changes.
 #[derive(Debug)]
 pub struct LayerRun {
     /// How it ended.
     pub outcome: Outcome,
     /// The layer with the entries that it wrote.
     pub layer: Layer,
-    /// What it changed.
+    /// The changes of the command.
     pub changes: Vec<Change>,
     /// For each change, whether it is build output: see [`output`].
     pub is_output: Vec<bool>,
-    /// A moment before the command began. What was changed in the project since then, another process changed.
+    /// A moment before the command began. Another process made all changes of the project since then.
     pub since: Moment,
-    /// The names of the project that were hidden, and what git uses of it.
+    /// The masks of the command, and the files of the project that git uses.
     pub masks: MaskSet,
     /// The output of earlier commands that was in the layer.
     pub from_session: Vec<Unit>,
@@ -86,10 +86,10 @@ pub struct LayerRun {
     pub outdated: Vec<PathBuf>,
 }
 
-/// Why a command did not run, or why its changes are not known. Nothing of the project was changed.
+/// The reason why a command did not run, or why its changes are unknown. The project was not changed.
 #[derive(Debug)]
 pub enum RunError {
-    /// It is not known which files must be hidden from the command.
+    /// The files to hide from the command could not be determined.
     Masks(ToolFailure),
     /// It could not be started, or the layer could not be created.
     System(io::Error),
@@ -119,7 +119,7 @@ impl From<io::Error> for RunError {
 }
 
 impl LayeredProject<'_> {
-    /// Runs the program of a job in `folder`, which is relative to the project, until nothing of it runs any more.
+    /// Runs the program of a job in `folder`, which is relative to the project, until all of its processes have ended.
     ///
     /// It blocks the thread while the layer is prepared.
     ///
@@ -143,7 +143,7 @@ impl LayeredProject<'_> {
                 // No command sees the layers of others, or the inside of its own.
                 layer.hide(root.as_fd(), place)?;
             }
-            // A folder with a hidden file need not stay in its place: the file is not in the layer.
+            // A folder with a hidden file may be moved, because the file is not in the layer.
             let frozen: Vec<Mask> = masks.list().iter().filter(|mask| mask.how == MaskKind::Freeze).cloned().collect();
             match self.run_on(&layer, job, folder, network, &frozen).await {
                 Err(RunError::System(error)) if process::is_changed(&error) && tries < MOST_TRIES => {
@@ -154,7 +154,7 @@ impl LayeredProject<'_> {
         }
     }
 
-    /// Reads the layer of a command that has ended. That takes some time for each entry of the layer.
+    /// Reads the layer of a command that has ended. The time is proportional to the entries of the layer.
     ///
     /// # Errors
     /// The layer could not be read.
@@ -167,7 +167,7 @@ impl LayeredProject<'_> {
         Ok(LayerRun { outcome, layer, changes, is_output, since, masks, from_session, outdated })
     }
 
-    /// Runs the program of a job at the top of the project, and drops what it wrote.
+    /// Runs the program of a job at the top of the project, and drops its changes.
     ///
     /// # Errors
     /// See [`RunError`].
@@ -204,8 +204,8 @@ impl LayeredProject<'_> {
         from_session.iter().try_for_each(|unit| units.store(layer, root, (&unit.path, unit.files), since))
     }
 
-    /// Tries out whether commands can run on layers here: a shell copies a small file of the project up, removes it and puts a folder in
-    /// its place. Nothing of the project is changed.
+    /// Checks whether commands can run on layers here: a shell copies a small file of the project up, removes it and
+    /// puts a folder in its place. The project is not changed.
     ///
     /// # Errors
     /// A layer cannot be mounted, or does not record these changes.
@@ -228,9 +228,9 @@ impl LayeredProject<'_> {
         }
     }
 
-    /// Tries out whether a command on a layer can change this entry of the project, which belongs to another user or group. Inside a
-    /// user namespace it cannot: the overlay would have to give its copy an owner or a group that the namespace does not have
-    /// (`EOVERFLOW`). Root without a user namespace can. Nothing of the project is changed.
+    /// Checks whether a command on a layer can change this entry of the project, which belongs to another user or
+    /// group. Inside a user namespace it cannot: the overlay would have to give its copy an owner or a group that the
+    /// namespace does not have (`EOVERFLOW`). Root without a user namespace can. The project is not changed.
     ///
     /// # Errors
     /// A layer cannot be mounted, or the entry cannot be changed in it.
@@ -240,7 +240,7 @@ impl LayeredProject<'_> {
         self.run_trial(&layer, root.as_fd(), "touch -c -h -- \"$1\"", entry.as_os_str(), environment).await
     }
 
-    /// Runs a script of the shell with one argument on a layer.
+    /// Runs a shell script with one argument on a layer.
     async fn run_trial(
         &self,
         layer: &Layer,
@@ -296,7 +296,7 @@ impl LayeredProject<'_> {
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         let mut run = pin!(process::run_supervised(&helper, &entry.told));
-        // What the session has in it counts too.
+        // The output of the session in it counts, too.
         let held = if self.output.is_some() { layer.bytes_on_disk() } else { 0 };
         let room = Room::of(layer, held)?;
         loop {
@@ -313,7 +313,7 @@ impl LayeredProject<'_> {
     }
 }
 
-/// A file at the top of the project that is copied in no time.
+/// Returns a file at the top of the project that is small enough to copy.
 fn small_file(root: &Path) -> Option<OsString> {
     let entries = std::fs::read_dir(root).ok()?.flatten().take(MOST_LOOKED_AT);
     let is_small =
@@ -321,7 +321,7 @@ fn small_file(root: &Path) -> Option<OsString> {
     entries.filter(is_small).map(|entry| entry.file_name()).next()
 }
 
-/// How much a command may write.
+/// The limit for a command's writes.
 struct Room {
     most: u64,
     /// Free bytes of the disk when the command began.
@@ -334,8 +334,9 @@ impl Room {
         Ok(Room { most: MOST_BYTES.min(free / 2), free })
     }
 
-    /// Returns `true` if the disk has lost as much as the command may write and the layer is that large. To measure the layer takes
-    /// a look at each file, and other processes write too.
+    /// Returns `true` if the disk has lost as many bytes as the command may write and the layer is that large. The
+    /// layer is only measured in the first case, because that reads the status of each file; other processes write to
+    /// the disk, too.
     fn is_exceeded(&self, layer: &Layer) -> io::Result<bool> {
         let lost = self.free.saturating_sub(free_bytes(layer)?);
         Ok(lost > self.most && layer.bytes_on_disk() > self.most)

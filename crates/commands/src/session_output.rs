@@ -1,9 +1,9 @@
 //! Build output that stays with a session.
 //!
-//! Output that is not put into the project is moved out of the layer of its command into a folder of the session. The next command gets
-//! it back: it is moved into the new layer before the layer is mounted, so the command finds it over the project's folder and can
-//! change or remove it like anything else. A *unit* is moved as a whole: the uppermost ignored folder, or one ignored file. As soon as
-//! anything changes in the project's folder of a unit, the unit is deleted.
+//! Output that is not put into the project is moved out of the layer of its command into a folder of the session. It is
+//! moved into the layer of the next command before the layer is mounted, so the command sees it over the project's
+//! folder and can change or remove it like any other file. A *unit* is moved as a whole: the uppermost ignored folder,
+//! or one ignored file. As soon as anything changes in the project's folder of a unit, the unit is deleted.
 //!
 //! The folder outlives its session, so that `coder keep` can put the output into the project afterwards. The next session deletes it:
 //! a session holds a lock on its folder, as on a layer.
@@ -31,13 +31,13 @@ const ABOUT: &str = "about";
 /// Locked while units are moved.
 const LOCK: &str = "lock";
 
-/// Entries of the project's folder that are looked at for changes. With more, the folder counts as changed.
+/// Entries of the project's folder that are checked for changes. A larger folder counts as changed.
 const MOST_ENTRIES: usize = 200_000;
 
-/// Nested folders of the project's folder that are looked at. With more, the folder counts as changed.
+/// Nested folders of the project's folder that are checked. A deeper folder counts as changed.
 const MOST_NESTED: usize = 256;
 
-/// The folder for the output of sessions in a private folder.
+/// Returns the folder for the output of sessions in a private folder.
 pub fn outputs_in(place: &Path) -> PathBuf {
     place.join("output")
 }
@@ -54,9 +54,9 @@ pub struct SessionOutput {
 /// A folder or file of output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// Relative to the project.
+    /// The path relative to the project.
     pub path: PathBuf,
-    /// How many files were written or removed in it.
+    /// The number of files that were written or removed in it.
     pub files: usize,
     /// The project's entry did not change between this moment and the end of the command.
     pub since: Moment,
@@ -66,7 +66,7 @@ pub struct Unit {
     name: OsString,
 }
 
-/// The units of a session, which no other process moves meanwhile.
+/// The units of a session, which are locked against other processes.
 #[derive(Debug)]
 pub struct Units<'a> {
     session: &'a SessionOutput,
@@ -103,7 +103,7 @@ impl SessionOutput {
         names.into_iter().filter_map(open).collect()
     }
 
-    /// Waits until no other process moves the units, and keeps others from it.
+    /// Waits until no other process moves the units, and locks them.
     ///
     /// # Errors
     /// The lock cannot be created.
@@ -114,7 +114,7 @@ impl SessionOutput {
         Ok(Units { session: self, _lock: lock })
     }
 
-    /// Returns `true` if the session has output. A command that is running has it in its layer.
+    /// Returns `true` if the session has output. The output in the layer of a running command does not count.
     pub fn has_any(&self) -> bool {
         names_in(self.folder.as_fd(), MOST_ENTRIES).is_ok_and(|names| names.iter().any(|name| name != LOCK))
     }
@@ -130,7 +130,7 @@ impl Drop for SessionOutput {
 }
 
 impl Units<'_> {
-    /// The units in the order of their paths.
+    /// Returns the units sorted by path.
     pub fn list(&self) -> Vec<Unit> {
         let names = names_in(self.session.folder.as_fd(), MOST_ENTRIES).unwrap_or_default();
         let mut units: Vec<Unit> = names.into_iter().filter_map(|name| self.read(name)).collect();
@@ -203,13 +203,13 @@ impl Units<'_> {
     }
 
     fn remove(&self, name: impl AsRef<OsStr>) {
-        // What cannot be deleted now is deleted as a leftover.
+        // An entry that cannot be deleted now is deleted as a leftover.
         let _ = remove_tree(self.session.folder.as_fd(), name.as_ref());
     }
 }
 
 impl Unit {
-    /// What changed in the project's folder since the command; `None` if nothing did.
+    /// Returns the path that changed in the project's folder since the command; `None` if nothing did.
     pub fn changed_in_project(&self, root: BorrowedFd<'_>) -> Option<PathBuf> {
         let Ok(entry) = entry_at(root, &self.path) else { return Some(self.path.clone()) };
         let Some((folder, name)) = entry else { return self.existed.then(|| self.path.clone()) };
@@ -226,7 +226,7 @@ fn overlap(one: &Path, other: &Path) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// The first entry below a name that changed since a moment or cannot be looked at.
+/// Returns the first entry below a name that changed since a moment or cannot be read.
 fn changed_since(
     folder: BorrowedFd<'_>,
     name: &OsStr,
@@ -249,7 +249,8 @@ fn changed_since(
     names.iter().find_map(|name| changed_since(inner.as_fd(), name, &path.join(name), since, left, depth - 1))
 }
 
-/// The folder with the project's entry at a path, and the entry's name; `None` if there is no entry, or no folder above it.
+/// Returns the folder with the project's entry at a path, and the entry's name; `None` if there is no entry, or no
+/// folder above it.
 fn entry_at(root: BorrowedFd<'_>, path: &Path) -> io::Result<Option<(OwnedFd, OsString)>> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let mut folder = rustix::io::fcntl_dupfd_cloexec(root, 0)?;
@@ -273,7 +274,7 @@ pub(crate) fn move_entry(
     (to, new_name): (BorrowedFd<'_>, &OsStr),
 ) -> rustix::io::Result<()> {
     let stat = stat_at(from, name)?;
-    // A folder can only be moved by those who may write to it, since its `..` changes.
+    // Moving a folder changes its `..`, which requires write permission for it.
     let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     let is_shut = is_folder && stat.st_mode & 0o300 != 0o300;
     if is_shut {
@@ -286,7 +287,7 @@ pub(crate) fn move_entry(
     Ok(())
 }
 
-/// The uppermost of these paths: those in another one are left out.
+/// Returns the uppermost of these paths, without those in another one.
 pub fn uppermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort_unstable();
     let mut chosen: HashSet<PathBuf> = HashSet::new();

@@ -1,9 +1,9 @@
-//! The sentence for a command that wanted a person at a terminal: there is none, and stdin is empty.
+//! Explains to a command that needs a user at a terminal that there is no terminal and stdin is empty.
 
 use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;
 
-/// What programs say that miss a terminal, at their end.
+/// The last messages of programs that need a terminal.
 const MISSED: &[&str] = &[
     "not a tty",
     "not a TTY",
@@ -30,15 +30,15 @@ const MISSED: &[&str] = &[
     "terminal prompts disabled",
 ];
 
-/// Programs that read what to do from stdin where no argument tells it.
+/// Programs that read a script from stdin if no argument names one.
 const READERS: &[&str] = &[
     "bash", "bc", "cat", "dc", "deno", "ghci", "irb", "julia", "lua", "node", "octave", "perl", "php", "psql",
     "python", "python3", "R", "ruby", "sh", "sqlite3", "tee", "zsh",
 ];
 
-/// The sentence about it, where the command is such a one.
-pub(super) fn missed(command: &str, outcome: &Outcome) -> Option<Text> {
-    /// Programs say it at the end.
+/// Returns the note, if the command needed a terminal or an input.
+pub(super) fn missing_input_note(command: &str, outcome: &Outcome) -> Option<Text> {
+    /// Bytes at the end of the output that are searched.
     const LOOKED_AT: usize = 4000;
     let output = outcome.output.as_bytes();
     let end = &output[output.len().saturating_sub(LOOKED_AT)..];
@@ -57,7 +57,8 @@ pub(super) fn missed(command: &str, outcome: &Outcome) -> Option<Text> {
     })
 }
 
-/// `read` fails at the end of its input, and an interpreter without a script ends in peace.
+/// Returns `true` if the command probably read its stdin: `read` fails at the end of its input, and an interpreter
+/// without a script succeeds.
 fn wants_input(command: &str, status: i32) -> bool {
     let command = command.trim();
     let reads =
@@ -71,8 +72,8 @@ mod tests {
     use rustix::fd::AsFd;
     use std::time::Duration;
 
-    /// What bash makes of it, run for real: `said` stands for the program's own last words.
-    fn told(command: &str) -> Option<Text> {
+    /// Runs a command in a real bash and returns the note; `said` prints the last words of another program.
+    fn note_for(command: &str) -> Option<Text> {
         let folder = std::fs::File::open("/").unwrap();
         let job = toolfence_sandbox::process::Job {
             program: "bash".as_ref(),
@@ -85,11 +86,11 @@ mod tests {
             live: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        missed(command, &runtime.block_on(toolfence_sandbox::process::run(&job)).unwrap())
+        missing_input_note(command, &runtime.block_on(toolfence_sandbox::process::run(&job)).unwrap())
     }
 
     #[test]
-    fn the_last_words_of_programs_are_known() {
+    fn last_messages_of_programs_are_recognised() {
         for said in [
             "Vim: Warning: Output is not to a terminal",
             "Vim: Error reading input, exiting...",
@@ -106,14 +107,14 @@ mod tests {
             "Host key verification failed.",
             "fatal: could not read Username for 'https://example.org': terminal prompts disabled",
         ] {
-            let note = told(&format!("echo \"{said}\"; exit 1"));
+            let note = note_for(&format!("echo \"{said}\"; exit 1"));
             assert!(note.is_some_and(|note| note.to_string().starts_with("There is no terminal here")), "{said}");
-            assert_eq!(told(&format!("echo \"{said}\"")), None, "what succeeds needs no word: {said}");
+            assert_eq!(note_for(&format!("echo \"{said}\"")), None, "what succeeds needs no word: {said}");
         }
     }
 
     #[test]
-    fn what_reads_an_empty_stdin_is_told() {
+    fn commands_that_read_an_empty_stdin_get_a_note() {
         for command in [
             "read -r answer",
             "read -p 'Sure? ' x && echo yes",
@@ -122,10 +123,13 @@ mod tests {
             "bash",
             " sh ",
         ] {
-            assert!(told(command).is_some_and(|note| note.to_string().starts_with("Its stdin is empty")), "{command}");
+            assert!(
+                note_for(command).is_some_and(|note| note.to_string().starts_with("Its stdin is empty")),
+                "{command}"
+            );
         }
         for command in ["true", "false", "echo read; exit 1", "cat /dev/null", "while read -r x; do :; done"] {
-            assert_eq!(told(command), None, "{command}");
+            assert_eq!(note_for(command), None, "{command}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Commands run on real overlays, and what is read of the layer is compared with a plain run of the same command.
+//! Runs commands on real overlays, and compares the layer's content with a plain run of the same command.
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags};
@@ -22,7 +22,7 @@ mount -t overlay overlay -o \"lowerdir=$ROOT,upperdir=$LAYER/upper,workdir=$LAYE
 \"$MERGED\" || exit 90
 cd \"$MERGED\" && exec bash -c \"$COMMAND\"";
 
-/// A project, the same project for a plain run, and a place for layers, all on one file system.
+/// A project, the same project for a plain run, and a folder for layers, all on one file system.
 struct Scene {
     home: TempDir,
 }
@@ -92,7 +92,7 @@ impl Scene {
         layer.changes(self.root_fd().as_fd(), Limits::default(), &|| false)
     }
 
-    /// What a command changes, one line per change.
+    /// Returns the changes of a command, one line per change.
     fn lines(&self, command: &str) -> Vec<String> {
         let layer = self.layer();
         self.run(&layer, command);
@@ -118,7 +118,7 @@ fn line(change: &Change) -> String {
     format!("{} {kind}", change.path.display())
 }
 
-/// Every entry of a tree, with its kind, mode and content.
+/// Returns every entry of a tree with its kind, mode and content.
 fn picture(tree: &Path) -> BTreeMap<PathBuf, String> {
     let mut entries = BTreeMap::new();
     let mut pending = vec![tree.to_owned()];
@@ -143,7 +143,7 @@ fn picture(tree: &Path) -> BTreeMap<PathBuf, String> {
     entries
 }
 
-/// Puts all changes into the project, and checks that undo and redo take them back and make them again.
+/// Puts all changes into the project, and checks that undo and redo revert and repeat them.
 fn keep(scene: &Scene, layer: &Layer, changes: &[Change], since: Moment) {
     let before = picture(&scene.root());
     let history = History::open(&scene.home.path().join("undo"), UndoLimits::default()).expect("there is randomness");
@@ -166,7 +166,7 @@ fn keep(scene: &Scene, layer: &Layer, changes: &[Change], since: Moment) {
     assert_eq!(marks(&scene.root()), "");
 }
 
-/// Attributes of the overlay below a folder.
+/// Returns the attributes of the overlay below a folder.
 fn marks(tree: &Path) -> String {
     let script = "import os, sys
 for folder, _, names in os.walk(sys.argv[1]):
@@ -177,7 +177,7 @@ for folder, _, names in os.walk(sys.argv[1]):
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Commands whose layer, once kept, must leave the tree of a plain run.
+/// Commands whose layer, once kept, must result in the tree of a plain run.
 const COMMANDS: &[&str] = &[
     "true",
     "echo three >> a.txt",
@@ -266,7 +266,7 @@ fn any_sequence_of_commands_that_is_kept_equals_a_plain_run() {
     }
 }
 
-/// What the user removes or renames while a command runs does not come back.
+/// Entries that the user removes or renames while a command runs are not restored.
 #[test]
 fn what_the_user_removed_in_the_meantime_is_a_conflict() {
     for act in ["rm a.txt", "mv src lib", "mv a.txt b.txt", "rm -rf src"] {
@@ -377,7 +377,7 @@ fn leftovers_of_a_killed_process_are_deleted_and_layers_in_use_stay() {
     let layer = scene.layer();
     let left = scene.layer();
     scene.run(&left, "mkdir x && touch x/y && chmod 0 x");
-    // Forgetting it would keep its lock, so a leftover is made by hand.
+    // Forgetting a layer would keep its lock, so a leftover is created by hand.
     fs::create_dir(place.join("0123456789abcdef")).expect("a folder can be made");
     fs::rename(left.path().join("upper"), place.join("0123456789abcdef/upper")).expect("it can be moved");
     assert_eq!(layer::delete_leftovers(&place), 1);

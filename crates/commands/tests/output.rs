@@ -1,4 +1,4 @@
-//! Which changes are build output, decided by the real git.
+//! Tests with the real git which changes are build output.
 
 use std::fs;
 use std::path::Path;
@@ -76,7 +76,7 @@ fn output_is_what_git_ignores_and_does_not_track() {
         ("data.sqlite", ChangeKind::Removed, false),
         ("app.log", ChangeKind::Removed, false),
         ("new.log", ChangeKind::Added(FILE), true),
-        // Tools make these again: by their content, by their extension, by their name.
+        // Tools recreate these: detected by their content, by their extension, by their name.
         ("program", ChangeKind::Modified(FILE), true),
         ("program", ChangeKind::Removed, false),
         ("tsconfig.tsbuildinfo", ChangeKind::Modified(FILE), true),
@@ -92,7 +92,7 @@ fn output_is_what_git_ignores_and_does_not_track() {
         ("vendor/a.o", ChangeKind::Modified(FILE), true),
         ("vendor/b.o", ChangeKind::Added(FILE), true),
         ("vendor/b.log", ChangeKind::Added(FILE), false),
-        // What comes in the place of a link is what the link was.
+        // An entry that replaces a link counts like the link.
         ("link", ChangeKind::Replaced(FOLDER), false),
         ("link/x.log", ChangeKind::Added(FILE), false),
         ("src/lib.rs/x.log", ChangeKind::Added(FILE), false),
@@ -152,7 +152,8 @@ fn any_number_of_paths_of_any_bytes_can_be_asked_about() {
     assert!(found[12..].iter().all(|is_output| *is_output));
 }
 
-/// Git refuses a path in a submodule whose repository is not there; the other paths of its repository are changes then.
+/// Git refuses a path in a submodule whose repository does not exist; the other paths of its repository then count as
+/// changes.
 #[test]
 fn a_path_that_git_refuses_is_a_change() {
     let root = project();

@@ -1,6 +1,7 @@
-//! The environment of a command: one table, which says of each variable what becomes of it in each backend.
+//! The environment of a command: one table with a rule for each variable in each backend.
 //!
-//! It is an allow list: what it does not name, such as a key or token of the host, gets to no command.
+//! It is an allow list: variables that it does not list, such as a key or token of the host, are not passed to any
+//! command.
 
 use Rule::{AsOutside, InProjectOr, Passed, Removed, SearchPath, Set, SetWithoutNetwork};
 use std::ffi::{OsStr, OsString};
@@ -13,15 +14,15 @@ pub enum Rule {
     Passed,
     /// As a command without a sandbox gets it.
     AsOutside,
-    /// With the value that it has on the host where that is a path in the project, else with this one.
+    /// With the host's value if that is a path in the project, and otherwise with this one.
     InProjectOr(Option<&'static str>),
-    /// With this value, whatever the host has.
+    /// With this value, regardless of the host's.
     Set(&'static str),
-    /// With this value if the command has no network, else not at all.
+    /// With this value if the command has no network, and otherwise not at all.
     SetWithoutNetwork(&'static str),
-    /// With the PATH that the commands of the project have.
+    /// With the PATH of the project's commands.
     SearchPath,
-    /// Not at all, or as an image has it.
+    /// Not at all, or with the value in the image of a container.
     Removed,
 }
 
@@ -30,13 +31,13 @@ pub enum Rule {
 pub struct Variable {
     /// The name of the variable.
     pub name: &'static str,
-    /// What becomes of it where there is no sandbox.
+    /// The rule without a sandbox.
     pub outside: Rule,
-    /// What becomes of it in a sandbox of namespaces, of bubblewrap or of Landlock alone.
+    /// The rule in a sandbox of namespaces, of bubblewrap or of Landlock alone.
     pub sandboxed: Rule,
-    /// What becomes of it in a container.
+    /// The rule in a container.
     pub container: Rule,
-    /// Why.
+    /// The reason for the rules.
     pub why: &'static str,
 }
 
@@ -50,7 +51,7 @@ const fn no_retries(name: &'static str, why: &'static str) -> Variable {
     row(name, Removed, SetWithoutNetwork("0"), SetWithoutNetwork("0"), why)
 }
 
-// Reasons of several rows.
+// Reasons that several rows share.
 const LOCALE: &str = "the language; any other name that begins so may hold anything";
 const TOOLCHAIN: &str = "where a toolchain lives; an image has its own";
 const WRITTEN: &str = "a folder that is written; without the name programs take one that is there";
@@ -182,7 +183,7 @@ pub(crate) fn of_container(network: bool) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether the table has a variable of this name. What a command has beside the table is its own, such as what a call of git sets.
+/// Returns `true` if the table has this variable. Other variables are a command's own, such as those of a call of git.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_in_table(name: &OsStr) -> bool {
     TABLE.iter().any(|row| name == row.name)
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_stay_outside() {
+    fn keys_are_not_passed_to_commands() {
         let host = of(&[
             ("HOME", "/home/u"),
             ("PATH", ".:/evil"),
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_are_not_there_are_left_out_inside() {
+    fn folders_outside_of_the_project_are_left_out_in_a_sandbox() {
         let had = of(&[("TMPDIR", "/var/tmp"), ("CARGO_TARGET_DIR", "/p/target"), ("XDG_DATA_HOME", "/home/u/data")]);
         let inside = sandboxed(&had, Path::new("/p"), true);
         assert_eq!(inside, of(&[("TMPDIR", "/tmp"), ("CARGO_TARGET_DIR", "/p/target")]));
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_one_and_none_looks_like_a_secret() {
+    fn variables_are_unique_and_not_secret() {
         let names: BTreeSet<_> = TABLE.iter().map(|row| row.name).collect();
         assert_eq!(names.len(), TABLE.len());
         for row in TABLE {

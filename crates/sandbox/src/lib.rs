@@ -1,10 +1,11 @@
-//! Child processes and what holds them: a deadline, bounded output, nothing left behind, and the sandbox around them.
+//! Runs child processes with a deadline and bounded output, ends their descendants, and sets up the sandbox around them.
 //!
-//! [`process`] starts a command and ends all that it started. [`isolation`] says which helper to start so that the command runs
-//! behind namespaces, masks, Landlock and a filter of system calls, and is that helper when it is started as such. This
-//! crate judges no command and walks no project: it is told what to hide. It is the only crate with unsafe code.
+//! [`process`] starts a command and ends all processes that it started. [`isolation`] selects the helper to start so
+//! that the command runs in namespaces, with masks, Landlock and a filter of system calls, and is that helper when it is
+//! started as such. This crate judges no command and walks no project: its caller lists what to hide. It is the only
+//! crate with unsafe code.
 //!
-//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+//! This crate is internal and its API is not stable. The crate `toolfence` re-exports the items for users.
 
 pub mod environment;
 pub mod isolation;

@@ -1,14 +1,14 @@
-//! What the helper tells its host where a barrier could not be set up: which barrier, where, and why. It crosses from one process to
-//! another as one line, and becomes a text in the language of the reader only behind that.
+//! The errors of sandbox setup that the helper sends to its host: the barrier, the path, and the cause. An error is
+//! sent as one line, and the host renders it in the language of the reader.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, io};
 use toolfence_protocol::{Text, clip, text};
 
-/// Characters of a path or a cause on a line: what goes on for ever keeps its beginning and its end.
+/// Characters of a path or a cause on a line. A longer one keeps its beginning and its end.
 const LONGEST: usize = 200;
 
-/// A part of what the helper does before there is a command, and around it.
+/// A part of the sandbox setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Barrier {
     Plan,
@@ -61,20 +61,20 @@ impl Barrier {
     }
 }
 
-/// Why a barrier could not be set up. Inside of an [`io::Error`] it goes the way that an error of the system goes.
+/// The cause of an error. It is passed on inside of an [`io::Error`], like an error of the system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Cause {
-    /// What a library says: the same words in every language.
-    Said(String),
-    /// What the system says, by its number.
+    /// The message of a library, which is not translated.
+    Library(String),
+    /// The number of a system error.
     System(i32),
     Moved,
     Replaced,
     OtherRoot,
-    NobodyCame,
+    TimedOut,
     HostGone,
     EngineFailed,
-    NoNumber,
+    NoProcessId,
     TooLong,
     Threads(usize),
     Version {
@@ -86,15 +86,15 @@ pub(crate) enum Cause {
 impl Cause {
     fn text(&self) -> Text {
         match self {
-            Cause::Said(words) => words.clone().into(),
+            Cause::Library(words) => words.clone().into(),
             Cause::System(number) => Text::from(&io::Error::from_raw_os_error(*number)),
             Cause::Moved => text!("it was moved away"),
             Cause::Replaced => text!("it was put in the place of another"),
             Cause::OtherRoot => text!("the project is not the folder it was"),
-            Cause::NobodyCame => text!("timed out waiting for the helper"),
+            Cause::TimedOut => text!("timed out waiting for the helper"),
             Cause::HostGone => text!("the host is gone"),
             Cause::EngineFailed => text!("its engine failed"),
-            Cause::NoNumber => text!("the new process has no number"),
+            Cause::NoProcessId => text!("the new process has no number"),
             Cause::TooLong => text!("it is too long"),
             Cause::Threads(count) => text!("the helper has {count} threads and must have one", count = *count),
             Cause::Version { helper, host } => text!("the helper is version {helper}, the host {host}", helper, host),
@@ -117,16 +117,16 @@ struct TroubleLine {
     cause: Cause,
 }
 
-/// What a line of the helper says, where it says that something could not be set up. The kind of the error is
-/// [`StaleNetworkFileHandle`](io::ErrorKind::StaleNetworkFileHandle) where the host has to look at the project again.
-pub(crate) fn heard(line: &str) -> Option<io::Error> {
+/// Parses a line of the helper. Returns an error if the line reports one, with the kind
+/// [`StaleNetworkFileHandle`](io::ErrorKind::StaleNetworkFileHandle) if the host must scan the project again.
+pub(crate) fn parse_error_line(line: &str) -> Option<io::Error> {
     let (word, rest) = line.split_once(' ')?;
     let kind = match word {
         "changed" => io::ErrorKind::StaleNetworkFileHandle,
         "failed" => io::ErrorKind::Other,
         _ => return None,
     };
-    // A helper of another version may say it in its own way.
+    // A helper of another version may have another format.
     let Ok(TroubleLine { barrier, at, cause }) = serde_json::from_str(rest) else {
         return Some(io::Error::new(kind, Text::from(rest.to_owned())));
     };
@@ -139,18 +139,18 @@ pub(crate) fn heard(line: &str) -> Option<io::Error> {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use told::Trouble;
+pub(crate) use line_writer::Trouble;
 
 #[cfg(target_os = "linux")]
-mod told {
+mod line_writer {
     use super::{Barrier, Cause, LONGEST, TroubleLine, clip, io};
     use std::path::Path;
 
-    /// What the helper tells the host instead of how the command ended.
+    /// The error that the helper sends to the host instead of the outcome of the command.
     #[derive(Debug)]
     pub(crate) struct Trouble {
         is_changed: bool,
-        told: TroubleLine,
+        line: TroubleLine,
     }
 
     impl Trouble {
@@ -158,20 +158,21 @@ mod told {
             let is_changed = cause.kind() == io::ErrorKind::StaleNetworkFileHandle;
             let ours = cause.get_ref().and_then(|held| held.downcast_ref::<Cause>()).cloned();
             let of_system = || cause.raw_os_error().map(Cause::System);
-            let cause = ours.or_else(of_system).unwrap_or_else(|| Cause::Said(plain(&cause.to_string())));
-            Trouble { is_changed, told: TroubleLine { barrier, at: None, cause } }
+            let cause = ours.or_else(of_system).unwrap_or_else(|| Cause::Library(plain(&cause.to_string())));
+            Trouble { is_changed, line: TroubleLine { barrier, at: None, cause } }
         }
 
         pub(crate) fn at(barrier: Barrier, at: &Path, cause: io::Error) -> Trouble {
             let mut trouble = Trouble::new(barrier, cause);
-            trouble.told.at = Some(plain(&at.display().to_string()));
+            trouble.line.at = Some(plain(&at.display().to_string()));
             trouble
         }
 
-        /// `changed` where the host has to look at the project again, else `failed`, and what [`heard`](super::heard) reads.
+        /// Returns the line for [`heard`](super::heard). It begins with `changed` if the host must scan the project
+        /// again, and with `failed` otherwise.
         pub(crate) fn line(&self) -> String {
             let word = if self.is_changed { "changed" } else { "failed" };
-            format!("{word} {}\n", serde_json::to_string(&self.told).unwrap_or_default())
+            format!("{word} {}\n", serde_json::to_string(&self.line).unwrap_or_default())
         }
     }
 
@@ -186,17 +187,17 @@ mod tests {
     use std::path::Path;
     use toolfence_protocol::Language;
 
-    fn crossed(trouble: &Trouble) -> (io::ErrorKind, Text) {
+    fn send_to_host(trouble: &Trouble) -> (io::ErrorKind, Text) {
         let line = trouble.line();
         assert!(line.len() < 1000 && line.find('\n') == Some(line.len() - 1), "{line}");
-        let error = heard(line.trim_end()).expect("it says what failed");
+        let error = parse_error_line(line.trim_end()).expect("it says what failed");
         (error.kind(), Text::from(&error))
     }
 
     #[test]
-    fn what_failed_is_told_in_the_language_of_the_reader() {
+    fn errors_are_rendered_in_the_language_of_the_reader() {
         let error = io::Error::new(io::ErrorKind::StaleNetworkFileHandle, Cause::Moved);
-        let (kind, text) = crossed(&Trouble::at(Barrier::Masks, Path::new("/a/b"), error));
+        let (kind, text) = send_to_host(&Trouble::at(Barrier::Masks, Path::new("/a/b"), error));
         assert_eq!(kind, io::ErrorKind::StaleNetworkFileHandle);
         assert_eq!(text, "the masks over blocked files at /a/b: it was moved away");
         assert_eq!(
@@ -204,24 +205,29 @@ mod tests {
             "as máscaras sobre os arquivos bloqueados em /a/b: foi movido para outro lugar"
         );
         let error = io::Error::other(Cause::Version { helper: "1".into(), host: "2".into() });
-        let (kind, text) = crossed(&Trouble::new(Barrier::Plan, error));
+        let (kind, text) = send_to_host(&Trouble::new(Barrier::Plan, error));
         assert_eq!(kind, io::ErrorKind::Other);
         assert_eq!(text, "the plan: the helper is version 1, the host 2");
-        let (_, text) = crossed(&Trouble::new(Barrier::Limits, io::Error::from_raw_os_error(1)));
+        let (_, text) = send_to_host(&Trouble::new(Barrier::Limits, io::Error::from_raw_os_error(1)));
         assert_eq!(text.render(Language::Portuguese), "os limites: operação não permitida");
     }
 
     #[test]
-    fn a_long_path_or_cause_does_not_make_a_long_line() {
+    fn long_paths_and_causes_are_shortened() {
         let path = format!("/begin\n/{}/end", "d/".repeat(10_000));
-        let (_, text) = crossed(&Trouble::at(Barrier::Tree, Path::new(&path), io::Error::other("w\n".repeat(10_000))));
+        let (_, text) =
+            send_to_host(&Trouble::at(Barrier::Tree, Path::new(&path), io::Error::other("w\n".repeat(10_000))));
         let text = text.to_string();
         assert!(text.starts_with("the new tree of files at /begin /d") && text.contains("d//end: w w"), "{text}");
     }
 
     #[test]
-    fn what_is_no_trouble_is_none() {
-        assert!(heard("status 0").is_none() && heard("gone").is_none() && heard("").is_none());
-        assert_eq!(heard("failed as it did before").expect("it failed").to_string(), "as it did before");
+    fn other_lines_are_not_errors() {
+        assert!(
+            parse_error_line("status 0").is_none()
+                && parse_error_line("gone").is_none()
+                && parse_error_line("").is_none()
+        );
+        assert_eq!(parse_error_line("failed as it did before").expect("it failed").to_string(), "as it did before");
     }
 }

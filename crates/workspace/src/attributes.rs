@@ -1,8 +1,8 @@
-//! What stands beside the mode of a file: access control lists (acl(5)) and extended attributes (xattr(7)).
+//! Access control lists (acl(5)) and extended attributes (xattr(7)) of files.
 //!
-//! Read from and given to open files only, since a name could lead elsewhere in between. Not carried are `trusted.*`, which
-//! belongs to file systems below this one, and `security.ima` and `security.evm`, which sign the old content. On systems
-//! other than Linux nothing is read and nothing is given.
+//! They are read from and set on open files only, since a name could lead to another file in between. Not copied are
+//! `trusted.*`, which belongs to the file systems below this one, and `security.ima` and `security.evm`, which sign the
+//! old content. On systems other than Linux nothing is read or set.
 
 use crate::encoding::{as_hex, as_text};
 use rustix::fs::Stat;
@@ -15,7 +15,7 @@ use toolfence_protocol::Text;
 /// Bytes of the attributes of one file that a record holds.
 pub(crate) const MOST_KEPT: usize = 16 << 10;
 
-/// Bytes of the attributes of one file that are carried over when it is replaced.
+/// Bytes of the attributes of one file that are copied when it is replaced.
 pub(crate) const MOST_CARRIED: usize = 4 << 20;
 
 #[cfg(target_os = "linux")]
@@ -23,14 +23,14 @@ const ACCESS: &str = "system.posix_acl_access";
 #[cfg(target_os = "linux")]
 const DEFAULT: &str = "system.posix_acl_default";
 
-/// The labels that the system gives each file by where it stands. They are carried, but two files that differ in nothing else
-/// count as the same.
+/// Labels that the system gives each file by its location. They are copied, but two files that differ in nothing else
+/// count as equal.
 const LABELS: &[&str] = &["security.selinux", "security.SMACK64"];
 
 /// The access control lists and extended attributes of a file or folder.
 ///
-/// What an access control list repeats of the mode (the rights of the owner, of others, and the mask) is left out, so that a
-/// mode can be changed alone.
+/// The parts of an access control list that repeat the mode (the rights of the owner, of others, and the mask) are left
+/// out, so that the mode can be changed alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes(Vec<Attribute>);
 
@@ -43,24 +43,24 @@ struct Attribute {
 }
 
 impl Attributes {
-    /// Whether there are none.
+    /// Returns `true` if there are no attributes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether others are the same, labels of the system apart.
-    pub(crate) fn is_as(&self, other: &Attributes) -> bool {
-        fn own(all: &Attributes) -> impl Iterator<Item = &Attribute> {
+    /// Returns `true` if the attributes are equal, apart from labels of the system.
+    pub(crate) fn equals(&self, other: &Attributes) -> bool {
+        fn without_labels(all: &Attributes) -> impl Iterator<Item = &Attribute> {
             all.0.iter().filter(|one| !LABELS.iter().any(|label| one.name == Path::new(label)))
         }
-        own(self).eq(own(other))
+        without_labels(self).eq(without_labels(other))
     }
 }
 
-/// What a new file takes of one that it replaces, comes from or puts back.
+/// The properties that a new file gets from the file that it replaces, is copied from or restores.
 #[derive(Debug, Clone)]
 pub(crate) struct Like {
-    /// User and group, where they are known.
+    /// User and group, if they are known.
     pub(crate) owner: Option<(u32, u32)>,
     pub(crate) mode: u32,
     pub(crate) attributes: Attributes,
@@ -71,33 +71,34 @@ impl Like {
         Like { owner: Some((stat.st_uid, stat.st_gid)), mode: crate::stat::mode_of(stat), attributes }
     }
 
-    /// Gives owner, mode and attributes to a file or folder that only its owner can open yet. What is given last is the mode, so that it is
-    /// at no moment more open than it shall be. Gives the names of what the system refused; where that is something that
-    /// keeps people out, rights are taken away instead, so that no user gains any.
-    pub(crate) fn give(&self, file: &File) -> io::Result<Vec<Text>> {
-        let mut mode = self.owned(file)?;
-        let mut lost = system::give(file, &self.attributes, &mut mode);
+    /// Sets owner, mode and attributes of a file or folder that only its owner can open so far. The mode is set last,
+    /// so that the file is never accessible to more users than planned. Returns the names of the refused properties. If
+    /// such a property restricted access, rights are removed from the mode instead, so that no user gains any.
+    pub(crate) fn apply(&self, file: &File) -> io::Result<Vec<Text>> {
+        let mut mode = self.set_owner(file)?;
+        let mut lost = system::apply(file, &self.attributes, &mut mode);
         lost.dedup();
         rustix::fs::fchmod(file, crate::stat::mode_from(mode))?;
         Ok(lost)
     }
 
-    /// Gives the owner, and then the mode that is right for the owner it has: only root may give a file away, anybody else
-    /// becomes its owner, as with every editor that renames.
-    fn owned(&self, file: &File) -> io::Result<u32> {
+    /// Sets the owner, and returns the mode that fits the owner that the file has then. Only root may give a file away;
+    /// for other users the file becomes their own, as with every editor that renames.
+    fn set_owner(&self, file: &File) -> io::Result<u32> {
         let Some(wanted) = self.owner else { return Ok(self.mode) };
         let owner = || rustix::fs::fstat(file).map(|stat| (stat.st_uid, stat.st_gid));
         let (user, group) = (rustix::fs::Uid::from_raw(wanted.0), rustix::fs::Gid::from_raw(wanted.1));
         if owner()? != wanted && rustix::fs::fchown(file, Some(user), Some(group)).is_err() {
-            // Of the groups that a person is in, the file may have any.
+            // A user may give a file to any of the groups that he is a member of.
             let _ = rustix::fs::fchown(file, None, Some(group));
         }
         let (has, mut mode) = (owner()?, self.mode);
         if has.0 != wanted.0 {
-            mode &= !0o4000; // it would run as somebody else
+            mode &= !0o4000; // it would run as another user
         }
         if has.1 != wanted.1 {
-            // The members of one group are others now, and some others its members: both may what both might.
+            // Members of the old group are now others, and some others are members of the new group: both classes get
+            // only the rights that both had.
             let both = mode >> 3 & mode & 0o7;
             mode = mode & !0o2077 | both << 3 | both;
         }
@@ -121,7 +122,7 @@ mod system {
     use toolfence_protocol::Text;
     use toolfence_protocol::text;
 
-    /// The most that the kernel gives at once, names or a value (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+    /// Bytes that the kernel returns at once, for names or for a value (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
     const MOST_AT_ONCE: usize = 64 << 10;
 
     fn is_carried(name: &[u8]) -> bool {
@@ -132,24 +133,24 @@ mod system {
             || name == DEFAULT.as_bytes()
     }
 
-    /// The attributes of an open file; `None` where they have more than `most` bytes, or cannot be read.
+    /// Reads the attributes of an open file. Returns `None` if they have more than `most` bytes, or cannot be read.
     pub(crate) fn read(file: impl AsFd, most: usize) -> Option<Attributes> {
-        let names = match whole(|buffer| flistxattr(&file, buffer)) {
+        let names = match read_value(|buffer| flistxattr(&file, buffer)) {
             Ok(names) => names,
-            // A file system without attributes.
+            // The file system has no attributes.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Some(Attributes::default()),
             Err(_) => return None,
         };
         let mut attributes = Attributes::default();
         let mut left = most;
         for name in names.split(|byte| *byte == 0).filter(|name| is_carried(name)) {
-            let value = match whole(|buffer| fgetxattr(&file, name, buffer)) {
+            let value = match read_value(|buffer| fgetxattr(&file, name, buffer)) {
                 Ok(value) if name == ACCESS.as_bytes() => match without_mode(value) {
                     Some(value) => value,
                     None => continue,
                 },
                 Ok(value) => value,
-                // Taken away since, or not for this process, which then could not set it either.
+                // Removed since, or not accessible for this process, which could not set it either.
                 Err(Errno::NODATA | Errno::ACCESS | Errno::PERM | Errno::OPNOTSUPP) => continue,
                 Err(_) => return None,
             };
@@ -160,8 +161,8 @@ mod system {
         Some(attributes)
     }
 
-    /// Mostly there is none, or it is small.
-    fn whole(mut get: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    /// Usually the attribute does not exist, or is small.
+    fn read_value(mut get: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
         let mut small = [0; 512];
         match get(&mut small) {
             Ok(length) => return Ok(small[..length].to_vec()),
@@ -174,24 +175,25 @@ mod system {
         Ok(large)
     }
 
-    /// Gives a file that is closed to others these attributes and no other list of who may open it. `mode` loses what must not
-    /// be given without what was refused. Gives the names of what was refused.
-    pub(crate) fn give(file: &File, wanted: &Attributes, mode: &mut u32) -> Vec<Text> {
-        // A file that cannot be read takes what it can.
+    /// Sets these attributes on a file that is closed to other users, and removes all others that control access.
+    /// Removes from `mode` the rights that must not be granted without a refused attribute. Returns the names of the
+    /// refused attributes.
+    pub(crate) fn apply(file: &File, wanted: &Attributes, mode: &mut u32) -> Vec<Text> {
+        // If the current attributes cannot be read, all are set as far as possible.
         let has = read(file, MOST_CARRIED).unwrap_or_default();
         let mut lost = Vec::new();
         for one in has.0.iter().filter(|one| wanted.0.iter().all(|other| other.name != one.name)) {
             let name = one.name.as_os_str().as_bytes();
-            // A new file inherits the default list of its folder, which would let in whom the old file did not.
+            // A new file inherits the default list of its folder, which could grant access that the old file did not.
             let must_go = name == ACCESS.as_bytes() || name == DEFAULT.as_bytes() || name.starts_with(b"user.");
             if must_go && fremovexattr(file, name).is_err() {
                 *mode &= !0o070;
-                lost.push(said(name));
+                lost.push(display_name(name));
             }
         }
         for one in &wanted.0 {
             let name = one.name.as_os_str().as_bytes();
-            // Records are read as if anybody had written them.
+            // Records are not trusted, since other programs may have written them.
             if !is_carried(name) || name != ACCESS.as_bytes() && has.0.contains(one) {
                 continue;
             }
@@ -200,13 +202,13 @@ mod system {
                 if name == ACCESS.as_bytes() {
                     *mode = without_list(&one.value, *mode);
                 }
-                lost.push(said(name));
+                lost.push(display_name(name));
             }
         }
         lost
     }
 
-    fn said(name: &[u8]) -> Text {
+    fn display_name(name: &[u8]) -> Text {
         match name {
             b"system.posix_acl_access" => text!("access control list"),
             b"system.posix_acl_default" => text!("default access control list"),
@@ -219,7 +221,7 @@ mod system {
     const MASK: u16 = 0x10;
     const OTHERS: u16 = 0x20;
 
-    /// Entries of eight bytes behind a version of four.
+    /// Entries of eight bytes follow a version of four.
     const HEAD: usize = 4;
     const ENTRY: usize = 8;
 
@@ -231,7 +233,7 @@ mod system {
         entry.get(2).map_or(0, |rights| u32::from(rights & 7))
     }
 
-    /// The list with 0 in place of what the mode says; `None` where it says nothing beside.
+    /// Returns the list with 0 in place of the rights in the mode; `None` if it has no others.
     fn without_mode(mut list: Vec<u8>) -> Option<Vec<u8>> {
         let has_mask = list.get(HEAD..)?.chunks(ENTRY).any(|entry| tag(entry) == MASK);
         set_mode(&mut list, 0);
@@ -256,8 +258,8 @@ mod system {
         }
     }
 
-    /// The mode of a file that cannot have its list: nothing for the group, whose bits were the mask; and for others what
-    /// everybody had who was named, for those are others now.
+    /// Returns the mode of a file that cannot have its list. The group gets no rights, because its bits were the mask.
+    /// Others get only the rights that every named user and group had, because these are others now.
     fn without_list(list: &[u8], mode: u32) -> u32 {
         let named = list.get(HEAD..).unwrap_or_default().chunks_exact(ENTRY);
         let named = named.filter(|entry| !matches!(tag(entry), OWNER | MASK | OTHERS));
@@ -277,7 +279,7 @@ mod system {
         }
 
         #[test]
-        fn a_list_and_a_mode_are_apart() {
+        fn a_list_is_stored_without_the_mode() {
             let whole = list(&[(OWNER, 6), (2, 6), (GROUP, 4), (MASK, 6), (OTHERS, 1)]);
             let apart = without_mode(whole.clone()).expect("it has a mask");
             assert_eq!(with_mode(&apart, 0o661), whole);
@@ -290,7 +292,7 @@ mod system {
         }
 
         #[test]
-        fn without_its_list_nobody_gains_rights() {
+        fn a_lost_list_grants_no_rights() {
             for (named, mask, mode, wanted) in [
                 (6, 6, 0o660, 0o600),
                 (6, 6, 0o664, 0o604),
@@ -305,7 +307,7 @@ mod system {
     }
 }
 
-/// On systems where this module does not know how attributes are read there are none.
+/// Returns no attributes on systems on which this module cannot read them.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn read(_: impl rustix::fd::AsFd, _: usize) -> Option<Attributes> {
     Some(Attributes::default())
@@ -313,7 +315,7 @@ pub(crate) fn read(_: impl rustix::fd::AsFd, _: usize) -> Option<Attributes> {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    pub(crate) fn give(_: &std::fs::File, _: &super::Attributes, _: &mut u32) -> Vec<toolfence_protocol::Text> {
+    pub(crate) fn apply(_: &std::fs::File, _: &super::Attributes, _: &mut u32) -> Vec<toolfence_protocol::Text> {
         Vec::new()
     }
 }

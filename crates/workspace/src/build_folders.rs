@@ -1,4 +1,4 @@
-//! Build folders: what a command may write in a project that is read-only for it.
+//! Build folders, which a command may write in a project that is read-only for it.
 //!
 //! A folder counts if a manifest next to it implies it by its name and git ignores it. The name alone is not enough: without git, a
 //! command could delete a folder of photos that is called `out`. The ignore rule alone is not enough either, because the model can
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// The build folders that a manifest implies.
 struct Implied {
     manifests: &'static [&'static str],
-    /// These are created, so that the first build can write them.
+    /// Folders that are created, so that the first build can write them.
     created: &'static [&'static str],
-    /// These count only if they exist. An empty `node_modules` or `.venv` would look like an installation.
+    /// Folders that count only if they exist. An empty `node_modules` or `.venv` would look like an installation.
     existing: &'static [&'static str],
 }
 
@@ -36,7 +36,7 @@ const IMPLIED: &[Implied] = &[
     },
 ];
 
-/// How deep below the root manifests are looked for, and in how many folders.
+/// Depth below the root, and number of folders, in which manifests are searched.
 const DEPTH: usize = 4;
 const MOST_FOLDERS: usize = 2000;
 
@@ -46,7 +46,7 @@ const MOST_ENTRIES: usize = 500_000;
 /// How often a folder must seem to have outer links. A build that runs meanwhile may link a file between two steps of the walk.
 const LOOKS: usize = 2;
 
-/// The name of an entry that is made up. Git ignores it if it ignores everything in its folder.
+/// The name of an entry that does not exist. Git ignores it if it ignores everything in its folder.
 const ANY: &str = "toolfence any entry";
 
 impl Workspace {

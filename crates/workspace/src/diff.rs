@@ -1,40 +1,40 @@
-//! What a change did to a text, as a unified diff of bounded cost.
+//! Compares two texts and prints a unified diff at bounded cost.
 //!
-//! The bound is on the work and not on the clock, so that the same change gives the same diff on any machine.
+//! The work is bounded, not the time, so that the same change has the same diff on any machine.
 
 use crate::names;
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
 use std::fmt::Write as _;
 
-/// Bytes of the lines that are compared, of both texts together, beyond which no diff is made.
+/// Bytes of the compared lines of both texts. Larger changes get no diff.
 const MOST_BYTES: usize = 2 << 20;
 
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
 
-/// Lines around a change of a large file that are compared with it: an added line that repeats its neighbours is printed at the
-/// first or last of them.
+/// Unchanged lines around a change of a large file that are compared with it: an added line that repeats its neighbours
+/// is printed at the first or last of them.
 const LINES_AROUND: usize = 64;
 
-/// Changed lines before and after together, beyond which no diff is made: in the worst case Myers' time grows with their
-/// square, also where nearly all of them are on one side.
+/// Changed lines of both texts. Larger changes get no diff, because the time of Myers' algorithm is quadratic in them
+/// in the worst case, even if nearly all of them are on one side.
 const MOST_CHANGED: usize = 8000;
 
-/// What changed.
+/// The lines that differ between two texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ChangedLines {
-    /// `None` where it would have cost too much.
+    /// The unified diff; `None` if it would cost too much.
     pub(crate) unified: Option<String>,
     pub(crate) added: u64,
     pub(crate) removed: u64,
-    /// The first line that is not as it was, from 1; 0 where all are.
+    /// The first changed line, from 1; 0 if nothing changed.
     pub(crate) first: u64,
 }
 
-/// The difference between two texts of the file `path`; `old` is `None` for a new file. Bytes that are not UTF-8 count as
-/// what they are and are shown as U+FFFD; where there is a NUL, nothing is.
+/// Compares two texts of the file `path`; `old` is `None` for a new file. Compares bytes that are not UTF-8 as they are
+/// and prints them as U+FFFD. Prints no diff if there is a NUL.
 pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
-    let ChangedLines { unified, added, removed, first } = compared(old, new);
+    let ChangedLines { unified, added, removed, first } = compare(old, new);
     let before = if old.is_some() { header("a", path) } else { "/dev/null".into() };
     let unified = unified.map(|hunks| match hunks.is_empty() {
         true => hunks,
@@ -43,24 +43,24 @@ pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> ChangedLine
     ChangedLines { unified, added, removed, first }
 }
 
-/// The difference between two texts, with the hunks alone in the place of the whole diff.
-fn compared(old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
+/// Compares two texts, and returns the hunks instead of a whole diff.
+fn compare(old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
     if [old.unwrap_or_default(), new].iter().any(|text| memchr::memchr(0, text).is_some()) {
         return ChangedLines::default();
     }
     let (old_lines, new_lines) = (lines_of(old.unwrap_or_default()), lines_of(new));
-    let Middles { before, removed, added } = middles(&old_lines, &new_lines);
+    let CommonLines { before, removed, added } = common_lines(&old_lines, &new_lines);
     let first = if removed + added == 0 { 0 } else { before as u64 + 1 };
     let mut ends = [old_lines.len(), new_lines.len()];
     let mut from = 0;
     if old.map_or(0, <[u8]>::len) + new.len() > MOST_BYTES {
-        // A small change of a large file costs no more than one of a small file.
+        // Only the lines around the change are compared, so that a small change of a large file is cheap.
         from = before.saturating_sub(LINES_AROUND);
         ends = [(ends[0], removed), (ends[1], added)].map(|(end, length)| end.min(before + length + LINES_AROUND));
     }
     let (old_part, new_part) = (&old_lines[from..ends[0]], &new_lines[from..ends[1]]);
     let bytes: usize = old_part.iter().chain(new_part).map(|line| line.len()).sum();
-    // Lines that only go, or only come, are found without a search.
+    // If lines were only added or only removed, no search is needed.
     let too_much = removed > 0 && added > 0 && removed + added > MOST_CHANGED;
     if too_much || bytes > MOST_BYTES {
         return ChangedLines { unified: None, added: added as u64, removed: removed as u64, first };
@@ -68,22 +68,22 @@ fn compared(old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
     let diff =
         TextDiff::configure().algorithm(Algorithm::Myers).newline_terminated(true).diff_slices(old_part, new_part);
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
-    let unified = Some(printed(&diff, from));
+    let unified = Some(print_hunks(&diff, from));
     ChangedLines { unified, added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete), first }
 }
 
-/// Lines that go and lines that come at one place.
+/// Lines of the old text and their replacement at one place.
 pub(crate) struct LineHunk<'a> {
-    /// How many lines of the old text precede it.
+    /// The number of lines of the old text before it.
     pub(crate) first: usize,
     pub(crate) removed: Vec<&'a [u8]>,
     pub(crate) added: Vec<&'a [u8]>,
 }
 
-/// The places where two texts differ; one that spans them all where finding them would be too much work.
+/// Returns the places where two texts differ, or one that spans them all if the search would take too much work.
 pub(crate) fn changed_lines<'a>(old: &'a [u8], new: &'a [u8]) -> Vec<LineHunk<'a>> {
     let (old_lines, new_lines) = (lines_of(old), lines_of(new));
-    let Middles { before, removed, added } = middles(&old_lines, &new_lines);
+    let CommonLines { before, removed, added } = common_lines(&old_lines, &new_lines);
     let (old_part, new_part) = (&old_lines[before..before + removed], &new_lines[before..before + added]);
     if removed + added > MOST_CHANGED {
         return vec![LineHunk { first: before, removed: old_part.to_vec(), added: new_part.to_vec() }];
@@ -107,12 +107,12 @@ pub(crate) fn changed_lines<'a>(old: &'a [u8], new: &'a [u8]) -> Vec<LineHunk<'a
     hunks
 }
 
-/// The hunks of this diff of what follows so many skipped lines.
+/// Prints the hunks of this diff of texts whose first `skipped` lines were left out.
 ///
-/// The numbers behind `@@` are counted here. `similar` takes them from the first and the last operation of a hunk, and does not move
-/// their place in the other text along where it moves an operation over lines that are the same.
-fn printed<'a>(diff: &'a TextDiff<'a, 'a, [u8]>, skipped: usize) -> String {
-    // An empty range is told by the line before it.
+/// The line numbers after `@@` are counted here, because `similar` takes them from the first and the last operation of
+/// a hunk, and does not update their place in the other text if it moves an operation across equal lines.
+fn print_hunks<'a>(diff: &'a TextDiff<'a, 'a, [u8]>, skipped: usize) -> String {
+    // An empty range is at the line before it.
     let range = |start: usize, length: usize| match length {
         0 => format!("{},0", skipped + start),
         1 => format!("{}", skipped + start + 1),
@@ -122,7 +122,7 @@ fn printed<'a>(diff: &'a TextDiff<'a, 'a, [u8]>, skipped: usize) -> String {
     for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
         let (old, new) = match hunk.ops().first() {
             Some(DiffOp::Equal { old_index, new_index, .. }) => (*old_index, *new_index),
-            // No line of context stands before it: the texts begin here.
+            // There is no line of context before it: the texts begin here.
             _ => (0, 0),
         };
         let removed = hunk.ops().iter().map(|op| op.old_range().len()).sum();
@@ -135,10 +135,10 @@ fn printed<'a>(diff: &'a TextDiff<'a, 'a, [u8]>, skipped: usize) -> String {
     out
 }
 
-/// The difference between what a file was and what it is, either of which may be no file.
+/// Returns the diff of a file, which is `None` on the side where it does not exist.
 pub(crate) fn of_file(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Option<String> {
     let unified = between(path, before, after.unwrap_or_default()).unified?;
-    // A file that goes has no name on the other side.
+    // The diff of a removed file has `/dev/null` as its second name.
     Some(match (after, unified.split_once("\n+++ ")) {
         (None, Some((head, rest))) => {
             format!("{head}\n+++ /dev/null{}", rest.find('\n').map_or("", |end| &rest[end..]))
@@ -147,28 +147,28 @@ pub(crate) fn of_file(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -
     })
 }
 
-/// A name with an end of line in it must not end the line of the header.
+/// Escapes the line endings of a path, which would end the header line.
 fn header(side: &str, path: &str) -> String {
     names::quoted(&format!("{side}/{path}")).into_owned()
 }
 
-/// Only LF ends a line, as for every other tool that reads a unified diff.
+/// Splits at LF only, like other tools that read unified diffs.
 fn lines_of(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// Lines that are the same at the beginning, and how many differ without those and the same ones at the end.
-struct Middles {
+/// The number of equal lines at the beginning, and of differing lines without equal ones at the end.
+struct CommonLines {
     before: usize,
     removed: usize,
     added: usize,
 }
 
-fn middles(old: &[&[u8]], new: &[&[u8]]) -> Middles {
+fn common_lines(old: &[&[u8]], new: &[&[u8]]) -> CommonLines {
     let before = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[before..], &new[before..]);
     let after = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
-    Middles { before, removed: old.len() - after, added: new.len() - after }
+    CommonLines { before, removed: old.len() - after, added: new.len() - after }
 }
 
 #[cfg(test)]
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_changed_line_of_a_large_file_has_a_diff() {
+    fn a_small_change_of_a_large_file_has_a_diff() {
         let lines = |at: usize, line: &str| -> String {
             (0..300_000).map(|n| if n == at { line.to_owned() } else { format!("line {n}\n") }).collect()
         };
@@ -197,9 +197,9 @@ mod tests {
         assert!(created.starts_with("--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"), "{created}");
     }
 
-    /// What a hunk says of lines is what stands there, in both texts, wherever lines are the same.
+    /// The numbers in a hunk header are the positions of its lines in both texts, even among equal lines.
     #[test]
-    fn the_numbers_of_hunks_are_those_of_their_lines() {
+    fn hunk_headers_have_the_line_numbers_of_both_texts() {
         let changed = between("a", Some(b"one\ntwo\nthree\n"), b"two\ntwo\nthree\n").unified.unwrap_or_default();
         assert_eq!(changed, "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n-one\n two\n+two\n three\n");
         let mut state: u64 = 59;
@@ -232,13 +232,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_two_lines_has_one_in_the_header() {
+    fn line_endings_in_names_are_escaped_in_the_header() {
         let changed = between("a\n+++ b", Some(b"1\n"), b"2\n").unified.unwrap_or_default();
         assert!(changed.starts_with("--- \"a/a\\n+++ b\"\n+++ \"b/a\\n+++ b\"\n@@ "), "{changed}");
     }
 
     #[test]
-    fn many_lines_for_one_are_no_search_either() {
+    fn one_line_replaced_by_many_is_not_searched() {
         let many = "same\n".repeat(100_000);
         for (old, new, added, removed) in [(many.as_str(), "x\n", 1, 100_000), ("x\n", many.as_str(), 100_000, 1)] {
             let changed = between("x", Some(old.as_bytes()), new.as_bytes());
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_work_is_not_begun() {
+    fn expensive_diffs_are_not_computed() {
         let text = |word: &str| (0..5000).map(|n| format!("{word}{n}\n")).collect::<String>();
         let same = "same\n";
         let (old, new) = (format!("{same}{}{same}", text("a")), format!("{same}{}{same}", text("b")));

@@ -1,22 +1,22 @@
-//! The digest by which a content is found again.
+//! The digest that identifies stored content.
 
 use crate::encoding::{bytes_of, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
-/// The SHA-256 of a content.
+/// The SHA-256 of a file's content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of these bytes.
+    /// Returns the digest of these bytes.
     pub fn of(content: &[u8]) -> Digest {
         Digest(Sha256::digest(content).into())
     }
 
-    /// The first 16 hexadecimal digits: enough to name the folder of a project by.
+    /// Returns the first 16 hexadecimal digits, which are enough to name the folder of a project.
     pub(crate) fn short(&self) -> String {
         hex(&self.0[..8])
     }

@@ -16,7 +16,7 @@ pub(crate) fn bytes_of(hex: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
-/// Bytes in JSON, in hexadecimal.
+/// Serializes bytes as hexadecimal digits.
 pub(crate) mod as_hex {
     use super::{Deserialize, Deserializer, Error, Serializer, bytes_of, hex};
 
@@ -30,7 +30,8 @@ pub(crate) mod as_hex {
     }
 }
 
-/// A path in JSON: as it is, or behind a NUL, which no path holds, in hexadecimal where it is not UTF-8.
+/// Serializes a path as text. A path that is not UTF-8 becomes a NUL, which no path contains, followed by hexadecimal
+/// digits.
 pub(crate) mod as_text {
     use super::{
         Deserialize, Deserializer, Error, OsStrExt, OsString, OsStringExt, Path, PathBuf, Serializer, bytes_of, hex,

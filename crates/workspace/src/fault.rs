@@ -1,22 +1,22 @@
-//! Where a test can end the process: at every step that changes the disk.
+//! Points at which a test can kill the process: every step that changes the disk.
 //!
-//! Outside of the tests of this crate nothing of it is compiled.
+//! Outside of this crate's tests, the functions are empty.
 
-/// The next step is about to be taken.
+/// Marks the next step.
 #[cfg(not(test))]
 pub(crate) fn point() {}
 
 #[cfg(test)]
 pub(crate) use counted::point;
 
-/// This file is on the disk by now, whatever becomes of the machine.
+/// Records that this file is on the disk and survives a power failure.
 #[cfg(not(test))]
 pub(crate) fn settled(_: &std::path::Path) {}
 
 #[cfg(test)]
 pub(crate) use counted::settled;
 
-/// How much of a content is written between two points.
+/// Bytes of content that are written between two points.
 pub(crate) const PIECE: usize = if cfg!(test) { 16 } else { 8 << 20 };
 
 #[cfg(test)]
@@ -26,10 +26,10 @@ pub(crate) mod counted {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Names the variable with the number of the point, from 1, at which the process is killed.
+    /// The variable with the number of the point, from 1, at which the process is killed.
     pub(crate) const AT: &str = "TOOLFENCE_TEST_KILL_AT";
 
-    /// Names the variable with the file that lists what was settled: a line each, its length and its name.
+    /// The variable with the file that lists the settled files, one per line with its length and name.
     pub(crate) const SETTLED: &str = "TOOLFENCE_TEST_SETTLED";
 
     static LIMIT: LazyLock<Option<usize>> = LazyLock::new(|| std::env::var(AT).ok()?.parse().ok());
@@ -54,7 +54,7 @@ pub(crate) mod counted {
         }
     }
 
-    /// How many points were passed.
+    /// Returns the number of passed points.
     pub(crate) fn passed() -> usize {
         PASSED.load(Ordering::Relaxed)
     }

@@ -1,11 +1,13 @@
-//! The only place where a model's string becomes a file, and what turns changed, kept so that it can be taken back.
+//! Opens, searches, changes and restores the files of a project: the only crate that turns a path from a model into a
+//! file.
 //!
-//! A [`Root`] is the open folder of one project: every path is resolved below it, checked again on the open descriptor, and
-//! never used a second time. [`Files`] looks at files, [`Changes`] changes them, [`Masks`] says what the sandbox has to hide of
-//! them from a command, and a [`Workspace`] holds these for one project. [`undo`] keeps what every turn changed. This crate
-//! knows no tools, no protocol and no runtime: its functions block. It judges files, not calls, and runs no command.
+//! A [`Root`] is the open folder of one project. It resolves every path below itself, checks it again on the open
+//! descriptor, and never resolves it a second time. [`Files`] reads, lists and searches, [`Changes`] changes files,
+//! [`Masks`] lists the paths that the sandbox must hide from a command, and a [`Workspace`] holds all of them for one
+//! project. [`undo`] keeps what every turn changed. This crate knows no tools, no protocol and no runtime, and its
+//! functions block. It judges files, not calls, and runs no command.
 //!
-//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+//! This crate is internal and its API is not stable. The crate `toolfence` re-exports the items for users.
 
 #![forbid(unsafe_code)]
 
@@ -59,13 +61,13 @@ use std::sync::Arc;
 use toolfence_policy::rules::PathRules;
 use toolfence_protocol::Result;
 
-/// The change of the text of a file as a unified diff: `old` is `None` for a new file. `None` if one of them is no text, or the diff would
-/// cost too much.
+/// Returns the change of a file's text as a unified diff; `old` is `None` for a new file. Returns `None` if either side
+/// is not text, or if the diff would cost too much.
 pub fn unified_diff(path: &str, old: Option<&[u8]>, new: &[u8]) -> Option<String> {
     diff::between(path, old, new).unified
 }
 
-/// One project: the open root and what can be done with the files below it.
+/// One project: the open root and the operations on the files below it.
 #[derive(Debug)]
 pub struct Workspace {
     root: Arc<Root>,
@@ -75,16 +77,17 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the root once; it stays the same folder even if it is renamed. Finishes or takes back the changes of a process that was
-    /// killed.
+    /// Opens the root once; it stays the same folder even if it is renamed. Finishes or reverts the changes of a
+    /// process that was killed.
     ///
     /// # Errors
-    /// A root that does not exist, is no folder, or may not be read.
+    /// The root does not exist, is not a folder, or may not be read.
     pub fn open(root: impl AsRef<Path>, rules: PathRules) -> Result<Workspace> {
         Workspace::open_with_path(root, rules, std::env::var_os("PATH").as_deref())
     }
 
-    /// Opens the root like [`Workspace::open`], with another PATH than that of this process; `None` for the system's default.
+    /// Opens the root like [`Workspace::open`], but with a `path` of its own instead of this process's PATH; `None` is
+    /// the system's default.
     ///
     /// # Errors
     /// The errors of [`Workspace::open`].
@@ -106,28 +109,28 @@ impl Workspace {
         self
     }
 
-    /// The real path of the root.
+    /// Returns the real path of the root.
     pub fn root_path(&self) -> &Path {
         self.root.path()
     }
 
-    /// The open root.
+    /// Returns the open root.
     #[doc(hidden)]
     pub fn root(&self) -> &Arc<Root> {
         &self.root
     }
 
-    /// Reading, listing and searching.
+    /// Returns the operations that read, list and search.
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// Writing, editing and patching.
+    /// Returns the operations that write, edit and patch.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// What the sandbox has to hide from a command.
+    /// Returns the paths that the sandbox must hide from a command.
     #[doc(hidden)]
     pub fn masks(&self) -> &Masks {
         &self.masks

@@ -1,4 +1,4 @@
-//! Names of files as text: the spellings under which the block rules must be tried, and the one that is shown.
+//! Converts file names to text: the spellings that are matched with the block rules, and the form for display.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use toolfence_protocol::invisible;
 use unicode_normalization::UnicodeNormalization;
 
-/// A real name as the rules want it: relative to the root, `/` between names. Bytes that are not UTF-8 become U+FFFD.
+/// Returns a real name in the form that rules match: relative to the root, with `/` between names. Bytes that are not
+/// UTF-8 become U+FFFD.
 pub(crate) fn text_of(name: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// A real name as it is shown on a line of an answer. A name that could be taken for more than a name, or that shows
-/// other than it is, stands in double quotes with C escapes, as git has it; bytes that are not UTF-8 are octal there.
+/// Returns a real name for display on one line. A name that could be read as more than a name, or that looks different
+/// from what it is, is put in double quotes with C escapes, as git does; bytes that are not UTF-8 are octal there.
 pub fn shown(name: &Path) -> String {
     let bytes = name.as_os_str().as_bytes();
     match std::str::from_utf8(bytes) {
@@ -23,13 +24,13 @@ pub fn shown(name: &Path) -> String {
     }
 }
 
-/// A name as it is shown on one line, whole: in double quotes with C escapes where it could be taken for more than a name,
-/// or would look like another.
+/// Returns a whole name for display on one line: in double quotes with C escapes if it could be read as more than a
+/// name, or would look like another.
 pub fn quoted(name: &str) -> Cow<'_, str> {
     if misleads(name) { in_quotes(name.as_bytes()).into() } else { name.into() }
 }
 
-/// Bytes by which paths sort name by name, as `Path` does: no name contains a NUL.
+/// Returns the bytes by which paths sort component by component, as `Path` does: no name contains a NUL.
 pub(crate) fn order_key(name: PathBuf) -> Vec<u8> {
     let mut key = name.into_os_string().into_vec();
     for byte in &mut key {
@@ -40,7 +41,7 @@ pub(crate) fn order_key(name: PathBuf) -> Vec<u8> {
     key
 }
 
-/// The name of an entry of `folder`, relative to the root.
+/// Returns the path of an entry of `folder`, relative to the root.
 pub(crate) fn join(folder: &Path, entry: &OsStr) -> PathBuf {
     if folder.as_os_str().is_empty() {
         return entry.into();
@@ -53,7 +54,8 @@ pub(crate) fn join(folder: &Path, entry: &OsStr) -> PathBuf {
     name.into()
 }
 
-/// The path of `name` from `folder`, both relative to the root and without `.`; `None` for the folder itself and what is not in it.
+/// Returns the path of `name` below `folder`, both relative to the root and without `.`; `None` for the folder itself
+/// and for paths outside of it.
 pub(crate) fn below<'n>(folder: &Path, name: &'n Path) -> Option<&'n Path> {
     let (folder, bytes) = (folder.as_os_str().as_bytes(), name.as_os_str().as_bytes());
     let rest = bytes.strip_prefix(folder)?;
@@ -61,18 +63,19 @@ pub(crate) fn below<'n>(folder: &Path, name: &'n Path) -> Option<&'n Path> {
     (!rest.is_empty()).then(|| Path::new(OsStr::from_bytes(rest)))
 }
 
-/// Whether a name is UTF-8: any other can be shown, but no call can give it.
+/// Returns `true` if a name is UTF-8. Other names can be displayed, but not used in a call.
 pub(crate) fn is_text(name: &Path) -> bool {
     name.to_str().is_some()
 }
 
 fn misleads(name: &str) -> bool {
-    // Nearly every name is made of these alone.
+    // Nearly all names have only these characters.
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'/');
     if name.bytes().all(is_plain) {
         return false;
     }
-    // Two blanks part a name from its size, a colon a name from the number of a line; notes stand in brackets.
+    // In results, two blanks separate a name from its size, a colon separates it from a line number, and notes are in
+    // brackets.
     let marked = name.contains("  ") || name.starts_with('[') && name.contains(' ');
     let numbered = name.as_bytes().windows(2).any(|pair| pair[0] == b':' && pair[1].is_ascii_digit());
     let edge = name.starts_with(char::is_whitespace) || name.ends_with(char::is_whitespace);
@@ -105,12 +108,13 @@ fn octal(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Control characters, ends of lines and what turns or hides text, but for what is usual in emoji.
+/// Returns `true` for control characters, line endings, and characters that change the direction of text or are
+/// invisible, except those that emoji use.
 fn is_unseen(c: char) -> bool {
     c.is_control() || invisible::kind(c).is_some_and(|kind| !invisible::belongs_to_sign(kind))
 }
 
-/// The name itself, then its case-folded NFKC form where that is another.
+/// Returns the name itself, and its case-folded NFKC form if that differs.
 pub(crate) fn spellings(name: &str) -> Vec<String> {
     let mut all = vec![name.to_owned()];
     if let Some(folded) = folded(name) {
@@ -119,14 +123,14 @@ pub(crate) fn spellings(name: &str) -> Vec<String> {
     all
 }
 
-/// The case-folded NFKC form, without the characters that cannot be seen, many of which some file systems ignore in names; `None`
-/// where it is the same.
+/// Returns the case-folded NFKC form without invisible characters, many of which some file systems ignore in names;
+/// `None` if it is equal to the name.
 pub(crate) fn folded(name: &str) -> Option<String> {
     if name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         return None;
     }
     let seen = name.chars().filter(|c| invisible::kind(*c).is_none());
-    // The NFKC form of ASCII is itself, and nearly every name is ASCII.
+    // ASCII is its own NFKC form, and nearly all names are ASCII.
     let folded: String = if name.is_ascii() {
         seen.map(|c| c.to_ascii_lowercase()).collect()
     } else {
@@ -140,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_shows_as_one_name() {
+    fn misleading_names_are_quoted() {
         use std::ffi::OsStr;
         for plain in
             ["src/main.rs", "größe/日本.txt", "a b.txt", "[id].tsx", "it's", "2024-01-02", "❤\u{FE0F}", "12:am"]
@@ -197,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn disguises_are_seen_through() {
+    fn spellings_undo_disguises() {
         for name in [".ENV", ".\u{200B}env", ".e\u{2800}nv\u{3164}", "．ｅｎｖ", ".e\u{FEFF}nv", "\u{2024}env"] {
             assert_eq!(spellings(name).last().map(String::as_str), Some(".env"), "{name:?}");
         }
@@ -205,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn ascii_is_folded_as_any_other_text() {
+    fn ascii_is_folded_like_other_text() {
         for c in '\0'..='\x7f' {
             let name = format!("A{c}b");
             let want: String = name.nfkc().flat_map(char::to_lowercase).nfkc().collect();

@@ -9,13 +9,13 @@ use std::ffi::OsStr;
 use std::path::Path;
 use toolfence_protocol::{Error, ErrorKind, Result, text};
 
-/// The most bytes of all diffs.
+/// Bytes of all diffs.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The most names of blocked files that are left out of the diffs; each is an argument of git.
+/// Blocked files that are left out of the diffs. Each is an argument of git.
 const MOST_BLOCKED: usize = 1000;
 
-/// The subjects that are read.
+/// Subjects that are read.
 const MOST_SUBJECTS: usize = 10;
 
 /// The changes that the next commit would make.
@@ -40,18 +40,19 @@ pub struct CommittedFile {
     pub status: char,
     /// Its path below the top of the repository.
     pub name: String,
-    /// Its path before the commit, where it is a renamed or copied file.
+    /// Its path before the commit, if it is renamed or copied.
     pub old_name: Option<String>,
     /// Whether the path rules block it, so that its content is in none of the diffs.
     pub is_blocked: bool,
 }
 
 impl Workspace {
-    /// Reads the changes that the next commit in the repository around the root would make: the staged ones, or with `all`,
-    /// like `git commit -a`, all changes in tracked files. `None` if the root is in no working tree of a repository.
+    /// Reads the changes that the next commit in the repository around the root would make: the staged ones, or, with
+    /// `all`, the changes of all tracked files like `git commit -a`. Returns `None` if the root is not in a working
+    /// tree.
     ///
     /// # Errors
-    /// Git is not installed, or gave no answer.
+    /// Git is not installed, or it failed.
     #[doc(hidden)]
     pub fn next_commit(&self, all: bool) -> Result<Option<NextCommit>> {
         let git = self.git()?;
@@ -60,7 +61,8 @@ impl Workspace {
         let names = next.names().map_err(failed)?;
         let files: Vec<CommittedFile> = names.iter().map(|changed| self.committed_file(changed)).collect();
         let blocked = names.iter().zip(&files).filter(|(_, file)| file.is_blocked);
-        // A renamed file whose old name is blocked has the content of the old one, and is then a new file.
+        // A renamed file has the content of its old name, which may be blocked. Without the old name, git reports a new
+        // file.
         let without = blocked.flat_map(|(changed, _)| [Some(&changed.name), changed.old_name.as_ref()]).flatten();
         let without: Vec<&OsStr> = without.map(AsRef::as_ref).collect();
         let (diffs, is_cut) = if names.is_empty() {
@@ -78,7 +80,7 @@ impl Workspace {
         }))
     }
 
-    /// The file of the host's git.
+    /// Returns the path of the host's git.
     ///
     /// # Errors
     /// Git is not installed outside of the project.

@@ -1,6 +1,6 @@
-//! Where output goes that is too long for a result: files below `.toolfence/output`, which tools may read and never write.
+//! Files below `.toolfence/output` for output that is too long for a result. Tools may read but never write them.
 //!
-//! Old ones go when a new one comes. Git does not see them.
+//! Creating a file removes old ones. Git ignores the folder.
 
 use crate::root::{Root, folder, resolve};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,25 +12,25 @@ use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 use toolfence_sandbox::project::random_name;
 
-/// The folder, from the root.
+/// The folder, relative to the root.
 const FOLDER: [&str; 2] = [".toolfence", "output"];
 
-/// What is kept when a new one comes: so many files, so many bytes, no older than this.
+/// Files, bytes and age of the files that are kept when a new one is created.
 const MOST_FILES: usize = 20;
 const MOST_BYTES: u64 = 256 << 20;
 const OLDEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Entries that are looked at.
+/// Entries of the folder that are read.
 const MOST_ENTRIES: usize = 1000;
 
-/// Makes a new empty file for output. Gives it with its name relative to the root.
+/// Creates an empty file for output. Returns it with its name relative to the root.
 ///
 /// # Errors
 /// The project cannot be written.
 pub fn create(root: &Root) -> io::Result<(File, String)> {
-    let outer = entered(root.fd(), FOLDER[0])?;
+    let outer = enter_folder(root.fd(), FOLDER[0])?;
     hide_from_git(&outer)?;
-    let inside = entered(outer.as_fd(), FOLDER[1])?;
+    let inside = enter_folder(outer.as_fd(), FOLDER[1])?;
     retain(&inside);
     let name = format!("{}.txt", random_name()?);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -38,18 +38,18 @@ pub fn create(root: &Root) -> io::Result<(File, String)> {
     Ok((file.into(), format!("{}/{}/{name}", FOLDER[0], FOLDER[1])))
 }
 
-/// Hides our folder in the project from git, because something else is about to be put there.
+/// Hides the folder `.toolfence` of the project from git, because something else is about to be put into it.
 ///
 /// # Errors
 /// The project cannot be written.
 pub fn hide_folder(root: &Root) -> io::Result<()> {
-    hide_from_git(&entered(root.fd(), FOLDER[0])?)
+    hide_from_git(&enter_folder(root.fd(), FOLDER[0])?)
 }
 
-/// Opens the overflow file of this name, without its folder and its ending, to read it.
+/// Opens the overflow file with this name, given without its folder and extension, for reading.
 ///
 /// # Errors
-/// There is none, or a link is in its way.
+/// There is no such file, or a link replaces it or its folder.
 pub fn open(root: &Root, name: &str) -> io::Result<File> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(io::ErrorKind::NotFound.into());
@@ -57,19 +57,19 @@ pub fn open(root: &Root, name: &str) -> io::Result<File> {
     let folder = root.open_exact(FOLDER.join("/").as_ref())?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::openat(&folder, format!("{name}.txt"), flags, Mode::empty())?;
-    // A pipe in its place would never end.
+    // Reading a FIFO with this name would never end.
     match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) {
         FileType::RegularFile => Ok(file.into()),
         _ => Err(io::ErrorKind::NotFound.into()),
     }
 }
 
-/// What [`open`] takes for the overflow file of this name relative to the root.
+/// Returns the name that [`open`] takes for an overflow file, given its name relative to the root.
 pub fn id(name: &str) -> Option<&str> {
     name.strip_prefix(&format!("{}/{}/", FOLDER[0], FOLDER[1]))?.strip_suffix(".txt")
 }
 
-/// Removes an overflow file by its name relative to the root, if it is there.
+/// Removes an overflow file by its name relative to the root. Does nothing if it does not exist.
 pub fn remove(root: &Root, name: &str) {
     let Some((above, last)) = name.rsplit_once('/') else { return };
     if above == format!("{}/{}", FOLDER[0], FOLDER[1])
@@ -79,8 +79,8 @@ pub fn remove(root: &Root, name: &str) {
     }
 }
 
-/// A folder, made where it is missing. A link in its place is not followed.
-fn entered(above: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
+/// Opens a folder and creates it if it is missing. Does not follow a link.
+fn enter_folder(above: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
     match rustix::fs::mkdirat(above, name, Mode::from(0o755)) {
         Ok(()) | Err(Errno::EXIST) => Ok(rustix::fs::openat(above, name, resolve::PASS, Mode::empty())?),
         Err(errno) => Err(errno.into()),
@@ -96,7 +96,7 @@ fn hide_from_git(outer: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Removes what is too much, the oldest first. One that cannot be removed is tried again the next time.
+/// Removes the files over the limits, the oldest first. The next call retries what cannot be removed.
 fn retain(inside: &OwnedFd) {
     let Ok((items, _)) = folder::items(inside.as_fd(), MOST_ENTRIES) else { return };
     let files = items.into_iter().filter(|item| item.kind == FileType::RegularFile);
@@ -107,7 +107,7 @@ fn retain(inside: &OwnedFd) {
     let mut bytes = 0;
     for (at, (name, stat)) in files.iter().enumerate() {
         bytes += u64::try_from(stat.st_size).unwrap_or(0);
-        // Room for the one that is about to be made.
+        // Leave room for the file that is about to be created.
         if at + 1 >= MOST_FILES || bytes > MOST_BYTES || is_old(stat) {
             let _ = rustix::fs::unlinkat(inside, name, AtFlags::empty());
         }
@@ -126,7 +126,7 @@ mod tests {
     use toolfence_policy::rules::PathRules;
 
     #[test]
-    fn only_the_newest_are_kept() {
+    fn only_the_newest_files_are_kept() {
         let place = tempfile::tempdir().unwrap();
         let root = Root::open(place.path(), PathRules::default(), None).unwrap();
         let old = std::fs::File::create(place.path().join(create(&root).unwrap().1)).unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_its_place_is_not_followed() {
+    fn a_link_in_place_of_the_folder_is_not_followed() {
         let place = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), place.path().join(".toolfence")).unwrap();

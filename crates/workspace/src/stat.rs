@@ -1,7 +1,8 @@
-//! What the status of a file (stat(2)) says: whether it is still the same file, with the same content, and since when.
+//! Compares the status of files (stat(2)): the same file, the same content, and the time of the last change.
 //!
-//! Every comparison of two files of this crate is here. [`toolfence_sandbox::project::Identity`] is the file alone, whatever is
-//! in it. Device and inode tell it apart from other files only while it is there: a removed file leaves its number to a new one.
+//! All comparisons of two files in this crate are here. [`toolfence_sandbox::project::Identity`] identifies the file
+//! alone, regardless of its content. Device and inode identify a file only while it exists: another file can get the
+//! inode number of a removed one.
 
 use rustix::fs::{Mode, RawMode, Stat};
 use serde::{Deserialize, Serialize};
@@ -11,8 +12,8 @@ use toolfence_sandbox::project::number_of;
 /// The bits of a mode that can be set (chmod(2)).
 const BITS: RawMode = 0o7777;
 
-/// Tells a file apart from what it was, without reading it: device, inode, length, the time of its content and that of
-/// its last change of any kind, which cannot be set back.
+/// Detects without reading a file that it changed: its device, inode, length, modification time, and change time, which
+/// cannot be set back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp(u64, u64, u64, (i64, i64), (i64, i64));
 
@@ -29,12 +30,12 @@ impl Stamp {
         )
     }
 
-    /// The device and the inode.
+    /// Returns the device and the inode.
     pub(crate) fn file(&self) -> (u64, u64) {
         (self.0, self.1)
     }
 
-    /// Whether both are of one file with one content. A rename changes the time of the last change, and nothing else.
+    /// Returns `true` if both are of one file with the same content. A rename changes only the change time.
     pub(crate) fn is_content_of(&self, other: &Stamp) -> bool {
         (self.0, self.1, self.2, self.3) == (other.0, other.1, other.2, other.3)
     }
@@ -43,7 +44,7 @@ impl Stamp {
         self.2
     }
 
-    /// Whether the last change is at least so long ago.
+    /// Returns `true` if the last change is at least `long` ago.
     pub(crate) fn has_rested(&self, long: Duration) -> bool {
         let (seconds, nanos) = self.3.max(self.4);
         let since_epoch = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanos).unwrap_or(0));
@@ -51,35 +52,34 @@ impl Stamp {
     }
 }
 
-/// Whether two states are of one file, whatever is in it: one of them is of a file that is there.
+/// Returns `true` if both are of one file, regardless of its content. One of the two files must exist.
 pub(crate) fn is_one(a: &Stat, b: &Stat) -> bool {
     number_of(a) == number_of(b)
 }
 
-/// Whether two states are of one file with one content. A rename changes the time of the state, and nothing else.
+/// Returns `true` if both are of one file with the same content. A rename changes only the change time.
 pub(crate) fn is_content_of(a: &Stat, b: &Stat) -> bool {
     Stamp::of(a).is_content_of(&Stamp::of(b))
 }
 
-/// Whether another process has changed nothing of a file between two states; the time of its last change of any kind cannot
-/// be set back.
+/// Returns `true` if no process changed the file between both. The change time cannot be set back.
 pub(crate) fn is_same(a: &Stat, b: &Stat) -> bool {
     Stamp::of(a) == Stamp::of(b)
 }
 
-/// How many names a file has beside the one by which it was found.
+/// Returns the number of names (hard links) of a file beyond the one by which it was found.
 #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
 pub(crate) fn other_names(stat: &Stat) -> u64 {
     (stat.st_nlink as u64).saturating_sub(1)
 }
 
-/// The permission bits of a file, with those above them.
+/// Returns the permission bits of a file, including set-user-ID, set-group-ID and sticky.
 #[allow(clippy::useless_conversion, reason = "the type of this field differs between systems")]
 pub(crate) fn mode_of(stat: &Stat) -> u32 {
     u32::from(stat.st_mode & BITS)
 }
 
-/// The mode with these permission bits, and those above them.
+/// Returns the mode with these permission bits, including set-user-ID, set-group-ID and sticky.
 #[allow(
     clippy::unnecessary_cast,
     clippy::cast_possible_truncation,

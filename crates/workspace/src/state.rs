@@ -1,4 +1,4 @@
-//! What stands under a name: as much of it as it takes to put it back.
+//! The recorded state of a path, with enough data to restore it.
 
 use crate::attributes::{self, Attributes, MOST_KEPT};
 use crate::digest::Digest;
@@ -15,48 +15,48 @@ use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// What stands under a name, a link not followed.
+/// The entry at a path. Links are not followed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum State {
-    /// Nothing.
+    /// No entry.
     Nothing,
     /// A regular file.
     File {
-        /// The digest by which the content is found.
+        /// The digest of the stored content.
         content: Digest,
         /// The length of the content.
         bytes: u64,
-        /// Permission bits, with those above them.
+        /// Permission bits, including set-user-ID, set-group-ID and sticky.
         mode: u32,
-        /// Access control lists and extended attributes; `None` where they are not known.
-        #[serde(default = "none", skip_serializing_if = "is_none")]
+        /// Access control lists and extended attributes; `None` if they are unknown.
+        #[serde(default = "no_attributes", skip_serializing_if = "are_no_attributes")]
         attributes: Option<Attributes>,
     },
     /// A symbolic link.
     Link {
-        /// Where it points.
+        /// The target.
         #[serde(with = "as_text")]
         target: PathBuf,
     },
-    /// A folder; what is in it has states of its own.
+    /// A folder. The entries in it have states of their own.
     Folder {
-        /// Permission bits, with those above them.
+        /// Permission bits, including set-user-ID, set-group-ID and sticky.
         mode: u32,
-        /// Access control lists and extended attributes; `None` where they are not known.
-        #[serde(default = "none", skip_serializing_if = "is_none")]
+        /// Access control lists and extended attributes; `None` if they are unknown.
+        #[serde(default = "no_attributes", skip_serializing_if = "are_no_attributes")]
         attributes: Option<Attributes>,
     },
-    /// Something that cannot be put back: too large, unreadable, a FIFO, a socket or a device.
+    /// An entry that cannot be restored: too large, unreadable, a FIFO, a socket or a device.
     Unkept {
-        /// Whether it is still the same can be told.
+        /// Detects whether the entry has changed.
         stamp: Stamp,
     },
 }
 
 impl State {
-    /// The content it takes to put it back.
+    /// Returns the digest and length of the stored content that is needed to restore this state.
     pub fn content(&self) -> Option<(Digest, u64)> {
         match self {
             State::File { content, bytes, .. } => Some((*content, *bytes)),
@@ -64,15 +64,15 @@ impl State {
         }
     }
 
-    /// Whether another state is the same. Attributes that are not known are no difference.
-    pub(crate) fn is(&self, other: &State) -> bool {
+    /// Returns `true` if both states are equal. Unknown attributes count as equal.
+    pub(crate) fn equals(&self, other: &State) -> bool {
         let without = |state: &State| {
             let mut state = state.clone();
             state.forget_attributes();
             state
         };
         match (self.attributes(), other.attributes()) {
-            (Some(one), Some(other)) if !one.is_as(other) => false,
+            (Some(one), Some(other)) if !one.equals(other) => false,
             _ => self == other || without(self) == without(other),
         }
     }
@@ -84,7 +84,7 @@ impl State {
         }
     }
 
-    /// Forgets the attributes: a record that was written before attributes were kept does not say that it has none.
+    /// Removes the attributes, because a record from before attributes were kept does not know them.
     pub(crate) fn forget_attributes(&mut self) {
         if let State::File { attributes, .. } | State::Folder { attributes, .. } = self {
             *attributes = None;
@@ -96,36 +96,36 @@ impl State {
     }
 }
 
-/// Almost every file has none, so that they are only written where there are some, or where they are not known.
-fn none() -> Option<Attributes> {
+/// Attributes are only serialized if there are any or if they are unknown, because almost every file has none.
+fn no_attributes() -> Option<Attributes> {
     Some(Attributes::default())
 }
 
-fn is_none(attributes: &Option<Attributes>) -> bool {
+fn are_no_attributes(attributes: &Option<Attributes>) -> bool {
     attributes.as_ref().is_some_and(Attributes::is_empty)
 }
 
-/// A name that goes from one state to another.
+/// The change of a path from one state to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Change {
     /// The real name, relative to the root.
     #[serde(with = "as_text")]
     pub name: PathBuf,
-    /// What stood there.
+    /// The state before the change.
     pub before: State,
-    /// What stands there then.
+    /// The state after the change.
     pub after: State,
 }
 
 impl Change {
-    /// The change of this name from one state to another.
+    /// Returns the change of this path from one state to another.
     pub fn new(name: PathBuf, before: State, after: State) -> Change {
         Change { name, before, after }
     }
 }
 
-/// What stands under `last` in an open folder, and what the system says of it. Contents of up to `most` bytes go through
+/// Returns the state of the entry `last` in an open folder, and its status. Stores contents of up to `most` bytes with
 /// `keep`.
 pub(crate) fn look(
     folder: BorrowedFd<'_>,
@@ -156,7 +156,7 @@ pub(crate) fn look(
     }
 }
 
-/// A regular file, read.
+/// Reads a regular file.
 pub(crate) fn look_into(
     folder: BorrowedFd<'_>,
     last: &OsStr,
@@ -197,16 +197,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn states_survive_serialization() {
         let latin = PathBuf::from(OsString::from_vec(b"caf\xe9/\n".to_vec()));
         let content = Digest::of(b"x");
         let states = [
             State::Nothing,
-            State::File { content, bytes: 1, mode: 0o4755, attributes: none() },
+            State::File { content, bytes: 1, mode: 0o4755, attributes: no_attributes() },
             State::File { content, bytes: 1, mode: 0o4755, attributes: None },
             State::Link { target: latin.clone() },
             State::Folder { mode: 0o700, attributes: None },
-            State::Folder { mode: 0o700, attributes: none() },
+            State::Folder { mode: 0o700, attributes: no_attributes() },
             State::Unkept { stamp: serde_json::from_str("[1,2,3,[4,5],[-6,7]]").expect("it is a stamp") },
         ];
         for state in states {

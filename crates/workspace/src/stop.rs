@@ -1,8 +1,8 @@
-//! Stopping long work from another thread.
+//! Stops long work from another thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Stops long work from another thread, and shows there how far it is.
+/// Stops long work from another thread, and reports its progress.
 #[derive(Debug, Default)]
 pub struct Stop {
     stopped: AtomicBool,
@@ -15,12 +15,12 @@ impl Stop {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work was asked to stop.
+    /// Returns `true` if the work was asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// How many files and folders a walk has met so far.
+    /// Returns the number of files and folders that a walk has visited so far.
     pub fn seen(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
     }

@@ -1,14 +1,14 @@
-//! Whether bytes are text, from the first of them.
+//! Detects text by its first bytes.
 
 use crate::root::invalid;
 use crate::root::path_arg::shown;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{ToolFailure, text};
 
-/// What the beginning of a file says of the rest.
+/// The kind of a file, judged by its beginning.
 #[derive(Debug, PartialEq, Eq)]
 enum Judged {
-    /// Text, with so many bytes of byte order mark before it.
+    /// Text after `skip` bytes of byte order mark.
     Text {
         bom: usize,
     },
@@ -16,7 +16,7 @@ enum Judged {
     Binary,
 }
 
-/// Looks at the first 8 KiB: a NUL, many control characters or much that is not UTF-8 is no text.
+/// Judges the first 8 KiB: bytes with a NUL, many control characters or much invalid UTF-8 are not text.
 fn judge(bytes: &[u8]) -> Judged {
     const LOOKED_AT: usize = 8 << 10;
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
@@ -35,7 +35,7 @@ fn judge(bytes: &[u8]) -> Judged {
     Judged::Text { bom }
 }
 
-/// Text of two bytes a character without a mark: nearly every second byte is a NUL, and nearly none of the others.
+/// Detects UTF-16 without a byte order mark: nearly every second byte is a NUL, and nearly none of the others.
 fn is_wide(sample: &[u8]) -> bool {
     const LEAST: usize = 8;
     let zeros = |odd: usize| sample.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
@@ -44,17 +44,18 @@ fn is_wide(sample: &[u8]) -> bool {
     half >= LEAST && even.max(odd) * 10 >= half * 7 && even.min(odd) * 20 <= half
 }
 
-/// Whether the file holds UTF-16, by its first bytes.
+/// Returns `true` if the first bytes of a file are UTF-16.
 pub(crate) fn is_utf16(first: &[u8]) -> bool {
     judge(first) == Judged::Utf16
 }
 
-/// A control character that text does not have: not a blank, not backspace or escape as terminals log them.
+/// Returns `true` for a control character that text does not have: not white space, and not the backspace or escape of
+/// terminal logs.
 fn is_odd_control(byte: u8) -> bool {
     (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0C | 0x1B)) || byte == 0x7F
 }
 
-/// Refuses what is no text, judged by its first bytes; gives the length of the byte order mark.
+/// Refuses a file that is not text, judged by its first bytes. Returns the length of its byte order mark.
 pub(crate) fn refuse_no_text(first: &[u8], size: u64, path: &str) -> Result<usize, ToolFailure> {
     match judge(first) {
         Judged::Text { bom } => Ok(bom),
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_text() {
+    fn text_is_detected() {
         assert_eq!(judge(b""), Judged::Text { bom: 0 });
         assert_eq!(judge(b"plain\r\n"), Judged::Text { bom: 0 });
         assert_eq!(judge("\u{FEFF}ä".as_bytes()), Judged::Text { bom: 3 });

@@ -1,17 +1,17 @@
-//! Whether a file still has the content that was read.
+//! Detects whether a file still has the content that was read.
 
 use std::hash::{DefaultHasher, Hasher};
 
-/// Bytes that go into the hash at once. A reader that hashes a file piece by piece takes pieces of this length.
+/// Bytes that are hashed at once. A reader that hashes a file in pieces must use pieces of this length.
 pub(crate) const PIECE: usize = 128 << 10;
 
-/// The content of a file, told from others by a hash of 64 bits: for a host that wants to know whether a file changed since
-/// it was read. Versions of one program compare; they are not to be stored.
+/// A 64-bit hash of a file's content, by which a host can detect whether the file changed since it was read. Versions
+/// can only be compared within one program and must not be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version(u64);
 
 impl Version {
-    /// The version of these bytes.
+    /// Returns the version of these bytes.
     pub fn of(content: &[u8]) -> Version {
         let mut hashing = Hashing::default();
         content.chunks(PIECE).for_each(|piece| hashing.add(piece));
@@ -19,7 +19,7 @@ impl Version {
     }
 }
 
-/// The hash as it grows. All pieces but the last have the same length.
+/// An incremental hash. All pieces but the last have the length [`PIECE`].
 #[derive(Default)]
 pub(crate) struct Hashing(DefaultHasher);
 

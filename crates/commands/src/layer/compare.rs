@@ -1,9 +1,10 @@
 //! Compares a layer with the project.
 //!
-//! The kernel records a change in the upper folder in one of three ways: a *whiteout* (a character device 0/0) for an entry that was
-//! removed, a file or link for one that was written, and a folder for one in which something changed. An *opaque* folder hides
-//! everything that the project has below it. The upper folder does not say what is different: a file that was only touched is
-//! there with all of its bytes, and so is a folder that was deleted and created again. So everything is compared with the project.
+//! The kernel records a change in the upper folder in one of three ways: a *whiteout* (a character device 0/0) for an
+//! entry that was removed, a file or link for one that was written, and a folder for one in which something changed. An
+//! *opaque* folder hides everything that the project has below it. The upper folder does not show the differences: it
+//! has all bytes even of a file that was only touched, and of a folder that was deleted and created again. So
+//! everything is compared with the project.
 
 use super::{FOLDER, stat_at};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -27,12 +28,12 @@ const CHUNK: usize = 64 << 10;
 /// Opens a file to read it.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// The most that is read of a layer.
+/// The limits for reading a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Entries of the layer and, in folders that were replaced, of the project.
     pub entries: usize,
-    /// Folders one in the other.
+    /// Nested folders.
     pub depth: usize,
 }
 
@@ -65,7 +66,7 @@ pub enum ChangeKind {
     Modified(Entry),
     /// The entry was replaced by one of another kind: a folder by a file, a file by a link. The entries of a new folder follow.
     Replaced(Entry),
-    /// A file is as it was except for its time.
+    /// Only the time of the file has changed.
     Touched,
     /// The entry is a FIFO, a socket or a device, which cannot be kept. What the project has at this path stays.
     Special,
@@ -96,7 +97,7 @@ pub enum Entry {
     },
 }
 
-/// Why a layer was not read.
+/// The reason why a layer was not read.
 #[derive(Debug)]
 pub enum ReadError {
     /// It has more entries than [`Limits::entries`].
@@ -157,13 +158,13 @@ struct Level {
     is_opaque: bool,
     /// The names that are left, each with whether the layer has it.
     names: std::collections::btree_map::IntoIter<OsString, bool>,
-    /// The mode that the folder had before it was opened up to be read.
+    /// The mode of the folder before it was made readable.
     mode_to_restore: Option<u32>,
 }
 
 impl Comparison<'_> {
-    /// Compares the entries of a folder of the layer, and of all folders in it. The folders that are under way are on a stack of
-    /// ours: how deep a command nests them must not decide how much of the thread's stack is used.
+    /// Compares the entries of a folder of the layer, and of all folders in it. The pending folders are on an explicit
+    /// stack, because deep nesting must not exhaust the thread's stack.
     fn folders(&mut self, top: Level) -> Result<(), ReadError> {
         let mut levels = vec![top];
         while let Some(level) = levels.last_mut() {
@@ -311,7 +312,7 @@ impl Comparison<'_> {
             Some((lower, _)) => Some(self.system(open_folder(*lower, name))?),
             None => None,
         };
-        // The command may have taken the owner's rights from a folder.
+        // The command may have removed the owner's rights from a folder.
         let is_closed = mode & 0o700 != 0o700;
         if is_closed {
             self.system(rustix::fs::chmodat(upper, name, Mode::RWXU, AtFlags::empty()))?;
@@ -338,7 +339,7 @@ impl Comparison<'_> {
         self.system(rustix::fs::fchmod(&new, Mode::from_raw_mode(mode)))?;
         let mut old = match rustix::fs::openat(lower, name, FILE, Mode::empty()) {
             Ok(old) => File::from(old),
-            // A file that cannot be read is kept as changed: the command may have changed its mode.
+            // A file that cannot be read counts as changed: the command may have changed its mode.
             Err(Errno::ACCESS) => return Ok(false),
             Err(errno) => return Err(self.failed(errno)),
         };
@@ -365,7 +366,7 @@ impl Comparison<'_> {
         after.next().is_some_and(|hidden| hidden.starts_with(&self.path))
     }
 
-    /// How many entries may still be read.
+    /// Returns how many entries may still be read.
     fn left(&self) -> usize {
         self.limits.entries.saturating_sub(self.seen)
     }
@@ -401,9 +402,7 @@ impl Comparison<'_> {
     }
 }
 
-/// The names in a folder.
-///
-/// At most one more than `most`, so that a folder of millions is not held in memory.
+/// Returns the names in a folder, at most one more than `most`, so that a folder of millions is not held in memory.
 pub(crate) fn names_in(folder: BorrowedFd<'_>, most: usize) -> rustix::io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
@@ -472,8 +471,8 @@ fn open_folder(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Owned
     rustix::fs::openat(folder, name, FOLDER, Mode::empty())
 }
 
-/// Opens a file of the layer. The command may have taken the owner's rights from it, which are needed to read it and to remove its
-/// marks; the caller gives it its mode back.
+/// Opens a file of the layer. The command may have removed the owner's rights from it, which are needed to read it and
+/// to remove its marks; the caller restores the mode.
 fn open_upper(folder: BorrowedFd<'_>, name: &OsStr, mode: u32) -> rustix::io::Result<OwnedFd> {
     if mode & 0o600 != 0o600 {
         rustix::fs::chmodat(folder, name, Mode::from_raw_mode(mode) | Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
@@ -481,7 +480,7 @@ fn open_upper(folder: BorrowedFd<'_>, name: &OsStr, mode: u32) -> rustix::io::Re
     rustix::fs::openat(folder, name, FILE, Mode::empty())
 }
 
-/// Fills the buffer as far as the file goes.
+/// Fills the buffer up to the end of the file.
 fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -20,10 +20,10 @@ use toolfence_workspace::stash::remove_tree;
 /// The folder that the command writes to.
 const UPPER: &str = "upper";
 
-/// A folder that the kernel keeps for itself.
+/// The folder that the kernel uses.
 const WORK: &str = "work";
 
-/// Folders of layers that are being deleted begin so.
+/// The prefix of layers that are being deleted.
 const DISCARDED: &str = "discarded-";
 
 /// Folders that are open at a time while a layer is measured.
@@ -36,10 +36,10 @@ const MOST_LEFTOVERS: usize = 10_000;
 pub(crate) const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// The private layer of one command. Dropped, it is deleted.
+/// The private layer of one command. Dropping it deletes it.
 ///
-/// A layer holds a lock while it exists. [`delete_leftovers`] deletes layers that are not locked, which were left by a process that was
-/// killed.
+/// A layer holds a lock while it exists. [`delete_leftovers`] deletes layers that are not locked, which a killed
+/// process has left.
 #[derive(Debug)]
 pub struct Layer {
     path: PathBuf,
@@ -78,20 +78,21 @@ impl Layer {
         Ok(Layer { path: place.join(name), _folder: folder, upper, hidden: Vec::new() })
     }
 
-    /// The folder of the layer. The upper folder is `upper` in it and the work folder `work`.
+    /// Returns the folder of the layer. The upper folder is `upper` in it and the work folder `work`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The path of an entry of the layer. Do not follow links in it: the command wrote it.
+    /// Returns the path of an entry of the layer. Do not follow links in it: the command wrote it.
     pub fn path_of(&self, entry: &Path) -> PathBuf {
         self.path.join(UPPER).join(entry)
     }
 
     /// Makes a file or folder of the project absent in the layer. `path` is relative to the project, without links.
     ///
-    /// The kernel shows an entry as removed if the upper folder has a character device with the number 0/0 in its place, a
-    /// *whiteout*. Unlike a mount over the file, it does not keep the folder from being moved, and it stays if the file is replaced.
+    /// The kernel shows an entry as removed if the upper folder has a character device with the number 0/0 in its
+    /// place, a *whiteout*. Unlike a mount over the file, it does not prevent moving the folder, and it stays if the
+    /// file is replaced.
     ///
     /// # Errors
     /// A folder on the way does not exist in the project, or the whiteout cannot be created.
@@ -111,7 +112,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Moves an entry into the layer: it is called `name` in `folder`. `path` is relative to the project, without links.
+    /// Moves an entry, named `name` in `folder`, into the layer. `path` is relative to the project, without links.
     ///
     /// # Errors
     /// A folder on the way does not exist in the project, or the entry cannot be moved.
@@ -126,15 +127,15 @@ impl Layer {
         Ok(())
     }
 
-    /// Creates the folders above a path in the layer and opens them for changes, each with the status that it must have in the end:
-    /// a new entry changes the time of its folder.
+    /// Creates the folders above a path in the layer and opens them for changes. Returns each with its final status,
+    /// because a new entry changes the time of its folder.
     fn folders_above(&self, root: BorrowedFd<'_>, path: &Path) -> io::Result<Vec<(OwnedFd, Stat)>> {
         let mut below = rustix::io::fcntl_dupfd_cloexec(root, 0)?;
         let mut chain = vec![(rustix::io::fcntl_dupfd_cloexec(&self.upper, 0)?, rustix::fs::fstat(&below)?)];
         for part in path.parent().into_iter().flat_map(Path::iter) {
             below = rustix::fs::openat(&below, part, FOLDER, Mode::empty())?;
             let (above, _) = chain.last().expect("the upper folder is in the chain");
-            // It may look like a folder of the project that cannot be written to. In the end it gets its mode back.
+            // It may have the mode of a project folder that is read-only. Its mode is restored in the end.
             rustix::fs::fchmod(above, Mode::RWXU)?;
             match rustix::fs::mkdirat(above, part, Mode::RWXU) {
                 Ok(()) | Err(Errno::EXIST) => {}
@@ -160,8 +161,8 @@ impl Layer {
         Ok(folder)
     }
 
-    /// The bytes that the files of the layer take on the disk. The command may still be running: entries that disappear in the
-    /// meantime or cannot be read do not count.
+    /// Returns the bytes that the files of the layer use on the disk. The command may still be running: entries that
+    /// disappear in the meantime or cannot be read do not count.
     pub fn bytes_on_disk(&self) -> u64 {
         let mut bytes = 0_u64;
         let mut waiting = vec![rustix::io::fcntl_dupfd_cloexec(&self.upper, 0)];
@@ -179,12 +180,14 @@ impl Layer {
         bytes
     }
 
-    /// Lists what the command changed, in the order of paths, a folder before its entries. Call it when every process of the command
-    /// has ended. The entries listed lose the marks of the overlay and the mode bits above 0777, so that they can be moved into the
-    /// project. `root` is the project's folder; `stop` is asked now and then whether to give up.
+    /// Lists the changes of the command, sorted by path, a folder before its entries. Call it when every process of the
+    /// command has ended. The listed entries lose the marks of the overlay and the mode bits above 0777, so that they
+    /// can be moved into the project. `root` is the project's folder; `stop` is called from time to time and ends the
+    /// work if it returns `true`.
     ///
     /// # Errors
-    /// The layer is larger than `limits`, an entry cannot be read, or `stop` returned `true`. Then nothing of the layer may be kept.
+    /// The layer is larger than `limits`, an entry cannot be read, or `stop` returned `true`. Then nothing of the layer
+    /// may be kept.
     pub fn changes(
         &self,
         root: BorrowedFd<'_>,
@@ -197,7 +200,7 @@ impl Layer {
 
 impl Drop for Layer {
     fn drop(&mut self) {
-        // What cannot be deleted now is deleted as a leftover.
+        // If it cannot be deleted now, it is deleted as a leftover.
         if let Some((place, name)) = self.path.parent().zip(self.path.file_name())
             && let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty())
         {
@@ -206,7 +209,7 @@ impl Drop for Layer {
     }
 }
 
-/// Deletes the layers in `place` whose process was killed. Returns how many were deleted. Layers that are in use stay.
+/// Deletes the layers in `place` whose process was killed. Returns their number. Layers in use stay.
 pub fn delete_leftovers(place: &Path) -> usize {
     let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty()) else { return 0 };
     let Ok(names) = compare::names_in(place.as_fd(), MOST_LEFTOVERS) else { return 0 };
@@ -238,26 +241,26 @@ pub fn delete_leftovers(place: &Path) -> usize {
     left.iter().filter(|(name, _)| remove_tree(place.as_fd(), name).is_ok()).count()
 }
 
-/// The private folder for the commands of a project, with the layers and the stashes. It is on the project's file system, so that
-/// entries can be moved instead of copied.
+/// Returns the private folder for the commands of a project, with the layers and the stashes. It is on the project's
+/// file system, so that entries can be moved instead of copied.
 ///
-/// This is `private` in the user's `state` folder if that is on the same file system, else `.toolfence/private` in the project, which
-/// always is.
+/// This is `private` in the user's `state` folder if that is on the same file system, else `.toolfence/private` in the
+/// project, which always is.
 ///
 /// # Errors
-/// The project or the state folder cannot be looked at.
+/// The project or the state folder cannot be read.
 pub fn place(root: &Path, state: &Path) -> io::Result<PathBuf> {
     let device = |path: &Path| rustix::fs::stat(path).map(|stat| stat.st_dev);
     let on_same = device(root)? == device(state)?;
     Ok(if on_same { state.join("private") } else { root.join(".toolfence/private") })
 }
 
-/// The folder for layers in a private folder.
+/// Returns the folder for layers in a private folder.
 pub fn layers_in(place: &Path) -> PathBuf {
     place.join("layers")
 }
 
-/// The folder for stashes in a private folder.
+/// Returns the folder for stashes in a private folder.
 pub fn stashes_in(place: &Path) -> PathBuf {
     place.join("stashes")
 }
@@ -273,7 +276,7 @@ fn look_like(folder: BorrowedFd<'_>, stat: &Stat) -> io::Result<()> {
     Ok(rustix::fs::futimens(folder, &times)?)
 }
 
-/// The status of an entry, a link not followed.
+/// Returns the status of an entry. Does not follow a link.
 pub(crate) fn stat_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Stat> {
     rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
 }

@@ -1,7 +1,7 @@
-//! Commands on a private copy of the project: which of the files that a command wrote are put into the project.
+//! Commands on a private copy of the project: decides which of the files that a command wrote are put into the project.
 //!
-//! When the command has ended, its layer is sorted into changes, build output and what cannot be kept. The rules or the user decide,
-//! and what is kept is exchanged with the project's files: all changes or none.
+//! When the command has ended, its layer is sorted into changes, build output and entries that cannot be kept. The
+//! rules or the user decide, and the accepted files are exchanged with the project's: all changes or none.
 
 mod question;
 mod repositories;
@@ -27,19 +27,19 @@ use toolfence_protocol::{ErrorCode, Language, Output, Text, ToolFailure, text};
 use toolfence_workspace::stash::{ExchangeError, Stash};
 use toolfence_workspace::{Stop, Workspace, names};
 
-/// Names in a note for the model; the rest is counted.
+/// Names in a note for the model. The rest is counted.
 const MOST_NAMED: usize = 8;
 
 /// Names in the data for a host.
 const MOST_IN_DATA: usize = 500;
 
-/// Which of the files that a command wrote are in the project now.
+/// The files of a command that are in the project now, and those that are not.
 #[derive(Debug, Default)]
-pub(crate) struct Settled {
+pub(crate) struct KeptChanges {
     kept: Vec<PathBuf>,
-    /// How much that is: see [`Sorted::amount`].
+    /// The amount of changes: see [`Sorted::amount`].
     amount: Text,
-    /// Changes that are not in the project, and why.
+    /// Changes that are not in the project, with the reason.
     not_kept: Option<(Vec<PathBuf>, Text)>,
     /// Entries that can never be kept, each with the reason.
     left_out: Vec<(PathBuf, Text)>,
@@ -49,8 +49,8 @@ pub(crate) struct Settled {
     notes: Vec<Text>,
 }
 
-/// What decides about the files of one command.
-pub(crate) struct Asks<'a> {
+/// The facts and the permit that decide about the files of one command.
+pub(crate) struct Acceptance<'a> {
     /// The permit of the call; without one, changes are dropped and output is kept.
     pub(crate) permit: Option<&'a Permit<'a>>,
     pub(crate) progress: &'a dyn Progress,
@@ -58,15 +58,15 @@ pub(crate) struct Asks<'a> {
     pub(crate) has_network: bool,
 }
 
-/// Tells the user what is being done after a command has ended, if it takes long.
+/// Reports the current step after a command has ended, if it takes long.
 #[derive(Clone, Copy)]
-pub(crate) struct Noting<'a> {
+pub(crate) struct SlowNote<'a> {
     pub(crate) progress: &'a dyn Progress,
     pub(crate) language: Language,
 }
 
-impl Noting<'_> {
-    /// Waits for work. If it takes longer than two seconds, the note says what it is.
+impl SlowNote<'_> {
+    /// Waits for work. Reports `note` if it takes longer than two seconds.
     pub(crate) async fn during<T>(&self, work: impl Future<Output = T>, note: impl FnOnce() -> Text) -> T {
         const QUIET: Duration = Duration::from_secs(2);
         let mut work = pin!(work);
@@ -78,24 +78,25 @@ impl Noting<'_> {
     }
 }
 
-/// Decides what becomes of the files that a command wrote, and puts what is kept into the project.
-pub(crate) async fn settle(
+/// Decides about the files that a command wrote, and puts the accepted ones into the project.
+pub(crate) async fn keep_accepted(
     commands: &Arc<CommandRunner>,
     run: LayerRun,
     command: &str,
-    asks: &Asks<'_>,
-) -> Result<Settled, ToolError> {
-    let Asks { permit, progress, has_network } = *asks;
+    asks: &Acceptance<'_>,
+) -> Result<KeptChanges, ToolError> {
+    let Acceptance { permit, progress, has_network } = *asks;
     let run = Arc::new(run);
     let sort = {
         let run = Arc::clone(&run);
         move |workspace: &Workspace, _: &Stop| Ok(Sorted::new(workspace, &run))
     };
     let language = permit.map(Permit::language).unwrap_or_default();
-    let (noting, entries) = (Noting { progress, language }, run.changes.len() as u64);
+    let (noting, entries) = (SlowNote { progress, language }, run.changes.len() as u64);
     let sorting = || text!("Sorting {entries} changed {entries|entry|entries}.", entries);
     let sorted = Arc::new(noting.during(blocking(commands.workspace(), sort), sorting).await?);
-    let mut settled = Settled { left_out: sorted.left_out.clone(), amount: sorted.amount(), ..Settled::default() };
+    let mut settled =
+        KeptChanges { left_out: sorted.left_out.clone(), amount: sorted.amount(), ..KeptChanges::default() };
     let mut keeps_changes = Ok(());
     if !sorted.changes.is_empty() {
         // A command that was ended may have left half of its work.
@@ -152,7 +153,7 @@ pub(crate) async fn settle(
     let put = if wanted_changes || wanted_output {
         noting.during(blocking(commands.workspace(), keep), putting).await?
     } else {
-        Put::default()
+        PutEntries::default()
     };
     settled.notes.extend(put.notes);
     let changed = sorted.changed_names();
@@ -164,7 +165,7 @@ pub(crate) async fn settle(
     for group in &sorted.output {
         match put.output.contains(&group.path) {
             true => settled.output.push(group.path.clone()),
-            // A result has named it already.
+            // A result has already named it.
             false if run.from_session.iter().any(|unit| unit.path.starts_with(&group.path)) => {}
             false if group.files == 0 && group.removed > 0 => settled.notes.push(text!(
                 "Still in the project: {path}, of which the command removed files on its private copy",
@@ -183,7 +184,7 @@ fn outdated(path: &Path) -> Text {
     )
 }
 
-/// Leaves the output of a command with the session. Returns a note if it cannot stay.
+/// Leaves the output of a command with the session. Returns a note if that fails.
 async fn leave_output(
     commands: &Arc<CommandRunner>,
     run: &Arc<LayerRun>,
@@ -199,7 +200,7 @@ async fn leave_output(
     blocking(&workspace, leave).await
 }
 
-/// Gives the session the output back that was in the layer of a command whose changes are dropped.
+/// Returns the output that was in the layer of a command to the session, and drops the command's changes.
 pub(crate) async fn discard(commands: &Arc<CommandRunner>, run: LayerRun) -> Result<(), ToolError> {
     if run.from_session.is_empty() {
         return Ok(());
@@ -213,17 +214,17 @@ pub(crate) async fn discard(commands: &Arc<CommandRunner>, run: LayerRun) -> Res
     leave_output(commands, &run, &sorted, false).await.map(drop)
 }
 
-/// What could be put into the project.
-struct Put {
+/// The entries that were put into the project.
+struct PutEntries {
     changes: Result<(), Text>,
     /// The groups of output.
     output: HashSet<PathBuf>,
     notes: Vec<Text>,
 }
 
-impl Default for Put {
-    fn default() -> Put {
-        Put { changes: Ok(()), output: HashSet::new(), notes: Vec::new() }
+impl Default for PutEntries {
+    fn default() -> PutEntries {
+        PutEntries { changes: Ok(()), output: HashSet::new(), notes: Vec::new() }
     }
 }
 
@@ -233,14 +234,14 @@ fn put_into_project(
     run: &LayerRun,
     sorted: &Sorted,
     (changes, output): (bool, bool),
-) -> Put {
-    let mut put = Put::default();
+) -> PutEntries {
+    let mut put = PutEntries::default();
     let is_output = |path: &Path| sorted.is_output(path);
     let is_undone = |path: &Path| !sorted.is_output(path) && !sorted.is_in_repository(path);
     let with_changes = if changes { sorted.paths_of_changes(output) } else { HashSet::new() };
-    // Both are planned before one of them changes the project, which would look like a change by another process.
+    // Both are planned before either changes the project, because that would look like a change by another process.
     let planned_changes = plan(workspace, commands, run, &with_changes);
-    // Output comes first: a file that the command moved into it must be there before its removal is kept.
+    // Output is first: a file that the command moved into it must be there before its removal is kept.
     let mut failed = None;
     if output {
         let wanted = sorted.paths_of_output(&run.changes, &with_changes);
@@ -264,7 +265,7 @@ fn put_into_project(
     };
     match exchanged {
         Ok(()) => {
-            // Output in a new folder came with the folder.
+            // Output in a new folder was put there with the folder.
             put.output.extend(with_changes.iter().filter(|path| is_output(path)).filter_map(|path| group_of(path)));
         }
         Err(failure) => put.changes = Err(failure.message),
@@ -272,7 +273,7 @@ fn put_into_project(
     put
 }
 
-/// Plans that these entries of the layer are exchanged with those of the project; `None` if `wanted` is empty.
+/// Plans the exchange of these entries of the layer with those of the project; `None` if `wanted` is empty.
 fn plan(
     workspace: &Workspace,
     commands: &CommandRunner,
@@ -289,7 +290,8 @@ fn plan(
     planned.map(Some).map_err(|error| exchange_failure(&error))
 }
 
-/// Exchanges what was planned with the entries of the project: all or none. Undo covers the paths for which `is_undone` returns `true`.
+/// Exchanges the planned entries with those of the project, all or none. Undo covers the paths for which `is_undone`
+/// returns `true`.
 fn exchange(workspace: &Workspace, stash: Option<Stash>, is_undone: &dyn Fn(&Path) -> bool) -> Result<(), ToolFailure> {
     let Some(stash) = stash else { return Ok(()) };
     workspace.changes().exchange(stash, is_undone).map_err(|error| exchange_failure(&error))
@@ -302,7 +304,7 @@ fn exchange_failure(error: &ExchangeError) -> ToolFailure {
     };
     match error {
         ExchangeError::Conflict(paths) => conflict(paths),
-        // A folder above the path is a link now: the command did not see it as one.
+        // A folder above the path is now a link, which it was not for the command.
         ExchangeError::System(path, Errno::LOOP) => conflict(std::slice::from_ref(path)),
         ExchangeError::System(path, errno) => {
             let error = Text::from(&std::io::Error::from(*errno));
@@ -312,12 +314,12 @@ fn exchange_failure(error: &ExchangeError) -> ToolFailure {
     }
 }
 
-/// A private copy cannot be made or read.
+/// Returns the failure for a private copy that cannot be created or read.
 pub(crate) fn failure(why: Text) -> ToolFailure {
     ToolFailure::new(ErrorCode::IoError, text!("The private copy of the project cannot be used: {why}", why))
 }
 
-/// The first names, and how many more there are.
+/// Returns the first names, and the number of the others.
 fn named<'p>(paths: impl Iterator<Item = &'p Path>, count: usize) -> Text {
     let first: Vec<String> = paths.take(MOST_NAMED).map(names::shown).collect();
     let more = count.saturating_sub(MOST_NAMED);
@@ -325,13 +327,13 @@ fn named<'p>(paths: impl Iterator<Item = &'p Path>, count: usize) -> Text {
     if more == 0 { first.into() } else { text!("{names} and {count} more", names = first, count = more as u64) }
 }
 
-impl Settled {
-    /// Nothing that the command wrote is known, so nothing is kept.
-    pub(crate) fn unread(why: Text) -> Settled {
-        Settled { not_kept: Some((vec![PathBuf::from(".")], why)), ..Settled::default() }
+impl KeptChanges {
+    /// Returns the outcome if the layer could not be read, so that nothing is kept.
+    pub(crate) fn unread_layer(why: Text) -> KeptChanges {
+        KeptChanges { not_kept: Some((vec![PathBuf::from(".")], why)), ..KeptChanges::default() }
     }
 
-    /// Adds to the result of the command what became of the files that it wrote.
+    /// Adds the files that were kept and those that were not to the result of the command.
     pub(crate) fn put_into(self, output: &mut Output) {
         let mut lines = Vec::new();
         if !self.kept.is_empty() {
@@ -397,7 +399,7 @@ mod tests {
     use std::sync::Mutex;
     use tokio::sync::oneshot;
 
-    /// Ends the work with the first note.
+    /// Stops the work at the first note.
     struct EndsWork {
         end: Mutex<Option<oneshot::Sender<()>>>,
         notes: Mutex<Vec<String>>,
@@ -411,11 +413,11 @@ mod tests {
     }
 
     #[test]
-    fn work_that_takes_long_is_noted_once() {
+    fn slow_work_is_reported_once() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (end, ended) = oneshot::channel();
         let progress = EndsWork { end: Mutex::new(Some(end)), notes: Mutex::default() };
-        let noting = Noting { progress: &progress, language: Language::English };
+        let noting = SlowNote { progress: &progress, language: Language::English };
         let note = || text!("Putting {entries} changed {entries|entry|entries} into the project.", entries = 3_u64);
         runtime.block_on(noting.during(std::future::ready(()), note));
         assert!(progress.notes.lock().unwrap().is_empty());

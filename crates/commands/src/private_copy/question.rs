@@ -1,4 +1,4 @@
-//! The questions about what a command wrote: a sentence, and the changes with their diffs.
+//! Builds the questions about the files that a command wrote: a sentence, and the changes with their diffs.
 
 use super::sorted::{Group, Sorted, loses};
 use crate::layer::{Change, ChangeKind, Entry};
@@ -13,13 +13,13 @@ use toolfence_policy::Target;
 use toolfence_protocol::{Language, Text, text};
 use toolfence_workspace::{Workspace, names, unified_diff};
 
-/// Diffs that are shown.
+/// Diffs that are displayed.
 const MOST_DIFFS: usize = 20;
 
-/// New files that are named without a diff, and folders in which the rest is counted.
+/// New files that are listed without a diff, and folders in which the rest is counted.
 const MOST_LINES: usize = 40;
 
-/// Bytes of a file of which a diff is made.
+/// Bytes of a file that gets a diff.
 const MOST_BYTES: usize = 1 << 20;
 
 /// Bytes of all diffs.
@@ -34,7 +34,8 @@ const MOST_OF_COMMAND: usize = 60;
 /// Files that a question names for programs.
 const MOST_TARGETS: usize = 200;
 
-/// The question whether to keep the changes of a command: the sentence, the files, and the changes with their diffs.
+/// Returns the question whether to keep the changes of a command: the sentence, the files, and the changes with their
+/// diffs.
 pub(super) fn about_changes(
     workspace: &Workspace,
     run: &LayerRun,
@@ -77,8 +78,8 @@ pub(super) fn about_changes(
     (summary, files, details.of(&shown))
 }
 
-/// The question whether to put the output of commands into the project. What they removed comes first and is never cut: it may be data
-/// that no build makes again.
+/// Returns the question whether to put the output of commands into the project. Removed files are listed first and
+/// never cut, because they may be data that no build recreates.
 pub(super) fn about_output(
     workspace: &Workspace,
     run: &LayerRun,
@@ -119,7 +120,7 @@ pub(super) fn about_output(
     };
     let mut details = Details { workspace, run, language, text: String::new() };
     for change in run.changes.iter().filter(|change| sorted.is_output(&change.path) && loses(change)) {
-        details.danger(change);
+        details.list_dangerous(change);
     }
     for group in written.iter().take(MOST_LINES) {
         let (path, count) = (names::shown(&group.path), group.files as u64);
@@ -131,7 +132,7 @@ pub(super) fn about_output(
     (summary, details.text)
 }
 
-/// The command on one line.
+/// Returns the command on one line.
 fn short(command: &str) -> String {
     let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MOST_OF_COMMAND) {
@@ -148,10 +149,11 @@ struct Details<'a> {
 }
 
 impl Details<'_> {
-    /// Removals and links out of the project come first and are never cut. Other links and modes follow, then changed files with their diffs, then new files.
+    /// Lists removals and links out of the project first, and never cuts them. Other links and modes follow, then
+    /// changed files with their diffs, then new files.
     fn of(mut self, changes: &[Change]) -> String {
         for change in changes {
-            self.danger(change);
+            self.list_dangerous(change);
         }
         let attributes: Vec<Text> = changes.iter().filter_map(|change| self.attribute(change)).collect();
         for attribute in attributes.iter().take(MOST_LINES) {
@@ -167,7 +169,7 @@ impl Details<'_> {
         for change in changes.iter().filter(is_modified).chain(changes.iter().filter(is_added)) {
             let path = names::shown(&change.path);
             match &change.kind {
-                // Of other new folders the entries are shown.
+                // For other new folders the entries are listed.
                 ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. })
                     if is_empty(change, changes) =>
                 {
@@ -211,8 +213,9 @@ impl Details<'_> {
         self.text
     }
 
-    /// Shows what was removed or replaced, and a link that leaves the project: what must be seen before a yes.
-    fn danger(&mut self, change: &Change) {
+    /// Lists a removed or replaced entry, or a link that leads out of the project: the user must see these before he
+    /// agrees.
+    fn list_dangerous(&mut self, change: &Change) {
         let path = names::shown(&change.path);
         let old = self.workspace.root_path().join(&change.path);
         match &change.kind {
@@ -235,7 +238,7 @@ impl Details<'_> {
         }
     }
 
-    /// A link in the project or a change of permission bits, which no diff shows.
+    /// Returns the line for a link in the project or a change of permission bits, which no diff shows.
     fn attribute(&self, change: &Change) -> Option<Text> {
         let path = names::shown(&change.path);
         if let Some(target) = link_target(&change.kind) {
@@ -277,7 +280,7 @@ impl Details<'_> {
         }
     }
 
-    /// The diff of a file; `None` if it is no text or too large.
+    /// Returns the diff of a file; `None` if it is not text or too large.
     fn diff(&self, change: &Change) -> Option<String> {
         let new = self.new_bytes(&change.path)?;
         let name = change.path.to_str()?;
@@ -301,7 +304,7 @@ impl Details<'_> {
     }
 }
 
-/// The files and links in a folder; `None` if there are too many to count. Paths that are too long are not counted.
+/// Counts the files and links in a folder; `None` if there are too many. Does not count paths that are too long.
 fn count_files(folder: &Path) -> Option<u64> {
     let (mut count, mut waiting) = (0, vec![folder.to_owned()]);
     while let Some(folder) = waiting.pop() {
@@ -341,7 +344,7 @@ fn kind(entry: &Entry) -> Text {
     }
 }
 
-/// Returns `true` if a link at `path` with this target leads out of the project, as far as the text says.
+/// Returns `true` if a link at `path` with this target leads out of the project, judged by its text.
 fn leaves_project(path: &Path, target: &Path) -> bool {
     let mut place: Vec<PathBuf> = Vec::new();
     for part in path.parent().into_iter().flat_map(Path::components).chain(target.components()) {

@@ -1,4 +1,4 @@
-//! Judges what a command changed in repositories: the changes of one are kept as a whole or not at all.
+//! Judges the changes that a command made in repositories: those of one repository are kept as a whole or not at all.
 
 use crate::layer::{Change, ChangeKind, Entry};
 use crate::run::LayerRun;
@@ -13,28 +13,28 @@ use toolfence_workspace::git::made::{is_as_git_makes_it, looks_bare};
 use toolfence_workspace::git::summary::Summary;
 use toolfence_workspace::{GitFiles, Workspace};
 
-/// What git looks for in a folder to see whether it is a git directory.
+/// The entries by which git recognises a git directory.
 const OF_A_GIT_DIR: &[&str] = &["HEAD", "objects", "refs", "commondir"];
 
-/// The most indexes of a new repository and its submodules that are checked.
+/// Indexes of a new repository and its submodules that are checked.
 const MOST_INDEXES: usize = 50;
 
-/// What a command changed in repositories.
+/// The changes that a command made in repositories.
 #[derive(Debug, Default)]
 pub(super) struct Repositories {
     /// The repositories whose changes may be kept, each with a description.
     pub(super) changed: Vec<(PathBuf, Summary)>,
-    /// Git directories that are new and as git makes them.
+    /// Git directories that are new and as git creates them.
     pub(super) new: BTreeSet<PathBuf>,
     /// Folders that were removed, each with a repository that was in it.
     pub(super) removed: Vec<(PathBuf, PathBuf)>,
     /// Paths that are not kept, each with the reason.
     pub(super) refused: Vec<(PathBuf, Text)>,
-    /// What becomes of each change that concerns a repository.
+    /// The judgement of each change that concerns a repository.
     places: HashMap<PathBuf, Place>,
 }
 
-/// What becomes of a change that concerns a repository.
+/// The judgement of a change that concerns a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// It belongs to an existing repository whose changes may be kept.
@@ -53,7 +53,8 @@ impl Repositories {
         judging.found
     }
 
-    /// What becomes of a change; `None` if it concerns no existing repository and may be kept as far as git is concerned.
+    /// Returns the judgement of a change; `None` if it concerns no existing repository and may be kept as far as git is
+    /// concerned.
     pub(super) fn place(&self, path: &Path) -> Option<Place> {
         self.places.get(path).copied()
     }
@@ -63,7 +64,7 @@ impl Repositories {
         self.removed.iter().any(|(removed, _)| removed == folder)
     }
 
-    /// Whether the changes to keep may lose history: commits, stashes or a whole repository.
+    /// Returns `true` if the changes to keep may lose history: commits, stashes or a whole repository.
     pub(super) fn lose_history(&self) -> bool {
         !self.removed.is_empty() || self.changed.iter().any(|(_, summary)| summary.loses_history)
     }
@@ -108,7 +109,8 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// The description of the changes of one repository if they may be kept; `None` if there is nothing to keep.
+    /// Returns the description of the changes of one repository if they may be kept; `None` if there is nothing to
+    /// keep.
     fn summarize(&self, dir: &Path, changes: &[&Change], number: usize) -> Result<Option<Summary>, (PathBuf, Text)> {
         let refuse = |path: PathBuf, why: Text| {
             let why = text!("{why}. Nothing of this repository was kept; the user can run the command with `!`", why);
@@ -137,7 +139,7 @@ impl<'a> Judging<'a> {
         if all.is_bookkeeping(git, &scratch, self.run.outcome.exit_code != 0) {
             return Ok(None);
         }
-        // A git of the user is at work: what it writes next was read before these changes.
+        // The user's own git is at work and would overwrite these changes, which it has not read.
         if ["index.lock", "HEAD.lock"].iter().any(|lock| before.join(lock).exists()) {
             return Err(refuse(dir.to_owned(), text!("another git is changing the repository")));
         }
@@ -178,11 +180,11 @@ impl<'a> Judging<'a> {
             if !looks_bare(all) || is_within(&folder, &self.found.new) || is_within(&folder, &dropped) {
                 continue;
             }
-            // What the project has in the folder is not looked at.
+            // The project's entries in the folder are not checked.
             let is_new = self.workspace.root_path().join(&folder).symlink_metadata().is_err();
             match is_new && self.is_made(&folder, &folder) {
                 true => _ = self.found.new.insert(folder),
-                // Without these, git does not take the folder for one of its own.
+                // Without these, git does not treat the folder as a git directory.
                 false => dropped.extend(names.into_iter().map(|name| folder.join(name))),
             }
         }
@@ -196,7 +198,7 @@ impl<'a> Judging<'a> {
         }
         let why = text!("a repository like this could make git run a program. The user can run the command with `!`");
         self.found.refused.extend(dropped.into_iter().map(|path| (path, why.clone())));
-        // What was moved away must not be lost.
+        // Files that were moved there must not be lost.
         let why = text!("a repository is in it, and one that the command made is not kept");
         for (folder, _) in std::mem::take(&mut self.found.removed) {
             self.found.places.insert(folder.clone(), Place::Dropped);
@@ -204,7 +206,8 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Returns `true` if a new git directory is as `git init` and `git clone` make it. `top` is the folder of its work tree.
+    /// Returns `true` if a new git directory is as `git init` and `git clone` create it. `top` is the folder of its
+    /// work tree.
     fn is_made(&self, dir: &Path, top: &Path) -> bool {
         let (before, after) = (self.workspace.root_path().join(top), self.run.layer.path_of(top));
         let everywhere = self.workspace.masks().hooks_everywhere();
@@ -242,8 +245,8 @@ impl<'a> Judging<'a> {
         true
     }
 
-    /// Returns `true` if a new `.git` file is that of a new worktree of a repository that existed before. Git would look for hooks and
-    /// programs with relative names in the new work tree too, so the configuration must name none.
+    /// Returns `true` if a new `.git` file belongs to a new worktree of a repository that existed before. Git would
+    /// look for hooks and programs with relative names in the new work tree, too, so the configuration must name none.
     fn leads_to_repository(&self, file: &Path) -> bool {
         let root = self.workspace.root_path();
         let Some(target) = pointed(&self.run.layer.path_of(file), "gitdir:") else { return false };
@@ -258,9 +261,10 @@ impl<'a> Judging<'a> {
             && pointed(&gitdir, "").is_some_and(|place| place == root.join(file))
     }
 
-    /// Drops what git on the host would use outside of the git directories: hooks, included files and programs.
+    /// Drops the files that git on the host would use outside of the git directories: hooks, included files and
+    /// programs.
     fn drop_used(&mut self) {
-        // What is in a git directory is judged with the repository.
+        // The entries of a git directory are judged with the repository.
         let used: Vec<&PathBuf> = self.files.used.iter().filter(|used| self.git_dir_of(used).is_none()).collect();
         if used.is_empty() {
             return;
@@ -271,7 +275,7 @@ impl<'a> Judging<'a> {
                 change.kind,
                 ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Modified(Entry::Folder { .. })
             );
-            // One that was removed could be created anew by the next command.
+            // The next command could recreate a removed file.
             let is_harmless = matches!(change.kind, ChangeKind::Touched) || is_folder;
             // A work tree is removed with its `.git` file.
             let is_gone = change.kind == ChangeKind::Removed;
@@ -286,7 +290,7 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// The outermost git directory that existed before and that a path is in.
+    /// Returns the outermost git directory that existed before and that a path is in.
     fn git_dir_of(&self, path: &Path) -> Option<&'a Path> {
         let files: &'a GitFiles = self.files;
         let outermost = path.ancestors().filter_map(|above| files.git_dirs.get(above)).last();
@@ -304,7 +308,7 @@ fn entry_change(kind: &ChangeKind) -> Option<EntryChange> {
         ChangeKind::Removed => Some(EntryChange::Removed),
         ChangeKind::Added(entry) | ChangeKind::Modified(entry) | ChangeKind::Replaced(entry) => Some(match entry {
             Entry::File { .. } => EntryChange::Written,
-            // What it took the place of is gone. Its entries follow.
+            // The replaced entry is gone. The entries of the folder follow.
             Entry::Folder { .. } if matches!(kind, ChangeKind::Replaced(_)) => EntryChange::Removed,
             Entry::Folder { .. } => EntryChange::Folder,
             Entry::Link { .. } => EntryChange::Other,
@@ -314,7 +318,7 @@ fn entry_change(kind: &ChangeKind) -> Option<EntryChange> {
     }
 }
 
-/// Whether a path has the name that git looks for. Some file systems do not tell cases apart.
+/// Returns `true` if a path has the name of a git directory. Some file systems ignore case.
 fn is_git(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"))
 }

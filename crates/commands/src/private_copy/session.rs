@@ -18,8 +18,8 @@ use toolfence_workspace::{Access, Stop, Workspace, names};
 /// A folder or file of output, and the number of files that were written in it.
 type OutputCount = (PathBuf, usize);
 
-/// Moves the output of a command out of its layer, for the next commands of the session. With `keeps_changes`, the changes are put into
-/// the project afterwards, so new folders will be there.
+/// Moves the output of a command out of its layer, for the next commands of the session. With `keeps_changes`, the
+/// changes are put into the project afterwards, so its new folders will exist.
 pub(super) fn leave_with_session(
     workspace: &Workspace,
     commands: &CommandRunner,
@@ -47,10 +47,10 @@ pub(super) fn leave_with_session(
         if sorted.is_output(path) {
             *files.entry(unit).or_default() += usize::from(!is_new_folder(change));
         } else if left_out.contains(path) && is_new {
-            // What is never kept does not stay either.
+            // Entries that are never kept do not stay either.
             keep::delete(&run.layer, path).map_err(|errno| failure(Text::from(&io::Error::from(errno))))?;
         } else if change.kind != ChangeKind::Touched {
-            // Without a part of what the command wrote, the folder could be broken.
+            // Without some of its files, the folder could be inconsistent.
             refused.insert(unit);
         }
     }
@@ -63,7 +63,7 @@ pub(super) fn leave_with_session(
     Ok(())
 }
 
-/// The sessions whose output can be kept: this one, or in a process that has run no command, all.
+/// Returns the sessions whose output can be kept: this one, or all if this process has run no command.
 fn sessions(commands: &CommandRunner) -> Vec<Session<'_>> {
     match (commands.session_output(), commands.place()) {
         (Some(own), _) => vec![Session::Own(own)],
@@ -87,11 +87,12 @@ impl Session<'_> {
 }
 
 impl CommandRunner {
-    /// The output of commands that is not in the project: each folder or file, with the number of files that were written in it. It is
-    /// that of this session, or, if this process has run no command on a private copy, that of all sessions that still have some.
+    /// Returns the output of commands that is not in the project: each folder or file, with the number of files that
+    /// were written in it. It is that of this session, or, if this process has run no command on a private copy, that
+    /// of all sessions that still have some.
     ///
     /// # Errors
-    /// The output cannot be looked at.
+    /// The output cannot be read.
     pub fn output_of_session(&self) -> Result<Vec<OutputCount>, ToolFailure> {
         let mut listed = Vec::new();
         for session in sessions(self) {
@@ -102,11 +103,12 @@ impl CommandRunner {
         Ok(listed)
     }
 
-    /// Puts output of commands into the project that was not put there: that at `path`, which is relative to the project, and below it.
+    /// Puts output at `path`, which is relative to the project, and below it into the project, if it is not there yet.
     /// Returns the folders and files with the number of files that were written in them, and notes about them.
     ///
     /// # Errors
-    /// There is no such output, or the project's folder has changed since the command. Then the project wins.
+    /// There is no such output, or the project's folder has changed since the command; the project's version then
+    /// stays.
     pub fn keep_output(&self, path: &Path) -> Result<(Vec<OutputCount>, Vec<Text>), ToolFailure> {
         let is_wanted =
             |unit: &Unit| path.as_os_str().is_empty() || path == Path::new(".") || unit.path.starts_with(path);

@@ -1,4 +1,4 @@
-//! Sorts what a command wrote: changes, build output, and entries that are never kept.
+//! Sorts the entries that a command wrote: changes, build output, and entries that are never kept.
 
 use super::repositories::{Place, Repositories};
 use crate::layer::{Change, ChangeKind, Entry};
@@ -9,17 +9,17 @@ use toolfence_policy::rules::{AGENTS_FILES, instructs_agents};
 use toolfence_protocol::{Text, text};
 use toolfence_workspace::Workspace;
 
-/// What a command wrote.
+/// The sorted entries that a command wrote.
 #[derive(Debug)]
 pub(super) struct Sorted {
     pub(super) changes: Vec<Change>,
-    /// The output by the first name of its path.
+    /// The output, grouped by the uppermost folder or file.
     pub(super) output: Vec<Group>,
     output_paths: HashSet<PathBuf>,
     /// Entries that are never kept, each with the reason.
     pub(super) left_out: Vec<(PathBuf, Text)>,
     pub(super) repositories: Repositories,
-    /// The changes that may change what agents are instructed to do.
+    /// The changes of files that instruct agents.
     pub(super) instructions: Vec<PathBuf>,
 }
 
@@ -91,7 +91,8 @@ impl Sorted {
         sorted
     }
 
-    /// The number of changed files and links, and of removed folders. New folders count only if nothing else was changed.
+    /// Returns the number of changed files and links, and of removed folders. New folders only count if nothing else
+    /// was changed.
     pub(super) fn count(&self) -> u64 {
         let counts = |change: &&Change| !self.is_in_repository(&change.path);
         let folders = self.changes.iter().filter(counts).filter(|change| is_new_folder(change)).count();
@@ -99,7 +100,7 @@ impl Sorted {
         (if others == 0 { folders } else { others }) as u64
     }
 
-    /// What was changed, in words: a number of files, the repository, or both.
+    /// Describes the amount of changes: a number of files, the repository, or both.
     pub(super) fn amount(&self) -> Text {
         let count = self.count();
         match (self.repositories.changed.len() as u64, count) {
@@ -111,19 +112,19 @@ impl Sorted {
         }
     }
 
-    /// The names of what was changed. A repository has one.
+    /// Returns the names of the changes. A repository has one.
     pub(super) fn changed_names(&self) -> Vec<PathBuf> {
         let files = self.changes.iter().filter(|change| self.repositories.place(&change.path).is_none());
         let repositories = self.repositories.changed.iter().map(|(path, _)| path.clone());
         files.map(|change| change.path.clone()).chain(repositories).collect()
     }
 
-    /// Returns `true` for a git directory that is new, and for everything in it.
+    /// Returns `true` for a new git directory and everything in it.
     pub(super) fn is_in_new_repository(&self, path: &Path) -> bool {
         path.ancestors().any(|above| self.repositories.new.contains(above))
     }
 
-    /// Returns `true` for what belongs to a repository, which is described as a whole.
+    /// Returns `true` for entries of a repository, which is described as a whole.
     pub(super) fn is_in_repository(&self, path: &Path) -> bool {
         self.repositories.place(path).is_some() || self.is_in_new_repository(path)
     }
@@ -136,12 +137,13 @@ impl Sorted {
         self.output_paths.iter()
     }
 
-    /// Returns `true` if the path is in a folder that is output. Packages may have files that instruct the agents of their authors.
+    /// Returns `true` if the path is in a folder that is output. Packages may have files that instruct the agents of
+    /// their authors.
     fn is_in_output(&self, path: &Path) -> bool {
         path.parent().is_some_and(|folder| self.is_output(folder))
     }
 
-    /// The paths to keep if the changes are kept: with `output`, also the output in folders that are new.
+    /// Returns the paths to keep if the changes are kept. With `output`, adds the output in new folders.
     pub(super) fn paths_of_changes(&self, output: bool) -> HashSet<&Path> {
         let mut paths: HashSet<&Path> = self.changes.iter().map(|change| change.path.as_path()).collect();
         if output {
@@ -153,7 +155,8 @@ impl Sorted {
         paths
     }
 
-    /// The output to keep, without the paths that were `kept` already and without those in a new folder that is not kept.
+    /// Returns the output to keep, except the paths that were already `kept` and those in a new folder that is not
+    /// kept.
     pub(super) fn paths_of_output<'p>(&'p self, all: &[Change], kept: &HashSet<&Path>) -> HashSet<&'p Path> {
         let new: HashSet<&Path> =
             all.iter().filter(|change| is_new_folder(change)).map(|change| change.path.as_path()).collect();
@@ -165,12 +168,12 @@ impl Sorted {
     }
 }
 
-/// The name of the group of output that a path belongs to.
+/// Returns the name of the group of output that a path belongs to.
 pub(super) fn group_of(path: &Path) -> Option<PathBuf> {
     path.iter().next().map(PathBuf::from)
 }
 
-/// Returns `true` if the project loses an entry by a change.
+/// Returns `true` if a change removes an entry from the project.
 pub(super) fn loses(change: &Change) -> bool {
     matches!(change.kind, ChangeKind::Removed | ChangeKind::Replaced(_))
 }
@@ -179,13 +182,14 @@ pub(super) fn is_new_folder(change: &Change) -> bool {
     matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. }))
 }
 
-/// The files that the project's instructions are, if links lead to others.
+/// Returns the targets of links among the project's files of instructions.
 fn linked_instructions(root: &Path) -> Vec<PathBuf> {
     let real = AGENTS_FILES.iter().filter_map(|name| root.join(name).canonicalize().ok());
     real.filter_map(|path| Some(path.strip_prefix(root).ok()?.to_owned())).collect()
 }
 
-/// Returns `true` if instructions may be found elsewhere after the change, because a folder above them was removed or is a link now.
+/// Returns `true` if instructions may come from another folder after the change, because a folder above them was
+/// removed or is now a link.
 fn replaces_way(change: &Change) -> bool {
     let stays =
         matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Modified(Entry::Folder { .. }));

@@ -1,4 +1,4 @@
-//! What the policy asks about the world, answered for the project of the commands.
+//! Answers the policy's questions about the project of the commands.
 
 use super::CommandRunner;
 use crate::plan;

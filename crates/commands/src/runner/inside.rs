@@ -1,4 +1,4 @@
-//! Commands on the project itself: what is hidden from each, the watch while it runs, and what it left.
+//! Commands in a sandbox on the project itself: the masks of each, the watch while it runs, and the check afterwards.
 
 use super::{CommandRunner, refused};
 use crate::blocking;
@@ -15,28 +15,29 @@ use toolfence_sandbox::isolation::Request;
 use toolfence_sandbox::process::{self, Job, Outcome};
 use toolfence_workspace::{Access, MaskSet, Stop, Unmasked, Workspace};
 
-/// How often the sandbox is set up anew where the project changes meanwhile.
+/// Tries to set up the sandbox if the project changes meanwhile.
 const MOST_TRIES: u32 = 4;
 
-/// What is special about a command that runs inside.
+/// The options of a command in the sandbox.
 pub(super) struct Inside<'a> {
     pub(super) words: &'a [&'a OsStr],
     pub(super) folder: &'a Path,
     pub(super) network: bool,
     pub(super) looks: bool,
-    /// Whether it may write build folders although it only looks.
+    /// Whether it may write build folders although the rest is read-only.
     pub(super) writes_builds: bool,
 }
 
 impl CommandRunner {
-    /// Runs a command that cannot write in the project inside, or not at all: it was cleared because the sandbox is set up.
+    /// Runs a command that cannot write to the project in the sandbox, or not at all: it was permitted because there is
+    /// a sandbox.
     pub(super) async fn run_inside(&self, job: &Job<'_>, inside: &Inside<'_>) -> Result<Outcome, ToolError> {
         let (ended, _) = self.run_watched(job, inside).await?;
         ended.map_err(ToolError::from)
     }
 
-    /// Runs a command that may write in the project inside, or not at all. Repositories are read-only for it. After its end, what it
-    /// made is set aside if git on the host would run it; the sentences say what.
+    /// Runs a command that may write to the project in the sandbox, or not at all. Repositories are read-only for it.
+    /// New files that git on the host would run are renamed afterwards; the sentences name them.
     pub(super) async fn run_writing(
         &self,
         job: &Job<'_>,
@@ -47,8 +48,8 @@ impl CommandRunner {
         drop(left);
         let outcome = ended.as_ref().ok().cloned();
         let settle = move |workspace: &Workspace, _: &Stop| {
-            let mut notes = workspace.masks().settle(&masks);
-            notes.extend(outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)));
+            let mut notes = workspace.masks().quarantine(&masks);
+            notes.extend(outcome.iter().flat_map(|outcome| refused::explain_refusals(workspace, &masks, outcome)));
             Ok(notes)
         };
         let notes = blocking(self.workspace(), settle).await?;
@@ -65,7 +66,8 @@ impl CommandRunner {
         }
     }
 
-    /// Runs a command with its masks. If a masked file is replaced meanwhile, the command is ended, and the failure says why.
+    /// Runs a command with its masks. If a masked file is replaced meanwhile, the command is ended, and the failure has
+    /// the reason.
     async fn run_watched(
         &self,
         job: &Job<'_>,
@@ -85,7 +87,7 @@ impl CommandRunner {
                     disturbed = self.disturbed(&masks) => {
                         if let Some(live) = job.live {
                             live.stop();
-                            // Only when no process is left can what it planted be set aside.
+                            // The check for planted files must follow after all processes have ended.
                             let _ = run.await;
                         }
                         Err(disturbed)
@@ -93,7 +95,7 @@ impl CommandRunner {
                 }
             };
             match ended {
-                // A file was put where another was looked at: the mask would hide the wrong file.
+                // Another process replaced a file after it was checked: the mask would hide the wrong file.
                 Ok(Err(error)) if process::is_changed(&error) && tries < MOST_TRIES => {}
                 Ok(ended) => return Ok((Ok(ended.map_err(|error| not_sandboxed(&error))?), masks)),
                 Err(disturbed) => return Ok((Err(disturbed), masks)),
@@ -141,8 +143,8 @@ impl CommandRunner {
         }
     }
 
-    /// Waits until a blocked file is not the one that was hidden: an editor that saves a file by renaming another over it takes the
-    /// mask away with it.
+    /// Waits until a blocked file is not the one that was hidden: an editor that saves a file by renaming another over
+    /// it removes the mask.
     async fn disturbed(&self, masks: &Arc<MaskSet>) -> ToolFailure {
         let mut pace = Pace::new();
         loop {
@@ -156,7 +158,7 @@ impl CommandRunner {
     }
 }
 
-/// When the project is looked at again while a command runs: each second, but no more than half of the time.
+/// Schedules the checks of the project while a command runs: every second, but at most half of the time.
 struct Pace {
     pause: Duration,
     woke: Instant,

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolfence_protocol::ToolFailure;
 use toolfence_workspace::Workspace;
 
-/// Takes a change back, or says why that is not possible.
+/// Reverts a change, or returns why that is not possible.
 type TakeBack = Box<dyn FnOnce(&Workspace) -> Result<(), ToolFailure> + Send>;
 
-/// A change that was made, and how it is taken back.
+/// A change that was made, with the function that reverts it.
 pub struct MadeChange {
     /// The changed files, relative to the root.
     pub paths: Vec<String>,
-    /// Takes the change back.
+    /// Reverts the change.
     pub take_back: TakeBack,
 }
 

@@ -1,7 +1,8 @@
-//! The command runner: it runs the command of a tool inside the sandbox, or not at all.
+//! The command runner: it runs the command of a tool in the sandbox, or not at all.
 //!
-//! It asks the masks of the workspace what to hide, the sandbox which helper to start, and the process module to hold it.
-//! `inside` runs what the sandbox holds, `report` says how a command ended, and `facts` answers the policy.
+//! It gets the masks from the workspace and the helper from the sandbox, and runs the command through the process
+//! module. `inside` runs commands in the sandbox, `report` describes how a command ended, and `facts` answers the
+//! policy.
 
 mod facts;
 mod inside;
@@ -18,7 +19,7 @@ pub(crate) use report::{Ran, in_file, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
 use crate::blocking;
-use crate::private_copy::{self, Noting, Settled};
+use crate::private_copy::{self, KeptChanges, SlowNote};
 use crate::session_output::SessionOutput;
 use inside::Inside;
 use report::{no_container, not_started};
@@ -43,7 +44,7 @@ use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow};
 use toolfence_workspace::undo::History;
 use toolfence_workspace::{Workspace, overflow_file};
 
-/// Bytes of the result of a command that the sentence about the cut and the notes need.
+/// Bytes of the result of a command that are reserved for the sentence about the cut and the notes.
 const AROUND: u64 = 2000;
 
 /// Bytes that are kept of the output of a checker.
@@ -54,19 +55,19 @@ pub fn kept(limits: &Limits) -> usize {
     size(limits.output_bytes.saturating_sub(AROUND))
 }
 
-/// Where bash is looked for, before the PATH of the commands.
+/// Paths of bash that are tried before the PATH of the commands.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
 
-/// Runs the commands of one project, in the sandbox that the settings ask for.
+/// Runs the commands of one project, in the sandbox of the settings.
 #[derive(Debug)]
 pub struct CommandRunner {
     project: Arc<Sandboxed>,
     environment: Vec<(OsString, OsString)>,
-    /// How many ran into their time one after the other.
+    /// The number of consecutive commands that reached their time limit.
     late: AtomicU32,
-    /// What was written to each job.
+    /// The recent input of each job.
     written: Mutex<HashMap<String, String>>,
-    /// For each command whose caller is gone: closed when its thread is at its end.
+    /// For each command whose caller is gone: closed when its thread ends.
     left: Mutex<Vec<mpsc::Receiver<()>>>,
 }
 
@@ -77,22 +78,22 @@ struct Sandboxed {
     settings: isolation::Settings,
     enclosure: OnceLock<Enclosure>,
     copies: PrivateCopies,
-    /// The folder with the layers and stashes; or why commands do not run on private copies.
+    /// The folder with the layers and stashes, or the reason why commands do not run on private copies.
     private: OnceLock<Result<PathBuf, Text>>,
     /// The output of commands that is not in the project.
     output: OnceLock<SessionOutput>,
-    /// Whether a result has said why commands do not run on private copies.
+    /// Whether a result has mentioned why commands do not run on private copies.
     said_why: AtomicBool,
 }
 
 /// Whether the host wants commands to run on private copies of the project.
 #[derive(Debug, Clone)]
 enum PrivateCopies {
-    /// The host has said nothing about them.
+    /// The host has not requested them.
     NotAskedFor,
     /// They are kept in this folder of the host's state.
     In(PathBuf),
-    /// The user has switched them off, in this way.
+    /// The user has switched them off; the text names the setting.
     Off(Text),
 }
 
@@ -114,49 +115,49 @@ impl Sandboxed {
     }
 }
 
-/// What shall run.
+/// A command to run.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// The program, and its arguments.
     pub words: Vec<OsString>,
-    /// The folder it runs in, as the model named it.
+    /// The working folder, as the model named it.
     pub folder: String,
-    /// How long it may run; `None` for a job that ends with the session.
+    /// The time limit; `None` for a job that ends with the session.
     pub seconds: Option<u64>,
-    /// The most that a call may give it.
+    /// The maximum time limit that a call may set.
     pub most_seconds: u64,
     /// Whether it may use the network.
     pub network: bool,
-    /// Whether it runs outside the sandbox.
+    /// Whether it runs outside of the sandbox.
     pub outside: bool,
     /// Bytes of its output that are kept.
     pub keep: usize,
-    /// Whether it misses nothing where it cannot write in the project.
+    /// Whether it works without write access to the project.
     pub looks: bool,
-    /// Whether a job may write into the build folders of the project.
+    /// Whether a job may write to the build folders of the project.
     pub writes_builds: bool,
     /// Whether it runs on a private copy of the project or, without one, sees the project read-only.
     pub on_private_copy: bool,
-    /// Of the words that become a part of its output.
+    /// The language of the notes in its output.
     pub language: Language,
 }
 
-/// A checker that shall run.
+/// A checker to run.
 #[derive(Debug)]
 pub struct Checking<'a> {
     /// The program by its absolute path, and its arguments.
     pub words: &'a [OsString],
     /// The stdin of the checker.
     pub input: &'a str,
-    /// How long it may run.
+    /// The time limit.
     pub seconds: u64,
     /// Whether it reads nothing but its stdin, so that it may run without a sandbox.
     pub harmless: bool,
 }
 
 impl CommandRunner {
-    /// Runs commands in this project, in this sandbox. The project is read-only for them, except for build folders, unless a call has
-    /// `write: true` or [`CommandRunner::private_copies`] is set.
+    /// Runs commands in this project, in this sandbox. The project is read-only for them, except for build folders,
+    /// unless a call has `write: true` or [`CommandRunner::private_copies`] is set.
     pub fn new(workspace: Arc<Workspace>, settings: isolation::Settings) -> CommandRunner {
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         CommandRunner {
@@ -168,10 +169,11 @@ impl CommandRunner {
         }
     }
 
-    /// Runs commands on private copies of the project, if the sandbox can mount them: what a command changes reaches the project only
-    /// after the rules or the user have accepted it. `state` is the folder of the host's state, in which the copies are kept.
+    /// Runs commands on private copies of the project, if the sandbox can mount them: the changes of a command reach
+    /// the project only after the rules or the user have accepted them. `state` is the folder of the host's state, in
+    /// which the copies are kept.
     ///
-    /// Finishes what an earlier process was killed in while it put changes into the project. Undo must not begin before that.
+    /// Finishes the exchange during which an earlier process was killed. Undo must not begin before that.
     #[must_use]
     pub fn private_copies(self, state: &Path) -> CommandRunner {
         let folder = History::folder(state, self.workspace().root_path());
@@ -184,8 +186,8 @@ impl CommandRunner {
         }
     }
 
-    /// Makes the project read-only for commands, because the user has switched private copies off. `why` is a sentence for the user and
-    /// the model.
+    /// Makes the project read-only for commands, because the user has switched private copies off. `why` is a sentence
+    /// for the user and the model.
     #[must_use]
     pub fn without_private_copies(self, why: Text) -> CommandRunner {
         self.with_copies(PrivateCopies::Off(why))
@@ -197,45 +199,46 @@ impl CommandRunner {
         self
     }
 
-    /// The project in which the commands run.
+    /// Returns the project in which the commands run.
     pub fn workspace(&self) -> &Arc<Workspace> {
         &self.project.workspace
     }
 
-    /// Which sandbox is around the commands. The first call looks the machine over, which takes some milliseconds.
+    /// Returns which sandbox the commands have. The first call detects it, which takes some milliseconds.
     pub fn sandbox_report(&self) -> &Report {
         self.enclosure().report()
     }
 
-    /// The sandbox around the commands. The first call looks the machine over, which takes some milliseconds.
+    /// Returns the sandbox of the commands. The first call detects it, which takes some milliseconds.
     #[doc(hidden)]
     pub fn enclosure(&self) -> &Enclosure {
         self.project.enclosure()
     }
 
-    /// Returns `true` if a command in the sandbox may use the network: its call asks for it, or the settings open it to all.
+    /// Returns `true` if a command in the sandbox may use the network: its call asks for it, or the settings allow it
+    /// for all.
     fn has_network(&self, of_call: bool) -> bool {
         of_call || self.enclosure().settings().network
     }
 
-    /// Whether there is a sandbox here; it is tried out at the first call.
+    /// Returns `true` if there is a sandbox here. The first call detects it.
     pub async fn is_sandboxed(&self) -> Result<bool, ToolError> {
         blocking(&self.project, |project, _| Ok(project.enclosure().report().kind > Kind::Nothing)).await
     }
 
-    /// Whether a checker may run where no sandbox holds it.
+    /// Returns `true` if a checker may run although no sandbox confines it.
     pub fn may_run_outside(&self, harmless: bool) -> bool {
         harmless && self.enclosure().refusal().is_none()
     }
 
-    /// Whether the sandbox holds everything that runs.
+    /// Returns `true` if the sandbox confines all commands.
     pub async fn is_held(&self) -> Result<bool, ToolError> {
         blocking(&self.project, |project, _| Ok(project.enclosure().report().holds)).await
     }
 
-    /// Runs it to its end. Dropping the future ends it, and comes back when no process of it is left.
+    /// Runs a command to its end. Dropping the future ends the command, and blocks until none of its processes is left.
     ///
-    /// The command has a thread of its own, because what it planted has to be taken away after its end, also where the
+    /// The command has a thread of its own, because the files that it planted must be renamed after its end even if the
     /// caller is gone.
     pub(crate) async fn run(
         self: &Arc<CommandRunner>,
@@ -252,7 +255,7 @@ impl CommandRunner {
         let work = move || {
             let _running = running;
             let ran = block_on(commands.run_live(&wanted, &its_live, false, left));
-            // Nobody may wait for it any more.
+            // The caller may be gone.
             let _ = say.send(ran);
         };
         std::thread::Builder::new().name("command".into()).spawn(work).map_err(started)?;
@@ -264,7 +267,8 @@ impl CommandRunner {
         ran
     }
 
-    /// Runs the command of a call and answers the call, with what became of the files that the command wrote on a private copy.
+    /// Runs the command of a call and returns the result, with the files on a private copy that were kept and those
+    /// that were not.
     #[doc(hidden)]
     pub async fn answer(
         self: &Arc<CommandRunner>,
@@ -285,9 +289,9 @@ impl CommandRunner {
             };
         }
         if has_run_again {
-            // What the first run wrote on its private copy is dropped.
+            // The files that the first run wrote on its private copy are dropped.
             if let Some(ended) = ran.copy.take()
-                && let Ok(run) = self.read_copy(ended, &Noting { progress, language: permit.language() }).await?
+                && let Ok(run) = self.read_copy(ended, &SlowNote { progress, language: permit.language() }).await?
             {
                 private_copy::discard(self, run).await?;
             }
@@ -307,12 +311,12 @@ impl CommandRunner {
             noted(&mut output.text, advice);
         }
         if let Some(ended) = copy {
-            match self.read_copy(ended, &Noting { progress, language: permit.language() }).await? {
+            match self.read_copy(ended, &SlowNote { progress, language: permit.language() }).await? {
                 Ok(run) => {
-                    let asks = private_copy::Asks { permit: Some(permit), progress, has_network: has_run_again };
-                    private_copy::settle(self, run, shown, &asks).await?.put_into(&mut output);
+                    let asks = private_copy::Acceptance { permit: Some(permit), progress, has_network: has_run_again };
+                    private_copy::keep_accepted(self, run, shown, &asks).await?.put_into(&mut output);
                 }
-                Err(why) => Settled::unread(why).put_into(&mut output),
+                Err(why) => KeptChanges::unread_layer(why).put_into(&mut output),
             }
         }
         if !on_copy && let Some(why) = self.take_reason_against_copies() {
@@ -321,7 +325,8 @@ impl CommandRunner {
         Ok(output)
     }
 
-    /// Runs a command that checks the project. Its output, such as a build folder, is put into the project; its changes are not.
+    /// Runs a command that checks the project. Its output, such as a build folder, is put into the project; its changes
+    /// are not.
     #[doc(hidden)]
     pub async fn run_check(
         self: &Arc<CommandRunner>,
@@ -329,20 +334,20 @@ impl CommandRunner {
         shown: &str,
         progress: &dyn Progress,
     ) -> Result<Outcome, ToolError> {
-        let noting = Noting { progress, language: wanted.language };
+        let noting = SlowNote { progress, language: wanted.language };
         let mut ran = self.run(wanted, progress).await?;
         if let Some(ended) = ran.copy.take()
             && let Ok(run) = self.read_copy(ended, &noting).await?
         {
-            let asks = private_copy::Asks { permit: None, progress, has_network: false };
-            private_copy::settle(self, run, shown, &asks).await?;
+            let asks = private_copy::Acceptance { permit: None, progress, has_network: false };
+            private_copy::keep_accepted(self, run, shown, &asks).await?;
         }
         Ok(ran.outcome)
     }
 
-    /// Notes what was written to a job, for the rules for commands.
+    /// Records the input of a job for the rules for commands.
     pub fn note_input(&self, job: &str, text: &str) {
-        /// Bytes that are kept. Then it begins anew with the line that is not finished.
+        /// Bytes that are kept. Beyond that, only the unfinished line is kept.
         const LONGEST: usize = 16 << 10;
         let mut written = self.written();
         let written = written.entry(job.to_owned()).or_default();
@@ -357,16 +362,16 @@ impl CommandRunner {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until what commands left is settled whose callers are gone.
+    /// Waits until the threads of commands whose callers are gone have ended.
     pub(crate) fn wait_for_left(&self, deadline: Instant) {
         let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in left {
-            // The sender is dropped at the end of the thread, and says nothing before.
+            // The sender is dropped when the thread ends, and sends nothing.
             let _ = thread.recv_timeout(deadline.saturating_duration_since(Instant::now()));
         }
     }
 
-    /// Runs it to its end on the calling thread. `left` is dropped when no process of it is left.
+    /// Runs a command to its end on the calling thread. `left` is dropped when none of its processes is left.
     pub(crate) async fn run_live(
         &self,
         wanted: &Wanted,
@@ -410,8 +415,8 @@ impl CommandRunner {
         let (outcome, mut notes) = if on_copy {
             let ended = self.run_on_copy(&job, &name, network).await?;
             drop(left);
-            // Repositories are read-only in the copy too.
-            let notes = refused::told(self.workspace(), &ended.masks, &ended.outcome);
+            // Repositories are read-only in the copy, too.
+            let notes = refused::explain_refusals(self.workspace(), &ended.masks, &ended.outcome);
             let outcome = ended.outcome.clone();
             copy = Some(ended);
             (outcome, notes)
@@ -441,21 +446,21 @@ impl CommandRunner {
         if writes_project && self.workspace().changes().are_recorded() {
             notes.push(text!("Undo does not cover what this command changed in the project."));
         }
-        let (file, told) = match live.file() {
+        let (file, overflow_note) = match live.file() {
             None => (None, None),
             Some((name, all)) => {
-                let told = spilled(&name, all, of_job);
-                (Some(name), Some(told))
+                let overflow_note = spilled(&name, all, of_job);
+                (Some(name), Some(overflow_note))
             }
         };
-        let notes = told.into_iter().chain(notes).collect();
+        let notes = overflow_note.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         let (seconds, most_seconds) = (wanted.seconds, wanted.most_seconds);
         let has_network = !sandboxed || self.has_network(network);
         Ok(Ran { outcome, copy, notes, file, seconds, most_seconds, command, has_network })
     }
 
-    /// Runs it without a sandbox: supervised, so that it leaves nothing behind, wherever there is a helper for that.
+    /// Runs a command without a sandbox. It is supervised if there is a helper, so that none of its processes is left.
     async fn run_outside(&self, job: &Job<'_>, words: &[&OsStr]) -> Result<(Outcome, Vec<Text>), ToolError> {
         let Some(entry) = self.enclosure().supervised(words) else {
             let outcome = process::run(job).await.map_err(|error| not_started(&error))?;
@@ -474,14 +479,15 @@ impl CommandRunner {
         Ok((outcome, Vec::new()))
     }
 
-    /// Whether a sandbox that holds leaves nothing of the project to write to: then nothing has to be kept of it.
+    /// Returns `true` if the sandbox makes the whole project read-only, so that no masks against writing are needed.
     fn cannot_write(&self, sandboxed: bool, looks: bool) -> bool {
         let enclosure = self.enclosure();
         sandboxed && enclosure.report().holds && (looks || enclosure.settings().mode == isolation::Mode::ReadOnly)
     }
 
-    /// Runs a checker where it cannot change the project: on a private copy that is dropped afterwards, with the project read-only if
-    /// there are no copies, or without a sandbox if it reads only its stdin. `None` if none of these is possible.
+    /// Runs a checker where it cannot change the project: on a private copy that is dropped afterwards, with the
+    /// project read-only if there are no copies, or without a sandbox if it reads only its stdin. Returns `None` if
+    /// none of these is possible.
     #[doc(hidden)]
     pub async fn check(&self, checking: &Checking<'_>) -> Result<Option<Outcome>, ToolError> {
         let report = blocking(&self.project, |project, _| Ok(project.enclosure().report().clone())).await?;
@@ -490,7 +496,7 @@ impl CommandRunner {
         let top = rustix::fs::open("/", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let top = top.map_err(|errno| not_started(&errno.into()))?;
         let (root, name) = self.folder(".").await?;
-        // What stands in a project says nothing to one that only reads a text: which version of it shall run, for one.
+        // A checker that only reads a text must ignore files of the project, for instance one that selects its version.
         let name = if checking.harmless { PathBuf::from("/") } else { name };
         let job = Job {
             program: words[0],
@@ -503,7 +509,7 @@ impl CommandRunner {
             live: Some(&live),
         };
         if report.holds {
-            // One that reads only its stdin misses nothing without a copy.
+            // One that reads only its stdin needs no copy.
             if !checking.harmless && self.has_private_copies().await? {
                 return self.check_on_copy(&job).await.map(Some);
             }
@@ -546,14 +552,14 @@ pub(crate) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Res
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because(text!("start a job"), error)))?;
     let ran = runtime.block_on(run);
-    // Nothing that counts is left on it.
+    // No relevant task is left on it.
     runtime.shutdown_background();
     ran
 }
 
-/// Waits for something, and reports meanwhile what a command prints.
+/// Waits for a future, and reports meanwhile the output of a command.
 pub async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl Future<Output = T>) -> T {
-    /// Between two reports: a person sees that as immediate.
+    /// The time between two reports, which a user perceives as immediate.
     const PAUSE: Duration = Duration::from_millis(200);
     /// Bytes of the end of the output that are reported.
     const MOST: usize = 2048;
@@ -572,24 +578,25 @@ pub async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl 
     }
 }
 
-/// The words that start a command line.
+/// Returns the program and arguments that run a shell command line.
 pub fn shell_line(line: &str) -> Vec<OsString> {
     let shell = SHELLS.iter().copied().find(|shell| Path::new(shell).exists()).unwrap_or("bash");
     [shell, "--noprofile", "--norc", "-c", line].map(OsString::from).into()
 }
 
-/// A command that a call waits for. Dropped before its end, it ends the command and waits until no process of it is left.
+/// A command that a call waits for. Dropping it before its end ends the command and blocks until none of its processes
+/// is left.
 struct Waiting<'a> {
     commands: &'a CommandRunner,
     live: &'a Background,
-    /// Closed when no process of it is left.
+    /// Closed when none of its processes is left.
     gone: mpsc::Receiver<()>,
     thread: Option<mpsc::Receiver<()>>,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        /// The kernel takes milliseconds to end them; a broken disk may hold one for ever.
+        /// The kernel takes milliseconds to end them; a broken disk may block one for ever.
         const PATIENCE: Duration = Duration::from_secs(2);
         if let Some(thread) = self.thread.take() {
             self.live.kill();

@@ -11,7 +11,7 @@ const MESSAGES: &[&str] = &[
     "No address associated with hostname",
     // musl.
     "Name does not resolve",
-    // Python, also if the C library speaks another language.
+    // Python, even if the C library prints another language.
     "[Errno -2]",
     "[Errno -3]",
     "[Errno -5]",
@@ -23,7 +23,7 @@ const MESSAGES: &[&str] = &[
     "dial tcp: lookup ",
     // Go, ssh, wget and busybox if an address is unreachable: "dial udp 9.9.9.9:53: connect: network is unreachable".
     "etwork is unreachable",
-    // wget, and that of busybox.
+    // wget, including that of busybox.
     "unable to resolve host address",
     "bad address '",
     // Rust.
@@ -37,9 +37,9 @@ const MESSAGES: &[&str] = &[
     "Could not reach host ",
 ];
 
-/// Returns `true` if `output` has a message of a program that looked up a name in vain. A command can print such text itself.
+/// Returns `true` if `output` has a program's message about a failed name lookup. A command can print such text itself.
 ///
-/// The output of a command is its beginning and its end if it was too long to be kept. Each message is searched once.
+/// If the output was too long, it has only the beginning and the end. Each message is searched once.
 pub(super) fn mentions_failed_lookup(output: &str) -> bool {
     MESSAGES.iter().any(|message| memchr::memmem::find(output.as_bytes(), message.as_bytes()).is_some())
 }

@@ -1,10 +1,10 @@
-//! Commands on private copies of the project: whether that is possible here, and one run.
+//! Runs commands on private copies of the project, and checks whether that is possible here.
 
 use super::inside::not_sandboxed;
 use super::{CommandRunner, PrivateCopies, Sandboxed};
 use crate::blocking;
 use crate::layer::{self, Limits};
-use crate::private_copy::{self, Noting};
+use crate::private_copy::{self, SlowNote};
 use crate::run::{EndedRun, LayerRun, LayeredProject, RunError};
 use crate::session_output::{SessionOutput, outputs_in};
 use std::ffi::OsString;
@@ -21,15 +21,15 @@ use toolfence_sandbox::process::{Job, Outcome};
 use toolfence_workspace::{Stop, Workspace, names, overflow_file, stash};
 
 impl Sandboxed {
-    /// The folder with the layers and stashes of the project; or why commands do not run on private copies. The first call tries it
-    /// out, which takes some milliseconds.
+    /// Returns the folder with the layers and stashes of the project, or why commands do not run on private copies. The
+    /// first call tries it out, which takes some milliseconds.
     pub(crate) fn private(&self, environment: &[(OsString, OsString)]) -> Result<&Path, &Text> {
         let place = self.private.get_or_init(|| self.prepare_private(environment));
         place.as_ref().map(PathBuf::as_path)
     }
 
-    /// Returns `true` if commands see the project read-only, because private copies are not wanted or cannot be used. Without a
-    /// sandbox that has a tree of its own, nothing holds a command to that.
+    /// Returns `true` if commands see the project read-only, because private copies are not wanted or cannot be used.
+    /// Without a sandbox that has a tree of its own, this cannot be enforced.
     pub(crate) fn is_read_only(&self, environment: &[(OsString, OsString)]) -> bool {
         self.settings.mode == Mode::ProjectWrite
             && self.enclosure().report().kind > Kind::Landlock
@@ -52,7 +52,7 @@ impl Sandboxed {
             |error: &dyn std::fmt::Display| text!("A private copy cannot be made: {error}", error = error.to_string());
         DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(|error| failed(&error))?;
         let place = layer::place(self.workspace.root_path(), state).map_err(|error| failed(&error))?;
-        // What undo needs stays there after the session.
+        // Files that undo needs stay there after the session.
         if place.starts_with(self.workspace.root_path()) {
             overflow_file::hide_folder(self.workspace.root()).map_err(|error| failed(&error))?;
         }
@@ -76,7 +76,8 @@ impl Sandboxed {
         Ok(place)
     }
 
-    /// The output of the session. The first call deletes that of sessions that have ended. `None` if there is no place for it.
+    /// Returns the output of the session. The first call deletes that of sessions that have ended. Returns `None` if
+    /// the folder cannot be created.
     fn open_output(&self, place: &Path) -> Option<&SessionOutput> {
         if self.output.get().is_none() {
             layer::delete_leftovers(&outputs_in(place));
@@ -95,7 +96,7 @@ pub(crate) fn finish_exchanges(workspace: &Workspace, state: &Path) {
     }
 }
 
-/// Waits for a trial on a thread of its own: the caller's may belong to a runtime, which cannot wait for another one.
+/// Waits for a trial on a new thread, because the caller's may belong to a runtime, which cannot wait for another one.
 fn wait_for(trial: impl Future<Output = Result<(), RunError>> + Send) -> Result<(), RunError> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -107,24 +108,25 @@ fn wait_for(trial: impl Future<Output = Result<(), RunError>> + Send) -> Result<
 }
 
 impl CommandRunner {
-    /// Why commands do not run on private copies of the project; `None` if they do. The first call tries it out.
+    /// Returns why commands do not run on private copies of the project; `None` if they do. The first call tries it
+    /// out.
     pub fn no_private_copies(&self) -> Option<&Text> {
         self.project.private(&self.environment).err()
     }
 
-    /// Why commands do not run on private copies, for the first result of a session whose host wants them. Where commands can change
-    /// nothing of the project anyway, there is nothing to say.
+    /// Returns why commands do not run on private copies, for the first result of a session whose host wants them.
+    /// Returns `None` if commands cannot change the project anyway.
     pub(crate) fn take_reason_against_copies(&self) -> Option<Text> {
         let project = &self.project;
-        // Without a sandbox there is nothing to say to a host that did not ask.
+        // Without a sandbox, a host that did not ask for private copies needs no reason.
         let is_unwanted = project.settings.mode == Mode::ReadOnly
             || matches!(project.copies, PrivateCopies::NotAskedFor) && !project.is_read_only(&self.environment);
-        // The trial was made before the command: the policy asks for it.
+        // The policy has already triggered the trial before the command.
         let why = if is_unwanted { None } else { project.private.get()?.as_ref().err() };
         why.filter(|_| !project.said_why.swap(true, Ordering::Relaxed)).cloned()
     }
 
-    /// The tool with the argument `write`, if the project is read-only for commands.
+    /// Adds the argument `write` to the tool, if the project is read-only for commands.
     pub fn with_write(&self, spec: ToolSpec) -> ToolSpec {
         match self.project.is_read_only(&self.environment) {
             true => spec.param(write_argument()),
@@ -132,7 +134,7 @@ impl CommandRunner {
         }
     }
 
-    /// What commands can do because they do not run on private copies of the project, and why.
+    /// Describes the access of commands that do not run on private copies of the project, with the reason.
     pub fn describe_fallback(&self, why: Text) -> Text {
         match self.project.is_read_only(&self.environment) {
             true => text!(
@@ -143,7 +145,8 @@ impl CommandRunner {
         }
     }
 
-    /// Whether the project is read-only for commands: see [`Facts`](toolfence_policy::Facts::is_project_read_only).
+    /// Returns `true` if the project is read-only for commands: see
+    /// [`Facts`](toolfence_policy::Facts::is_project_read_only).
     pub(crate) async fn is_fallback(&self) -> Result<bool, ToolError> {
         let environment = self.environment.clone();
         blocking(&self.project, move |project, _| Ok(project.is_read_only(&environment))).await
@@ -154,13 +157,13 @@ impl CommandRunner {
         blocking(&self.project, move |project, _| Ok(project.private(&environment).is_ok())).await
     }
 
-    /// The folder with the layers and stashes, also if this process has run no command.
+    /// Returns the folder with the layers and stashes, even if this process has run no command.
     pub(crate) fn place(&self) -> Option<PathBuf> {
         let PrivateCopies::In(state) = &self.project.copies else { return None };
         layer::place(self.workspace().root_path(), state).ok()
     }
 
-    /// The output that is not in the project; `None` if this process has run no command on a private copy.
+    /// Returns the output that is not in the project; `None` if this process has run no command on a private copy.
     pub(crate) fn session_output(&self) -> Option<&SessionOutput> {
         self.project.output.get()
     }
@@ -170,11 +173,11 @@ impl CommandRunner {
         Ok(self.layered_project()?.run(job, folder, network).await.map_err(run_failure)?)
     }
 
-    /// Reads what a command wrote on its private copy; or returns why that cannot be read.
+    /// Reads the files that a command wrote on its private copy, or returns why they cannot be read.
     pub(crate) async fn read_copy(
         self: &Arc<CommandRunner>,
         ended: EndedRun,
-        noting: &Noting<'_>,
+        noting: &SlowNote<'_>,
     ) -> Result<Result<LayerRun, Text>, ToolError> {
         let read = |commands: &CommandRunner, _: &Stop| {
             Ok(commands.layered_project()?.read(ended).map_err(|error| run_failure(error).message))
@@ -186,7 +189,7 @@ impl CommandRunner {
             .await
     }
 
-    /// Runs a checker on a private copy and drops what it wrote there.
+    /// Runs a checker on a private copy and drops its changes.
     pub(crate) async fn check_on_copy(&self, job: &Job<'_>) -> Result<Outcome, ToolError> {
         Ok(self.layered_project()?.run_and_drop(job).await.map_err(run_failure)?)
     }
@@ -199,7 +202,7 @@ impl CommandRunner {
     }
 }
 
-/// The answer for a run on a private copy that failed.
+/// Returns the failure for a run on a private copy.
 fn run_failure(error: RunError) -> ToolFailure {
     match error {
         RunError::Masks(failure) => failure,
@@ -218,7 +221,8 @@ fn run_failure(error: RunError) -> ToolFailure {
     }
 }
 
-/// The first mount point below the project's folder, if there is one: an overlay shows nothing of it.
+/// Returns the first mount point below the project's folder, if there is one, because an overlay does not show the
+/// files in it.
 fn mount_inside(root: &Path) -> Option<PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     mounts.lines().find_map(|line| {

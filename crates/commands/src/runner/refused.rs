@@ -1,4 +1,4 @@
-//! The sentences that a result gets where the sandbox refused a write of the command: to a repository, or to a mask.
+//! Explains in a result that the sandbox refused a write of the command to a repository or to a mask.
 
 use std::path::Path;
 use toolfence_protocol::{Text, text};
@@ -6,8 +6,8 @@ use toolfence_sandbox::process::Outcome;
 use toolfence_sandbox::project::MaskKind;
 use toolfence_workspace::{MaskSet, Workspace, names};
 
-/// How programs print that a file system refused. What installs hooks says the last where it finds them switched off, as they
-/// are for every command.
+/// Messages of programs when a file system refuses. Installers of hooks print the last one if hooks are disabled, as
+/// they are for every command.
 const REFUSALS: &[&str] = &[
     "`core.hooksPath` set",
     "Read-only file system",
@@ -19,8 +19,8 @@ const REFUSALS: &[&str] = &[
     "os error 16",
 ];
 
-/// How programs print that they could not write in a read-only project. Node reports `ENOENT` if it creates a folder and those above
-/// it, and sqlite and cmake have words of their own.
+/// Messages of programs that cannot write to a read-only project. Node reports `ENOENT` if it creates a folder and
+/// those above it, and sqlite and cmake have messages of their own.
 const READ_ONLY: &[&str] = &[
     "ead-only file system",
     "EROFS",
@@ -37,20 +37,20 @@ const READ_ONLY: &[&str] = &[
     "error TS5033",
 ];
 
-/// Returns `true` if the output has a message of a program that could not write in a read-only project. A command can print such text
-/// itself.
+/// Returns `true` if the output has a program's message that it could not write to a read-only project. A command can
+/// print such text itself.
 pub(super) fn mentions_read_only(output: &str) -> bool {
     READ_ONLY.iter().any(|message| memchr::memmem::find(output.as_bytes(), message.as_bytes()).is_some())
 }
 
-/// How `git diff` says that it cannot read a file.
+/// The message of `git diff` for a file that it cannot read.
 const CANNOT_HASH: &str = "fatal: cannot hash ";
 
-/// The most bytes of output that are looked at, from its end.
+/// Bytes at the end of the output that are searched.
 const LOOKED_AT: usize = 64 << 10;
 
-/// A sentence for each kind of thing that a line of the output names beside such a refusal.
-pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) -> Vec<Text> {
+/// Returns a sentence for each kind of path that a line of the output names together with such a message.
+pub(super) fn explain_refusals(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) -> Vec<Text> {
     let mut start = outcome.output.len().saturating_sub(LOOKED_AT);
     while !outcome.output.is_char_boundary(start) {
         start += 1;
@@ -88,17 +88,17 @@ pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) ->
     git.into_iter().chain(mask).chain(unread).collect()
 }
 
-/// The sentence for the model where git was refused a file that is hidden from commands and that the repository tracks. Git's
-/// own words for a file that it cannot open say which one.
+/// Returns the note for the model if git could not read a file that is hidden from commands and that the repository
+/// tracks. Git's message for a file that it cannot open names it.
 fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Option<Text> {
     let hidden: Vec<&Path> = hidden.collect();
-    // `git diff` says more about it, and has a sentence of its own.
+    // Git prints more about it for `git diff`, which has a note of its own.
     if output.lines().any(|line| line.starts_with(CANNOT_HASH)) {
         return None;
     }
     let opened =
         |line: &'_ str| Some(line.strip_prefix("error: open(\"")?.strip_suffix("\"): Permission denied")?.to_owned());
-    // Git names it from the top of its repository, which may be below the root.
+    // Git names it relative to the top of its repository, which may be below the root.
     let is_hidden = |name: &String| hidden.iter().any(|path| path.ends_with(name));
     let name = output.lines().filter_map(opened).find(is_hidden)?;
     Some(text!(
@@ -108,7 +108,7 @@ fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Op
     ))
 }
 
-/// The sentence for a git command that met a blocked file: git looks at every file it tracks that has changed.
+/// Returns the note for a git command that met a blocked file: git reads every tracked file that has changed.
 pub(super) fn masked_from_git(status: i32, output: &str) -> Option<Text> {
     let end = output.trim_end().rsplit('\n').next().unwrap_or_default();
     (status != 0 && end.starts_with(CANNOT_HASH)).then(|| {
@@ -119,7 +119,7 @@ pub(super) fn masked_from_git(status: i32, output: &str) -> Option<Text> {
     })
 }
 
-/// Whether a line has this path as a whole, and not as a part of a longer name.
+/// Returns `true` if a line has this path as a whole, and not as a part of a longer name.
 fn has_path(line: &str, path: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     line.match_indices(path).any(|(at, _)| {
@@ -134,8 +134,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hidden_file_that_git_would_take_is_named() {
-        let told = |output: &str| unread_by_git(output, [".env", "app/.env.local"].iter().map(Path::new));
+    fn hidden_files_that_git_tracks_are_named() {
+        let note_for = |output: &str| unread_by_git(output, [".env", "app/.env.local"].iter().map(Path::new));
         for (output, name) in [
             (
                 "error: open(\".env\"): Permission denied\nerror: unable to index file '.env'\nfatal: updating files failed\n",
@@ -150,7 +150,7 @@ mod tests {
             ("error: open(\".env.local\"): Permission denied\n", ".env.local"),
         ] {
             assert!(
-                told(output).is_some_and(|note| note.to_string().starts_with(&format!("{name} is blocked"))),
+                note_for(output).is_some_and(|note| note.to_string().starts_with(&format!("{name} is blocked"))),
                 "{output}"
             );
         }
@@ -162,12 +162,12 @@ mod tests {
             "error: open(\".env\"): Permission denied\nfatal: cannot hash .env\n",
             "",
         ] {
-            assert_eq!(told(output), None, "{output}");
+            assert_eq!(note_for(output), None, "{output}");
         }
     }
 
     #[test]
-    fn a_path_is_found_as_a_whole() {
+    fn paths_match_only_as_a_whole() {
         assert!(has_path("rm: cannot remove 'dist/.env': Device or resource busy", "dist/.env"));
         assert!(has_path("rm: cannot remove './dist/.env'", "dist/.env"));
         assert!(!has_path("rm: cannot remove 'dist/.env.example'", "dist/.env"));

@@ -1,4 +1,4 @@
-//! What is told of a command that has ended, or that was not run.
+//! Builds the result of a command that has ended, or that was not run.
 
 use super::network::mentions_failed_lookup;
 use super::{CommandRunner, refused};
@@ -11,19 +11,19 @@ use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
 use toolfence_sandbox::process::Outcome;
 use toolfence_workspace::overflow_file;
 
-/// What came of it.
+/// The outcome of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
     /// The private copy of the project that it ran on.
     pub(crate) copy: Option<EndedRun>,
     pub(crate) notes: Vec<Text>,
-    /// The overflow file of its output, where there is one.
+    /// The overflow file of its output, if there is one.
     pub(crate) file: Option<String>,
     pub(crate) seconds: Option<u64>,
-    /// The most that it could have been given.
+    /// The maximum time limit that it could have had.
     pub(crate) most_seconds: u64,
-    /// The last of its words: to a shell, the command line.
+    /// The last argument: for a shell, the command line.
     pub(crate) command: String,
     /// Whether it could use the network.
     pub(crate) has_network: bool,
@@ -39,7 +39,7 @@ impl Ran {
 }
 
 impl CommandRunner {
-    /// The answer to a call, once the command has ended.
+    /// Returns the result of a call after the command has ended.
     pub(crate) fn output(&self, ran: Ran) -> Output {
         let offline = ran.misses_network().then(without_network);
         let Ran { outcome, notes, file, seconds, most_seconds, command, .. } = ran;
@@ -47,7 +47,7 @@ impl CommandRunner {
         self.late.store(row, Ordering::Relaxed);
         let memory = self.enclosure().settings().memory;
         let failure = failure_of(&outcome, (seconds, most_seconds), row, memory);
-        let missed = terminal::missed(&command, &outcome);
+        let missed = terminal::missing_input_note(&command, &outcome);
         let left = left_running(outcome.lingered, outcome.escaped);
         let masked = refused::masked_from_git(outcome.exit_code, &outcome.output);
         let mut text = Text::from(outcome.output);
@@ -64,12 +64,12 @@ impl CommandRunner {
     }
 }
 
-/// What a host is told of an output that went on into an overflow file: by what it finds that, and how many lines there were.
+/// Returns the data for a host about output in an overflow file: its name, and the number of lines.
 pub(crate) fn in_file(name: &str, lines: u64) -> Value {
     json!({"output_id": overflow_file::id(name), "output_lines": lines})
 }
 
-/// A sentence of ours on a line of its own behind the output.
+/// Adds a note on a line of its own after the output.
 pub fn noted(text: &mut Text, note: impl Into<Text>) {
     let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     text.push(lead);
@@ -78,7 +78,8 @@ pub fn noted(text: &mut Text, note: impl Into<Text>) {
     text.push("]\n");
 }
 
-/// Of a job, which is looked at again and again, the file has what came since the last look that showed all.
+/// Returns the note about the overflow file. For a job, which is polled repeatedly, the file has the output since the
+/// last poll that showed everything.
 pub(crate) fn spilled(name: &str, all: bool, of_job: bool) -> Text {
     match (of_job, all) {
         (false, true) => text!("All of the output is in {name}: read_file and search can look into it.", name),
@@ -97,8 +98,8 @@ pub(crate) fn spilled(name: &str, all: bool, of_job: bool) -> Text {
     }
 }
 
-/// Returns the note for a command that may have failed because it had no network. The command can have printed the message of a
-/// failed lookup for another reason, so the note does not state one.
+/// Returns the note for a command that may have failed because it had no network. The command can have printed the
+/// message of a failed lookup for another reason, so the note does not state one.
 fn without_network() -> Text {
     text!(
         "The command ran without network. If it needs the network, run it with bash and \"network\": true; the user \
@@ -106,7 +107,7 @@ fn without_network() -> Text {
     )
 }
 
-/// How programs print `EXDEV`.
+/// Messages of programs for `EXDEV`.
 const OTHER_DEVICE: &[&str] = &[
     "nvalid cross-device link",
     "cross-device link not permitted",
@@ -115,10 +116,11 @@ const OTHER_DEVICE: &[&str] = &[
     "os error 18",
 ];
 
-/// How `git clone` of a local path ends after it made a hard link: an overlay that a user mounts copies the file instead.
+/// The last words of `git clone` of a local path after it created a hard link: an overlay that a user mounts copies the
+/// file instead.
 const OTHER_FILE: &str = "hardlink different from source";
 
-/// Returns the advice to a command on a private copy that failed because of what an overlay cannot do, as its output shows.
+/// Returns the advice for a command on a private copy that failed because of a limit of overlays, judged by its output.
 pub(crate) fn advice_on_copy(outcome: &Outcome) -> Option<Text> {
     let mentions = |message: &&str| memchr::memmem::find(outcome.output.as_bytes(), message.as_bytes()).is_some();
     if outcome.exit_code == 0 {
@@ -170,7 +172,10 @@ fn failure_of(
         ));
     }
     if outcome.timed_out {
-        return Some(ToolFailure::new(ErrorCode::Timeout, late(seconds.unwrap_or_default(), most, late_in_a_row)));
+        return Some(ToolFailure::new(
+            ErrorCode::Timeout,
+            timeout_failure(seconds.unwrap_or_default(), most, late_in_a_row),
+        ));
     }
     let message = match (outcome.signal, outcome.exit_code) {
         (Some(signal), code) => {
@@ -182,8 +187,8 @@ fn failure_of(
     Some(ToolFailure::new(ErrorCode::ExitStatus, message))
 }
 
-fn late(seconds: u64, most: u64, in_a_row: u32) -> Text {
-    /// So many are no accident.
+fn timeout_failure(seconds: u64, most: u64, in_a_row: u32) -> Text {
+    /// This many are no accident.
     const MANY: u32 = 3;
     let message = text!(
         "The command did not end within {seconds} s and was ended. Give a longer timeout ({most} at most), or do it in \

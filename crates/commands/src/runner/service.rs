@@ -1,8 +1,9 @@
-//! Programs that run beside a conversation and are talked with, such as servers of tools: in the sandbox where there is one, reading the
-//! project without changing it.
+//! Long-running programs that communicate with the conversation, such as servers of tools. They run in the sandbox if
+//! there is one, and read the project without changing it.
 //!
-//! A service outlives calls, so nobody watches the project while it idles. It cannot write there, so there is nothing to plant or to
-//! undo; what is hidden from it is what is blocked when it starts, and [`ServiceWatch::is_stale`] says when that is no longer enough.
+//! A service outlives calls, so the project is not watched while it idles. It cannot write there, so it can plant
+//! nothing, and undo is not needed. Only files that are blocked when it starts are hidden from it, and
+//! [`ServiceWatch::is_stale`] reports when that is no longer enough.
 
 use super::CommandRunner;
 use crate::blocking;
@@ -18,45 +19,45 @@ use toolfence_sandbox::process::{Piped, Program};
 use toolfence_sandbox::project::MaskKind;
 use toolfence_workspace::{Access, MaskSet};
 
-/// A service that shall run.
+/// A service to start.
 #[derive(Debug, Clone)]
 pub struct WantedService {
     /// The program by its name in the PATH or its absolute path, and its arguments.
     pub words: Vec<OsString>,
-    /// Variables that it gets beside those that every command has.
+    /// Variables in addition to those that every command has.
     pub environment: Vec<(String, OsString)>,
     /// Whether it may use the network.
     pub network: bool,
-    /// Absolute paths beside the project that it may read and write.
+    /// Absolute paths outside of the project that it may read and write.
     pub paths: Vec<PathBuf>,
 }
 
-/// A service that runs. Dropping the program ends it and what it started.
+/// A running service. Dropping the program ends it and the processes that it started.
 #[derive(Debug)]
 pub struct Service {
     /// The program, with an open stdin.
     pub program: Piped,
-    /// What has to be asked about it while it runs.
+    /// Detects whether the service must be restarted.
     pub watch: ServiceWatch,
-    /// A file or folder among the words of its command that is there but that it cannot see: the first thing to look at where it
-    /// does not start.
+    /// A file or folder among the words of its command that exists but that it cannot see, which is the most likely
+    /// reason if it does not start.
     pub hidden: Option<PathBuf>,
 }
 
-/// What was hidden from a service, and what has to be done about that.
+/// The files that were hidden from a service when it started.
 #[derive(Debug, Clone)]
 pub struct ServiceWatch {
     commands: Arc<CommandRunner>,
-    /// None where no sandbox is around it.
+    /// The masks; `None` if there is no sandbox.
     masks: Option<Arc<MaskSet>>,
-    /// The paths beside the project that it may use, and what is hidden in them.
+    /// The paths outside of the project that it may use, and the files that are hidden in them.
     paths: Vec<PathBuf>,
     shared: Shared,
 }
 
 impl CommandRunner {
-    /// Starts a service in the root folder of the system: programs such as `npx` and `python -m` look in the current folder for what
-    /// they run, and the project's files are not the person's.
+    /// Starts a service in the root folder of the system, because programs such as `npx` and `python -m` search the
+    /// current folder for programs, and the project's files are not the user's.
     ///
     /// # Errors
     /// There is no such program outside of the project, one of the paths cannot be shared, or it cannot be started.
@@ -67,7 +68,7 @@ impl CommandRunner {
         }
         let root = self.workspace().root();
         let name = wanted.words.first().cloned().unwrap_or_default();
-        // The model could change a program of the project, and would have it run with this network and these variables.
+        // The model could change a program of the project, which would then run with this network and these variables.
         let program = name.to_str().and_then(|name| root.programs().of_system(name));
         let program = program.ok_or_else(|| {
             text!(
@@ -77,11 +78,11 @@ impl CommandRunner {
         })?;
         let words: Vec<&OsStr> =
             std::iter::once(program.as_os_str()).chain(wanted.words.iter().skip(1).map(OsString::as_os_str)).collect();
-        let told = |error: ToolError| match error {
+        let error_text = |error: ToolError| match error {
             ToolError::Respond(failure) => failure.message,
             ToolError::Fatal(error) => error.text(),
         };
-        let sandboxed = self.is_sandboxed().await.map_err(told)?;
+        let sandboxed = self.is_sandboxed().await.map_err(error_text)?;
         let mut environment = match sandboxed {
             true => environment::sandboxed(&self.environment, root.path(), self.has_network(wanted.network)),
             false => self.environment.clone(),
@@ -97,7 +98,7 @@ impl CommandRunner {
                 let shared = Shared::of(&paths, workspace.root().as_ref());
                 Ok((workspace.masks().find(Access::Read, stop)?, shared))
             };
-            let (set, shared) = blocking(self.workspace(), look).await.map_err(told)?;
+            let (set, shared) = blocking(self.workspace(), look).await.map_err(error_text)?;
             let set = masks.insert(Arc::new(set));
             let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
             let request = Request {
@@ -148,13 +149,13 @@ impl CommandRunner {
 }
 
 impl ServiceWatch {
-    /// Whether a sandbox is around the service.
+    /// Returns `true` if the service runs in a sandbox.
     pub fn is_sandboxed(&self) -> bool {
         self.masks.is_some()
     }
 
-    /// Whether the service may be able to read a blocked file: one that was not there when it started, or was replaced since. Then it
-    /// has to be started again.
+    /// Returns `true` if the service may be able to read a blocked file that did not exist when it started, or was
+    /// replaced since. It must then be restarted.
     pub async fn is_stale(&self) -> bool {
         let Some(before) = self.masks.clone() else { return false };
         let (paths, shared) = (self.paths.clone(), self.shared.clone());
@@ -166,7 +167,7 @@ impl ServiceWatch {
             if workspace.masks().replaced(&before).is_some() {
                 return Ok(true);
             }
-            // A path that is gone is told by the start.
+            // The start reports a path that does not exist.
             let now = Shared::of(&paths, workspace.root().as_ref());
             if now.map_or(true, |now| shared.reveals(&now)) {
                 return Ok(true);

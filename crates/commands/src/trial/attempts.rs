@@ -1,23 +1,23 @@
-//! What is tried, as one table. A script that ends with status 0 got through; the variables it finds are set by
-//! [`Ground`](super::ground::Ground).
+//! The table of attempts. A script that ends with status 0 got through; [`Ground`](super::ground::Ground) sets its
+//! variables.
 
-use super::ground::{Ground, Ran};
+use super::ground::{AttemptOutcome, Ground};
 use toolfence_protocol::{Text, text};
 use toolfence_sandbox::isolation::{Mode, Settings};
 
 /// One attempt at a barrier.
 pub(super) struct Attempt {
     pub(super) barrier: fn() -> Text,
-    /// What a person reads: a verb first.
+    /// The description for a user, which begins with a verb.
     pub(super) what: fn() -> Text,
     pub(super) script: &'static str,
     pub(super) needs: Needs,
-    /// Whether it got through.
-    pub(super) is_through: fn(&Ground, &Ran) -> bool,
+    /// Returns `true` if the attempt got through.
+    pub(super) is_through: fn(&Ground, &AttemptOutcome) -> bool,
     pub(super) advice: Option<fn() -> Text>,
 }
 
-/// When an attempt makes sense.
+/// The settings under which an attempt makes sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     Nothing,
@@ -28,7 +28,7 @@ pub(super) enum Needs {
 }
 
 impl Attempt {
-    /// Whether what it tries is forbidden by these settings, or may be open.
+    /// Returns `true` if these settings forbid the attempt.
     pub(super) fn is_for(&self, settings: &Settings) -> bool {
         self.needs != Needs::ReadOnly || settings.mode == Mode::ReadOnly
     }
@@ -41,7 +41,7 @@ impl Attempt {
         Attempt { needs, ..self }
     }
 
-    const fn seen_by(self, is_through: fn(&Ground, &Ran) -> bool) -> Attempt {
+    const fn seen_by(self, is_through: fn(&Ground, &AttemptOutcome) -> bool) -> Attempt {
         Attempt { is_through, ..self }
     }
 
@@ -51,8 +51,8 @@ impl Attempt {
 }
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    Attempt::new(|| text!("files"), || text!("read a file outside of the project"), "cat \"$BESIDE/secret\""),
-    Attempt::new(|| text!("files"), || text!("write a file outside of the project"), "echo x > \"$BESIDE/new\""),
+    Attempt::new(|| text!("files"), || text!("read a file outside of the project"), "cat \"$OUTSIDE/secret\""),
+    Attempt::new(|| text!("files"), || text!("write a file outside of the project"), "echo x > \"$OUTSIDE/new\""),
     Attempt::new(|| text!("files"), || text!("look into the home folder"), "[ -n \"$HOME_IS\" ] && [ \"$(stat -c %d:%i ~)\" = \"$HOME_IS\" ]"),
     Attempt::new(|| text!("files"), || text!("change the system"), "touch /usr/.toolfence && rm /usr/.toolfence"),
     Attempt::new(|| text!("files"), || text!("read the passwords of the system"), "cat /etc/shadow"),
@@ -87,10 +87,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     Attempt::new(|| text!("network"), || text!("see the interfaces"), "[ \"$(grep -c : /proc/net/dev)\" -gt 1 ]").needs(Needs::Network),
 ];
 
-fn by_status(_: &Ground, ran: &Ran) -> bool {
+fn by_status(_: &Ground, ran: &AttemptOutcome) -> bool {
     ran.status == Some(0)
 }
 
-fn is_left(ground: &Ground, _: &Ran) -> bool {
+fn is_left(ground: &Ground, _: &AttemptOutcome) -> bool {
     ground.is_left()
 }

@@ -1,4 +1,4 @@
-//! The project that is tried, and what is beside it.
+//! Creates the project for the trial, and the files outside of it.
 
 use rustix::fd::AsFd;
 use std::ffi::{OsStr, OsString};
@@ -14,17 +14,17 @@ use toolfence_sandbox::isolation::{Enclosure, Report, Request, Settings};
 use toolfence_sandbox::process::{self, Job};
 use toolfence_workspace::{Access, Stop, Workspace};
 
-/// How long one attempt may take.
+/// The time limit of one attempt.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Bytes of what an attempt says that are kept, and characters that are shown.
+/// Bytes of an attempt's output that are kept, and characters that are displayed.
 const KEPT: usize = 4000;
 const SHOWN: usize = 200;
 
-/// What stands before the status of an attempt, on the last line.
+/// The prefix of an attempt's status on the last line.
 const TRIED: &str = "toolfence tried: ";
 
-/// Files of the project, and what is in them.
+/// Files of the project with their contents.
 const FILES: &[(&str, &str)] = &[
     ("plain", "plain\n"),
     (".env", "SECRET\n"),
@@ -40,27 +40,27 @@ pub(super) struct Ground {
     workspace: Workspace,
     enclosure: Enclosure,
     environment: Vec<(OsString, OsString)>,
-    /// What the scripts must know, as the beginning of each: a container gets nothing of the environment.
+    /// The variables of the scripts, as the beginning of each, because a container gets no variables.
     known: OsString,
-    /// Somebody to be reached by a command that has the network.
+    /// A server that a command with network can reach.
     _server: TcpListener,
 }
 
-/// How an attempt ended.
-pub(super) struct Ran {
-    /// Whether it came to its end, with whatever status.
+/// The outcome of an attempt.
+pub(super) struct AttemptOutcome {
+    /// Whether it ended in time, with any status.
     pub(super) ended: bool,
     pub(super) status: Option<i32>,
-    /// The last line of what it said.
+    /// The last line of its output.
     pub(super) said: String,
 }
 
 impl Ground {
-    pub(super) fn made(settings: &Settings, scratch: &Path) -> io::Result<Ground> {
+    pub(super) fn create(settings: &Settings, scratch: &Path) -> io::Result<Ground> {
         let scratch = scratch.canonicalize()?;
-        let (root, beside) = (scratch.join("project"), scratch.join("beside"));
-        fs::create_dir_all(&beside)?;
-        fs::write(beside.join("secret"), "SECRET\n")?;
+        let (root, outside) = (scratch.join("project"), scratch.join("outside"));
+        fs::create_dir_all(&outside)?;
+        fs::write(outside.join("secret"), "SECRET\n")?;
         for (path, content) in FILES {
             let path = root.join(path);
             fs::create_dir_all(path.parent().unwrap_or(&root))?;
@@ -71,7 +71,7 @@ impl Ground {
         let enclosure = Enclosure::new(settings.clone(), workspace.root().as_ref());
         let server = TcpListener::bind(("127.0.0.1", 0))?;
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
-        let known = known(&beside, &server, settings)?;
+        let known = known(&outside, &server, settings)?;
         Ok(Ground { workspace, enclosure, environment, known, _server: server })
     }
 
@@ -79,8 +79,8 @@ impl Ground {
         self.enclosure.report()
     }
 
-    /// Runs the script of an attempt inside.
-    pub(super) async fn run(&self, attempt: &str) -> io::Result<Ran> {
+    /// Runs the script of an attempt in the sandbox.
+    pub(super) async fn run(&self, attempt: &str) -> io::Result<AttemptOutcome> {
         let mut script = self.known.clone();
         script.push(format!("{{ {attempt}; }} 2>&1; s=$?; echo; echo '{TRIED}'$s"));
         let [shell, options @ ..] = ["/bin/bash", "--noprofile", "--norc", "-c"].map(OsStr::new);
@@ -90,18 +90,18 @@ impl Ground {
         let status = status.trim().parse().ok();
         let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
         let said = last.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
-        Ok(Ran { ended: status.is_some(), status, said })
+        Ok(AttemptOutcome { ended: status.is_some(), status, said })
     }
 
-    /// What the helper says of the system calls it tried.
+    /// Returns the helper's report about the system calls that it tried.
     pub(super) async fn system_calls(&self) -> io::Result<String> {
         self.output(&[]).await
     }
 
     async fn output(&self, command: &[&OsStr]) -> io::Result<String> {
-        let told = |failure: toolfence_protocol::ToolFailure| io::Error::other(failure);
-        let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(told)?;
-        let folder = self.workspace.root().folder(".").map_err(told)?;
+        let to_io_error = |failure: toolfence_protocol::ToolFailure| io::Error::other(failure);
+        let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(to_io_error)?;
+        let folder = self.workspace.root().folder(".").map_err(to_io_error)?;
         let request = Request {
             command,
             folder: Path::new(""),
@@ -130,7 +130,7 @@ impl Ground {
         Ok(process::run_supervised(&job, &entry.told).await?.output)
     }
 
-    /// Whether what an attempt left behind runs on.
+    /// Returns `true` if a process that an attempt left is still running.
     pub(super) fn is_left(&self) -> bool {
         let mark = mark();
         let line = |entry: &fs::DirEntry| fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -139,17 +139,17 @@ impl Ground {
     }
 }
 
-/// The seconds of a sleep that nobody else would ask for: how what is left running is found.
+/// Returns a unique number of seconds for a sleep, by which the remaining process is found.
 fn mark() -> String {
     format!("72031{:07}", std::process::id())
 }
 
-/// What the attempts must know, as assignments of a shell: where things are, and which of them are the host's.
-fn known(beside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
+/// Returns the variables of the attempts as shell assignments.
+fn known(outside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
     let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| fs::metadata(home).ok());
     let home = home.map(|home| format!("{}:{}", home.dev(), home.ino())).unwrap_or_default();
     let all: [(&str, OsString); 6] = [
-        ("BESIDE", beside.into()),
+        ("OUTSIDE", outside.into()),
         ("HOME_IS", home.into()),
         ("HOST", std::process::id().to_string().into()),
         ("PORT", server.local_addr()?.port().to_string().into()),

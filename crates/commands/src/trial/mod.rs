@@ -1,6 +1,7 @@
-//! Whether the sandbox holds here: each barrier is tried to be broken, from inside, in a folder made for that.
+//! Tests whether the sandbox holds here: tries to break each barrier from inside, in a folder made for that.
 //!
-//! This module sets up no barrier and judges no command: what is tried is its own, and harmless where a barrier is down.
+//! This module sets up no barrier and judges no command. Its attempts are fixed, and harmless even if a barrier is
+//! missing.
 //!
 //! ```no_run
 //! # async fn ask(scratch: &std::path::Path) -> toolfence_protocol::Result<()> {
@@ -22,36 +23,36 @@ use std::path::Path;
 use toolfence_protocol::{Error, Result, Text, text};
 use toolfence_sandbox::isolation::{Kind, Report, Settings};
 
-/// What was found.
+/// The outcome of the test.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Trial {
     /// Which sandbox is available, and why no better one.
     pub report: Report,
-    /// What was tried, in the order of the barriers. Empty where no sandbox is available.
+    /// The attempts in the order of the barriers. Empty if no sandbox is available.
     pub findings: Vec<Finding>,
 }
 
 impl Trial {
-    /// Whether a sandbox is available and nothing that was tried got through.
+    /// Returns `true` if a sandbox is available and no attempt got through.
     pub fn all_held(&self) -> bool {
         self.report.kind > Kind::Nothing && self.findings.iter().all(|finding| finding.result.is_fine())
     }
 }
 
-/// One attempt.
+/// The outcome of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What was to stop it: files, blocked files, git, processes, network, system calls.
+    /// The barrier that must stop it: files, blocked files, git, processes, network, system calls.
     pub barrier: Text,
-    /// What was tried.
+    /// The attempt.
     pub attempt: Text,
     /// Whether it was stopped.
     pub result: Held,
-    /// What the attempt said, on one line; or why it is not known.
+    /// The output of the attempt on one line, or the reason why the outcome is unknown.
     pub said: Text,
-    /// What can be done about it, where something can.
+    /// Advice, if something can be done about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Text>,
 }
@@ -61,11 +62,11 @@ pub struct Finding {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Held {
-    /// It did.
+    /// The barrier held.
     Yes,
-    /// It did not.
+    /// The barrier did not hold.
     No,
-    /// It is open because it is settled so.
+    /// The settings open this barrier.
     Open,
     /// It could not be tried.
     Unknown,
@@ -77,37 +78,37 @@ impl Held {
     }
 }
 
-/// Tries the sandbox of these settings around a project that is made in `scratch`, an empty folder, and left there.
+/// Tests the sandbox of these settings around a project that is created in `scratch`, an empty folder, and left there.
 ///
-/// It needs a tokio runtime with I/O and time enabled, and takes less than a second where the sandbox holds.
+/// It needs a tokio runtime with I/O and time enabled, and takes less than a second if the sandbox holds.
 ///
 /// # Errors
 /// The folder cannot be used.
 pub async fn sandbox(settings: &Settings, scratch: &Path) -> Result<Trial> {
     let ground =
-        Ground::made(settings, scratch).map_err(|error| Error::because(text!("make a project to try"), error))?;
+        Ground::create(settings, scratch).map_err(|error| Error::because(text!("make a project to try"), error))?;
     let report = ground.report().clone();
     if report.kind == Kind::Nothing {
         return Ok(Trial { report, findings: Vec::new() });
     }
     let mut findings = Vec::new();
     for attempt in ATTEMPTS.iter().filter(|attempt| attempt.is_for(settings)) {
-        findings.push(tried(attempt, &ground, settings).await);
+        findings.push(run_attempt(attempt, &ground, settings).await);
     }
     findings.extend(system_calls(&ground).await);
     Ok(Trial { report, findings })
 }
 
-async fn tried(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Finding {
+async fn run_attempt(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Finding {
     let (result, said) = match attempt.needs {
         Needs::Network if settings.network => (Held::Open, text!("every command may use the network")),
-        _ => judged(attempt, ground).await,
+        _ => judge_attempt(attempt, ground).await,
     };
     let advice = attempt.advice.filter(|_| result == Held::No).map(|advice| advice());
     Finding { barrier: (attempt.barrier)(), attempt: (attempt.what)(), result, said, advice }
 }
 
-async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, Text) {
+async fn judge_attempt(attempt: &Attempt, ground: &Ground) -> (Held, Text) {
     match ground.run(attempt.script).await {
         Ok(ran) if ran.status == Some(NOT_FOUND) => (Held::Unknown, ran.said.into()),
         Ok(ran) if (attempt.is_through)(ground, &ran) => (Held::No, ran.said.into()),
@@ -117,7 +118,7 @@ async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, Text) {
     }
 }
 
-/// What a shell ends with where there is no such program: an image may be smaller than a system.
+/// The exit status of a shell if a program does not exist: an image may lack programs of a system.
 const NOT_FOUND: i32 = 127;
 
 async fn system_calls(ground: &Ground) -> Vec<Finding> {
@@ -148,7 +149,7 @@ async fn system_calls(ground: &Ground) -> Vec<Finding> {
     }
 }
 
-/// Names what the helper tries by a system call, under the name that it writes. A name that this host does not know stays English.
+/// Translates the names of system calls that the helper writes. A name that this host does not know stays English.
 fn name_of_call(name: &str) -> Text {
     const CALLS: &[fn() -> Text] = &[
         || text!("mount a file system"),

@@ -1,23 +1,24 @@
-//! System calls that must be refused inside, tried by the helper in the place of a command, right before it would start one.
+//! System calls that must be refused inside. The helper tries them instead of a command, right before it would start
+//! one.
 //!
-//! Arguments are such that nothing happens where a barrier is down: what is not refused then fails in another way, or changes
-//! only this process, which ends.
-#![allow(unsafe_code, reason = "calls that no safe crate has, made to see them refused")]
+//! The arguments are such that nothing happens if a barrier is missing: a call that is not refused then fails with
+//! another error, or changes only this process, which ends.
+#![allow(unsafe_code, reason = "calls that no safe crate has, which must be refused")]
 
 use super::plan::Plan;
 use libc::{c_int, c_long};
 use rustix::io::Errno;
 use std::io::{self, Write};
 
-/// A call by its name, and its number and arguments.
+/// The name of a call with its number and arguments.
 type Attempt = (&'static str, c_long, [u64; 5]);
 
-/// What a filter answers; anything else is the kernel's own word.
+/// The errors of the filter. Any other one is the kernel's own.
 const REFUSED: [Errno; 2] = [Errno::PERM, Errno::NOSYS];
 
 const TIOCSTI: u64 = 0x5412;
 
-/// What no command may do, network or not.
+/// Calls that no command may make, with or without network.
 fn always() -> Vec<Attempt> {
     let flags = |flags: c_int| [u64::from(flags.cast_unsigned()), 0, 0, 0, 0];
     let nothing = [0; 5];
@@ -29,7 +30,7 @@ fn always() -> Vec<Attempt> {
         ("open a tree of mounts", libc::SYS_open_tree, wrong),
         ("change another root", libc::SYS_chroot, nothing),
         ("make namespaces", libc::SYS_unshare, flags(libc::CLONE_NEWUSER)),
-        // With CLONE_FS the kernel refuses it by itself, and no process comes of it.
+        // With CLONE_FS the kernel refuses it by itself, so no process is created.
         ("make namespaces by clone", libc::SYS_clone, flags(libc::CLONE_NEWUSER | libc::CLONE_FS)),
         ("hide flags in clone3", libc::SYS_clone3, nothing),
         ("enter other namespaces", libc::SYS_setns, wrong),
@@ -52,7 +53,7 @@ fn always() -> Vec<Attempt> {
     ]
 }
 
-/// Attempts that this plan forbids and another one allows.
+/// Returns the calls that this plan forbids and another one allows.
 fn network_attempts(plan: &Plan) -> Vec<Attempt> {
     let mut attempts = Vec::new();
     if !plan.has_internet_sockets() {
@@ -69,7 +70,7 @@ fn family(number: c_int) -> u64 {
     u64::from(number.cast_unsigned())
 }
 
-/// Tries them all and writes a line for each: `refused NAME`, or `allowed NAME`.
+/// Tries all calls and writes a line for each: `refused NAME`, or `allowed NAME`.
 pub(super) fn tell(plan: &Plan, mut to: impl Write) -> io::Result<()> {
     for (name, number, arguments) in always().into_iter().chain(network_attempts(plan)) {
         let word = if is_refused(number, arguments) { "refused" } else { "allowed" };
@@ -79,8 +80,9 @@ pub(super) fn tell(plan: &Plan, mut to: impl Write) -> io::Result<()> {
 }
 
 fn is_refused(number: c_long, [a, b, c, d, e]: [u64; 5]) -> bool {
-    // SAFETY: no argument is a pointer that can be followed: they are numbers, null, or beyond any address space, which the
-    // kernel answers with an error. A descriptor that comes of it is closed by the end of this process, which is near.
+    // SAFETY: no argument is a pointer that can be followed: they are numbers, null, or beyond any address space, for
+    // which the kernel returns an error. A descriptor that a call returns is closed by the end of this process, which
+    // is near.
     let done = unsafe { libc::syscall(number, a, b, c, d, e, 0) };
     done < 0 && Errno::from_io_error(&io::Error::last_os_error()).is_some_and(|errno| REFUSED.contains(&errno))
 }

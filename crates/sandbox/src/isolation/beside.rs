@@ -1,23 +1,27 @@
-//! What is hidden of folders that are shown beside the project: toolchains of the home, prefixes of the PATH.
+//! Finds the blocked files in visible folders outside of the project: toolchains in the home folder, prefixes of the
+//! PATH.
 //!
-//! This module knows no rules about names. It asks the project which names are blocked, and walks what is shown once for each project
-//! that is opened: a person who keeps secrets among toolchains keeps them there before a session starts.
+//! This module knows no rules about names. It asks the project which names are blocked, and walks the visible folders
+//! once for each project that is opened: a user who keeps secrets among toolchains keeps them there before a session
+//! starts.
 
 use super::plan::Name;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Whether a file or folder has to be hidden: the shown folder, what is in it (relative), and whether that is a folder.
+/// Returns `true` if a file or folder must be hidden. Its arguments are the visible folder, the path in it, and whether
+/// that is a folder.
 pub(crate) type Hides<'a> = &'a dyn Fn(&Path, &Path, bool) -> bool;
 
-/// The most entries that are looked at in all shown folders. Toolchains' folders that were not come to are hidden.
+/// Entries that are checked in all visible folders. Folders of toolchains beyond this limit are hidden.
 const MOST_ENTRIES: usize = 300_000;
 
-/// The most names that are hidden one by one: each is a mount.
+/// Names that are hidden one by one. Each is a mount.
 const MOST_MASKS: usize = 2_000;
 
-/// Ends of paths below which everything came out of a registry: nothing in it is the user's own. They hold most of the files.
+/// Ends of paths below which everything was downloaded from a registry, so that nothing is the user's own. They have
+/// most of the files.
 const STORES: &[&str] = &[
     ".cargo/registry/src",
     ".cargo/registry/cache",
@@ -35,37 +39,37 @@ const STORES: &[&str] = &[
     ".gradle/caches",
 ];
 
-/// Bytes of a path that can be mounted over, with the zero behind it.
+/// Bytes of a path that can be a mount point, including the final zero.
 const LONGEST_PATH: usize = 4096;
 
-/// What is left of the walks over all shown folders.
+/// The progress of the walks over all visible folders.
 #[derive(Debug)]
-pub(super) struct Looking {
+pub(super) struct FolderWalk {
     entries: usize,
     pub(super) masks: Vec<Name>,
 }
 
-/// Why not everything that is blocked in a folder can be hidden.
+/// The reason why blocked files in a folder cannot be hidden.
 #[derive(Debug)]
-pub(super) enum Unhidden {
+pub(super) enum HideError {
     /// It has too many entries, or too many of them are blocked.
     TooLarge,
-    /// This folder in it cannot be looked at.
+    /// This folder in it cannot be read.
     Closed(PathBuf, io::Error),
 }
 
-impl Looking {
-    pub(super) fn begin() -> Looking {
-        Looking { entries: 0, masks: Vec::new() }
+impl FolderWalk {
+    pub(super) fn begin() -> FolderWalk {
+        FolderWalk { entries: 0, masks: Vec::new() }
     }
 
-    /// How many entries were looked at.
+    /// Returns the number of checked entries.
     pub(super) fn entries(&self) -> usize {
         self.entries
     }
 
-    /// Looks over a folder that is shown.
-    pub(super) fn over(&mut self, shown: &Path, hides: Hides<'_>) {
+    /// Walks a visible folder.
+    pub(super) fn walk_folder(&mut self, shown: &Path, hides: Hides<'_>) {
         let mut pending = vec![shown.to_owned()];
         while let Some(folder) = pending.pop() {
             if is_store(&folder) {
@@ -79,7 +83,7 @@ impl Looking {
             }
             for entry in entries.flatten() {
                 self.entries += 1;
-                // A link leads to what is shown and looked at by itself, or to nothing.
+                // The target of a link is either visible and walked separately, or not visible.
                 let Ok(kind) = entry.file_type() else { continue };
                 let path = entry.path();
                 let is_repository = entry.file_name() == ".git" && kind.is_dir();
@@ -90,7 +94,7 @@ impl Looking {
                     pending.push(path);
                 }
             }
-            // One folder can hold more than can be mounted.
+            // One folder can have more blocked files than mounts are possible.
             if self.masks.len() > before + MOST_MASKS {
                 pending.truncate(waiting);
                 self.hide_all(folder, before);
@@ -102,25 +106,25 @@ impl Looking {
         self.entries >= MOST_ENTRIES || self.masks.len() >= MOST_MASKS
     }
 
-    /// Hides a folder in the place of what is hidden in it.
+    /// Hides a whole folder instead of the entries in it.
     fn hide_all(&mut self, folder: PathBuf, before: usize) {
         tracing::warn!(folder = %folder.display(), "hidden from commands: there is too much to look at");
         self.masks.truncate(before);
         self.masks.push(Name::from(folder));
     }
 
-    /// Looks over a path that one program may read and write. Anything in it may be the user's own, whatever its folder is called, and
-    /// what was not looked at must not be shown.
-    pub(super) fn over_shared(&mut self, shared: &Path, hides: Hides<'_>) -> Result<(), Unhidden> {
+    /// Walks a path that one program may read and write. Any file in it may be the user's own, whatever its folder is
+    /// called, and an unchecked file must not be visible.
+    pub(super) fn walk_shared(&mut self, shared: &Path, hides: Hides<'_>) -> Result<(), HideError> {
         let mut pending = vec![shared.to_owned()];
         while let Some(folder) = pending.pop() {
-            let closed = |error| Unhidden::Closed(folder.clone(), error);
+            let closed = |error| HideError::Closed(folder.clone(), error);
             let entries = match fs::read_dir(&folder) {
                 Ok(entries) => entries,
                 Err(error) => match error.kind() {
-                    // The path is a file, or the folder has gone away.
+                    // The path is a file, or the folder was removed.
                     ErrorKind::NotADirectory | ErrorKind::NotFound => continue,
-                    // The program could open it to itself.
+                    // The program could change the folder's mode.
                     ErrorKind::PermissionDenied => {
                         self.masks.push(Name::from(folder));
                         continue;
@@ -132,7 +136,7 @@ impl Looking {
                 let entry = entry.map_err(closed)?;
                 self.entries += 1;
                 if self.is_full() {
-                    return Err(Unhidden::TooLarge);
+                    return Err(HideError::TooLarge);
                 }
                 let kind = match entry.file_type() {
                     Ok(kind) => kind,
@@ -156,7 +160,7 @@ impl Looking {
     }
 }
 
-/// Whether nothing in a folder is the user's own: packages, and the library of a Python.
+/// Returns `true` if nothing in a folder is the user's own: it has packages, or the library of a Python.
 fn is_store(folder: &Path) -> bool {
     let named = |name: &str| name.starts_with("python2.") || name.starts_with("python3.");
     let of_python = folder.file_name().and_then(|name| name.to_str()).is_some_and(named);
@@ -165,7 +169,7 @@ fn is_store(folder: &Path) -> bool {
         || STORES.iter().any(|store| folder.ends_with(store))
 }
 
-/// Parts of a prefix that hold what is installed there.
+/// Parts of a prefix that contain installed files.
 const PARTS: &[&str] = &[
     "bin",
     "sbin",
@@ -186,18 +190,18 @@ const PARTS: &[&str] = &[
     "sysroot",
 ];
 
-/// Parts that belong to a prefix only where it is of a kind that is known by another name in it.
+/// Parts that belong to a prefix only if it also has a part with one of these names.
 const PARTS_OF_KINDS: &[(&str, &[&str])] =
     &[("src/runtime", &["src", "pkg", "api", "misc", "VERSION", "go.env"]), ("lib/modules", &["conf"])];
 
-/// What is shown of the prefix of a folder of programs, where the user may have put other things beside it.
+/// Returns the visible parts of the prefix of a folder of programs, to which the user may have added other files.
 pub(super) fn parts_of(prefix: &Path) -> Vec<PathBuf> {
     let kinds = PARTS_OF_KINDS.iter().filter(|(mark, _)| prefix.join(mark).exists()).flat_map(|(_, parts)| *parts);
     let parts = PARTS.iter().chain(kinds).map(|part| prefix.join(part));
     parts.filter(|part| part.exists()).collect()
 }
 
-/// Whether this user put it there, or could.
+/// Returns `true` if this user owns the folder or can write to it.
 pub(super) fn is_of_the_user(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let owned = fs::metadata(folder).is_ok_and(|meta| meta.uid() == rustix::process::geteuid().as_raw());

@@ -1,7 +1,8 @@
-//! The sandbox of namespaces raised by `bwrap` of the system, where it may do what this program may not: it can be set-user-id, or have a
-//! profile of its own. What it cannot do (Landlock, the filter of system calls, the line to the host), the helper does inside.
+//! The sandbox of namespaces that the system's `bwrap` sets up, if it is permitted more than this program: it can be
+//! set-user-id, or have a profile of its own. The helper inside adds the barriers that it lacks (Landlock, the filter
+//! of system calls, the line to the host).
 //!
-//! It knows files by their names alone: one that is put in the place of another while the sandbox is set up is not noticed.
+//! It identifies files by their names alone: a file that is replaced while the sandbox is set up is not detected.
 
 use super::plan::{Guard, Masking, Plan, Step};
 use crate::project::random_name;
@@ -11,20 +12,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Text, text};
 
-/// Where the program is: not in the PATH, which may hold anything.
+/// Paths of the program. The PATH is not searched, because it may contain any folder.
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap"];
 
-/// Where the helper is inside.
+/// The path of the helper inside.
 const HELPER: &str = "/.toolfence-sandbox";
 
-/// A program of the system that can set up a sandbox, and what lies over hidden files.
+/// The system's program that sets up a sandbox, and the file that is mounted over hidden files.
 #[derive(Debug)]
 pub(super) struct Bubblewrap {
     pub(super) program: PathBuf,
     blank: Blank,
 }
 
-/// A file without any permission, in a folder of its own that goes with it.
+/// A file without any permission, in a folder of its own that is removed with it.
 #[derive(Debug)]
 pub(super) struct Blank {
     folder: PathBuf,
@@ -32,7 +33,7 @@ pub(super) struct Blank {
 
 impl Bubblewrap {
     /// # Errors
-    /// There is none, or no file can be made.
+    /// It is not installed, or no file can be created.
     pub(super) fn found() -> Result<Bubblewrap, Text> {
         let program = PLACES.iter().map(PathBuf::from).find(|path| path.is_file());
         let program = program.ok_or_else(|| text!("there is no bwrap on this system"))?;
@@ -40,7 +41,7 @@ impl Bubblewrap {
         Ok(Bubblewrap { program, blank })
     }
 
-    /// What it is started with, up to the helper's own argument.
+    /// Returns the arguments up to the helper's own.
     pub(super) fn arguments(&self, plan: &Plan, masking: &Masking, helper: &Path) -> Vec<OsString> {
         let mut line = BubblewrapLine::default();
         line.options(&["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session"]);
@@ -73,7 +74,7 @@ impl BubblewrapLine {
     fn step(&mut self, step: &Step, plan: &Plan) {
         match step {
             Step::Link { at, to } => self.pair("--symlink", to.path(), at.path()),
-            // It has no layers that would be private to the command.
+            // Bubblewrap has no layers that would be private to the command.
             Step::Show { at } | Step::Layer { at } => self.pair("--ro-bind", at.path(), at.path()),
             Step::ShowIfThere { at } => self.pair("--ro-bind-try", at.path(), at.path()),
             Step::Private { at, mode, .. } => {
@@ -125,7 +126,7 @@ impl Blank {
 
 impl Drop for Blank {
     fn drop(&mut self) {
-        // What is left of it is an empty file.
+        // If this fails, an empty file is left.
         let _ = std::fs::remove_file(self.file());
         let _ = std::fs::remove_dir(&self.folder);
     }

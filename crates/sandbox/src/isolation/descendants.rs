@@ -1,8 +1,8 @@
-//! All processes that descend from one, found by the kernel's own lists, and their end.
+//! Finds all descendants of a process in the kernel's own lists, and ends them.
 //!
-//! A process that has become a child subreaper (prctl(2), `PR_SET_CHILD_SUBREAPER`) is given every orphan below it, whatever
-//! session or group that one has gone to. So who has no child any more has no descendant any more, and that is what the end
-//! is told by; the lists of children only say whom to signal.
+//! A process that has become a child subreaper (prctl(2), `PR_SET_CHILD_SUBREAPER`) becomes the parent of every orphan
+//! below it, in whatever session or group. So a subreaper without children has no descendants, which is how the end is
+//! detected; the lists of children only determine which processes to signal.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal};
@@ -10,20 +10,20 @@ use std::collections::HashSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// How long the end of all processes may take. What is stuck in the kernel longer is said to be left.
+/// The time limit for ending all processes. Those that are stuck in the kernel for longer are reported as left.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The most processes that are looked at in one go: more than a machine has by default.
+/// Processes that are listed at once: more than a machine has by default.
 const MOST: usize = 100_000;
 
-/// A descendant, and whose child it was when it was found.
+/// A descendant, with its parent when it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Descendant {
     pub(super) pid: i32,
     parent: i32,
 }
 
-/// The descendants of the process that /proc has under this name, a number or `self`.
+/// Returns the descendants of a process, given its name in /proc, a number or `self`.
 pub(super) fn below(top: &str) -> Vec<Descendant> {
     let number =
         if top == "self" { rustix::process::getpid().as_raw_nonzero().get() } else { top.parse().unwrap_or(0) };
@@ -31,7 +31,8 @@ pub(super) fn below(top: &str) -> Vec<Descendant> {
     let mut pending = vec![(top.to_owned(), number)];
     while let Some((name, parent)) = pending.pop() {
         for task in fs::read_dir(format!("/proc/{name}/task")).into_iter().flatten().flatten() {
-            // Who has ended meanwhile has no list; its children are found where they are by then, in the next look.
+            // A process that has ended meanwhile has no list; its children are found below their new parent by the next
+            // search.
             let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
             for pid in children.split_whitespace().filter_map(|number| number.parse().ok()) {
                 if found.len() < MOST && seen.insert(pid) {
@@ -45,20 +46,20 @@ pub(super) fn below(top: &str) -> Vec<Descendant> {
 }
 
 impl Descendant {
-    /// Signals it, if it is still the one that was found: its number may be another's by now, unless it is a child of the one
-    /// it was a child of, or of this process, to which orphans come.
+    /// Signals the process, if it is still the same one: its number may belong to another one by now, unless its parent
+    /// is still the same, or is this process, which adopts orphans.
     fn signal(self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
         let Ok(is) = pidfd_open(pid, PidfdFlags::empty()) else { return };
         let me = rustix::process::getpid().as_raw_nonzero().get();
         if parent_of(self.pid).is_some_and(|parent| parent == self.parent || parent == me) {
-            // One that has ended hears nothing, and one that belongs to another user stays: the caller sees it.
+            // A process that has ended gets no signal, and one of another user stays: the caller detects it.
             let _ = pidfd_send_signal(is, signal);
         }
     }
 }
 
-/// proc_pid_stat(5): the parent stands behind the state, and the name before them may hold anything.
+/// Reads proc_pid_stat(5): the parent follows the state, and the name before both may contain any characters.
 fn parent_of(pid: i32) -> Option<i32> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let behind_name = stat.iter().rposition(|&byte| byte == b')')?;
@@ -66,20 +67,22 @@ fn parent_of(pid: i32) -> Option<i32> {
     rest.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Asks all descendants of this process to end. One that is stopped has to go on to hear it.
-pub(super) fn end_politely() {
+/// Asks all descendants of this process to end. Continues stopped ones, so that they get the signal.
+pub(super) fn terminate_all() {
     let all = below("self");
     for signal in [Signal::TERM, Signal::CONT] {
         all.iter().for_each(|one| one.signal(signal));
     }
 }
 
-/// Ends all descendants of this process, which is a subreaper; `false` if some are left after this time, because they are not
-/// ours to end or are stuck in the kernel.
+/// Ends all descendants of this process, which is a subreaper. Returns `false` if some are left after `patience`,
+/// because they may not be signalled or are stuck in the kernel.
 ///
-/// All are stopped before any is killed: what is stopped neither forks, nor hears that its child has died, nor runs a trap.
+/// All are stopped before any is killed: a stopped process neither forks, nor gets notified that its child has died,
+/// nor runs a trap.
 pub(super) fn end(patience: Duration) -> bool {
-    /// Looks for more to stop before the killing begins; each finds what the last one had no time to stop.
+    /// Searches for more processes to stop before the killing begins; each finds those that the previous one did not
+    /// stop in time.
     const LOOKS: u32 = 100;
     const LONGEST_PAUSE: Duration = Duration::from_millis(50);
     let deadline = Instant::now() + patience;
@@ -103,7 +106,7 @@ pub(super) fn end(patience: Duration) -> bool {
     true
 }
 
-/// Reaps what has ended, and says whether there is no child left.
+/// Reaps the children that have ended. Returns `true` if no child is left.
 fn is_alone() -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {

@@ -1,9 +1,9 @@
-//! The helper: reads a plan, sets up the sandbox, starts the command, and tells how it ended.
+//! The helper: reads a plan, sets up the sandbox, starts the command, and reports how it ended.
 //!
-//! Three processes. The *outer* one is what the host started: it builds the tree of files, raises the masks over the
+//! There are three processes. The host starts the *outer* one: it builds the tree of files, mounts the masks over the
 //! project, and ends everything when the host asks for it or is gone. The *inner* one is the first of the new process
-//! namespace: it takes its own rights away and then starts the *command*. When the inner one ends, the kernel ends all that
-//! is left in the namespace.
+//! namespace: it drops its own rights and then starts the *command*. When the inner one ends, the kernel ends all
+//! processes that are left in the namespace.
 
 use super::host_line::{First, is_of_this_build, read_begun, with_host};
 use super::memory::Limit;
@@ -15,7 +15,7 @@ use rustix::thread::UnshareFlags;
 use std::fs::File;
 use std::os::unix::net::UnixStream;
 
-/// Does what the plan on stdin says. Comes back only where that is over.
+/// Executes the plan on stdin. Returns when the command has ended.
 pub(super) fn main() -> i32 {
     with_host(|host, mut first| {
         let plan = read_plan(host, &first)?;
@@ -33,9 +33,9 @@ fn read_plan(host: &File, first: &First) -> Result<Plan, Trouble> {
 }
 
 fn run(plan: &Plan, host: &File, session: Vec<OwnedFd>) -> Result<i32, Trouble> {
-    let alone = sys::alone().map_err(|error| Trouble::new(Barrier::Helper, error))?;
+    let alone = sys::single_thread().map_err(|error| Trouble::new(Barrier::Helper, error))?;
     let limit = Limit::new(plan.memory);
-    // Where there is no process namespace, what is left of the command comes to this process.
+    // Without a process namespace, this process adopts the processes that the command leaves.
     let subreaper = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     subreaper.map_err(|error| Trouble::new(Barrier::CommandWatch, error.into()))?;
     rights::limit(plan.processes).map_err(|error| Trouble::new(Barrier::Limits, error))?;
@@ -61,7 +61,8 @@ fn run(plan: &Plan, host: &File, session: Vec<OwnedFd>) -> Result<i32, Trouble> 
     }
 }
 
-/// Enters the namespaces of the command; returns its session, if it has one, and what the commands of that share.
+/// Enters the namespaces of the command. Returns its session, if it has one, and the mounts that the session's commands
+/// share.
 fn enter_namespaces(
     plan: &Plan,
     session: Vec<OwnedFd>,

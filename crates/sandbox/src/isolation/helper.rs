@@ -1,36 +1,36 @@
-//! Which program sets up the sandbox: this one again, or one that is installed.
+//! Selects the program that sets up the sandbox: this one again, or one that is installed.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The first argument that asks a program to be the helper.
+/// The first argument that makes a program the helper.
 pub(super) const ENTER: &str = "--toolfence-enter-sandbox";
 
-/// The one that asks it to create the namespaces of a session.
+/// The argument that makes it create the namespaces of a session.
 pub(super) const BEGIN_SESSION: &str = "--toolfence-begin-session";
 
-/// The one that asks it to keep a container.
+/// The argument that makes it supervise a container.
 pub(super) const KEEP_CONTAINER: &str = "--toolfence-keep-container";
 
-/// The one that asks it to supervise a command without a sandbox.
+/// The argument that makes it supervise a command without a sandbox.
 pub(super) const SUPERVISE: &str = "--toolfence-supervise";
 
-/// Programs that are helpers when they are asked.
+/// Programs that can be started as helpers.
 const PROGRAMS: &[&str] = &["toolfence-sandbox", "coder"];
 
-/// Whether the `main` of this program asked [`enter_if_asked`](super::enter_if_asked).
+/// Whether the `main` of this program called [`enter_if_asked`](super::enter_if_asked).
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
 pub(super) fn is_hooked() {
     HOOKED.store(true, Ordering::Relaxed);
 }
 
-/// This program where it can be started again; or else one beside it or in the PATH of the commands, which has no folder of
-/// the project.
+/// Returns this program if it can be started again, or else one in its folder or in the PATH of the commands, which has
+/// no folder of the project.
 pub(super) fn find(search_path: &OsStr) -> Option<PathBuf> {
     if HOOKED.load(Ordering::Relaxed) {
-        // The file that runs, even where another has taken its name.
+        // This refers to the running file, even if another one has its name by now.
         return Some("/proc/self/exe".into());
     }
     let own = std::env::current_exe().ok();

@@ -1,4 +1,4 @@
-//! The helper's line to its host: what the host sends in parts, and the lines that the helper answers.
+//! The helper's line to its host: reads the parts of the host's message, and writes the lines of the answer.
 
 use super::plan::LONGEST;
 use super::sys;
@@ -14,10 +14,10 @@ use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 
-/// What the helper ends with when the command was not started.
+/// The exit status of the helper if the command was not started.
 pub(super) const NOT_STARTED: i32 = 125;
 
-/// The first byte of the host's message, and the descriptors that come with it: those of the helper, then those of the command.
+/// The first byte of the host's message with its descriptors: those of the helper, followed by those of the command.
 #[derive(Debug)]
 pub(super) struct First {
     byte: u8,
@@ -25,7 +25,7 @@ pub(super) struct First {
 }
 
 impl First {
-    /// Takes the descriptors that are for the helper. The plan says how many there are.
+    /// Takes the descriptors for the helper. The plan has their number.
     pub(super) fn take_own(&mut self, count: usize) -> Vec<OwnedFd> {
         let count = count.min(self.descriptors.len());
         self.descriptors.drain(..count).collect()
@@ -40,7 +40,7 @@ impl First {
     }
 }
 
-/// Takes the line to the host and the first byte of its message, does `work`, and tells the host what went wrong.
+/// Takes the line to the host and the first byte of its message, does `work`, and reports an error to the host.
 pub(super) fn with_host(work: impl FnOnce(&File, First) -> Result<i32, Trouble>) -> i32 {
     let host = match take_stdin() {
         Ok(host) => host,
@@ -52,21 +52,21 @@ pub(super) fn with_host(work: impl FnOnce(&File, First) -> Result<i32, Trouble>)
     match read_first(&host).and_then(|first| work(&host, first)) {
         Ok(code) => code,
         Err(trouble) => {
-            tell(&host, &trouble.line());
+            send_line(&host, &trouble.line());
             NOT_STARTED
         }
     }
 }
 
-/// The line to the host comes in as stdin. The command gets an empty one in its place, and no descriptor of ours.
+/// Takes the line to the host from stdin. The command gets an empty stdin instead, and none of our descriptors.
 fn take_stdin() -> io::Result<File> {
     let host = sys::take_stdin()?;
-    empty(0)?;
+    replace_by_null(0)?;
     Ok(File::from(host))
 }
 
-/// Puts /dev/null in the place of one of the first three descriptors.
-fn empty(number: u8) -> io::Result<()> {
+/// Replaces one of the first three descriptors by /dev/null.
+fn replace_by_null(number: u8) -> io::Result<()> {
     let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     match number {
         0 => rustix::stdio::dup2_stdin(nothing)?,
@@ -86,14 +86,14 @@ fn read_first(host: &File) -> Result<First, Trouble> {
     Ok(First { byte: byte[0], descriptors: descriptors.into() })
 }
 
-/// Reads bytes, and the descriptors that come with them.
+/// Reads bytes with the descriptors that were sent with them.
 pub(super) fn receive(line: impl AsFd, into: &mut [u8], flags: RecvFlags) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
-    let mut came = RecvAncillaryBuffer::new(&mut space);
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = flags | RecvFlags::CMSG_CLOEXEC;
-    let read = rustix::net::recvmsg(line, &mut [IoSliceMut::new(into)], &mut came, flags)?;
+    let read = rustix::net::recvmsg(line, &mut [IoSliceMut::new(into)], &mut ancillary, flags)?;
     let mut descriptors = Vec::new();
-    for message in came.drain() {
+    for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(rights) = message {
             descriptors.extend(rights);
         }
@@ -112,12 +112,12 @@ pub(super) fn is_of_this_build(host: &str) -> Result<(), Trouble> {
 
 /// Reads a part of the host's message.
 pub(super) fn read<T: DeserializeOwned>(host: &File, barrier: Barrier) -> Result<T, Trouble> {
-    parsed(&read_part(host, barrier)?, barrier)
+    parse(&read_part(host, barrier)?, barrier)
 }
 
-/// Reads the first part of the host's message, of which one byte was read already.
+/// Reads the first part of the host's message, of which one byte was already read.
 pub(super) fn read_begun<T: DeserializeOwned>(host: &File, first: &First, barrier: Barrier) -> Result<T, Trouble> {
-    parsed(&read_text(host, &[first.byte], barrier)?, barrier)
+    parse(&read_text(host, &[first.byte], barrier)?, barrier)
 }
 
 /// Reads a part of the host's message as text, without parsing it.
@@ -125,7 +125,7 @@ pub(super) fn read_part(host: &File, barrier: Barrier) -> Result<Vec<u8>, Troubl
     read_text(host, &[], barrier)
 }
 
-/// Reads the text of a part; `begun` is what was read of its length already.
+/// Reads the text of a part; `begun` has the bytes of its length that were already read.
 fn read_text(mut host: &File, begun: &[u8], barrier: Barrier) -> Result<Vec<u8>, Trouble> {
     let trouble = |error| Trouble::new(barrier, error);
     let mut length = [0; 4];
@@ -141,12 +141,12 @@ fn read_text(mut host: &File, begun: &[u8], barrier: Barrier) -> Result<Vec<u8>,
     Ok(text)
 }
 
-fn parsed<T: DeserializeOwned>(text: &[u8], barrier: Barrier) -> Result<T, Trouble> {
+fn parse<T: DeserializeOwned>(text: &[u8], barrier: Barrier) -> Result<T, Trouble> {
     serde_json::from_slice(text).map_err(|error| Trouble::new(barrier, error.into()))
 }
 
-pub(super) fn tell(mut host: &File, line: &str) {
-    // A host that is gone needs to be told nothing.
+pub(super) fn send_line(mut host: &File, line: &str) {
+    // The host may be gone.
     let _ = host.write_all(line.as_bytes());
 }
 
@@ -156,16 +156,16 @@ pub(super) fn hand_over(host: &File, line: &str, descriptors: &[OwnedFd]) -> io:
     send_with(host.as_fd(), line.as_bytes(), &descriptors)
 }
 
-/// Tells the host how the command ended.
-pub(super) fn tell_status(host: &File, status: rustix::process::WaitStatus) {
+/// Reports to the host how the command ended.
+pub(super) fn send_status(host: &File, status: rustix::process::WaitStatus) {
     let code = status.exit_status().map(|code| format!("status {code}\n"));
     let signal = status.terminating_signal().map(|signal| format!("signal {signal}\n"));
-    tell(host, &code.or(signal).unwrap_or_default());
+    send_line(host, &code.or(signal).unwrap_or_default());
 }
 
-/// Lets go of input and output, so that they end with the command.
-pub(super) fn silence() -> io::Result<()> {
-    empty(0)?;
-    empty(1)?;
-    empty(2)
+/// Closes input and output, so that they end with the command.
+pub(super) fn close_stdio() -> io::Result<()> {
+    replace_by_null(0)?;
+    replace_by_null(1)?;
+    replace_by_null(2)
 }

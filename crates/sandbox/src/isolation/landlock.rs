@@ -1,7 +1,7 @@
-//! Landlock, the second barrier: it holds where a mount should have been and was not. See landlock(7).
+//! Landlock, the second barrier, which holds even if a mount is missing. See landlock(7).
 //!
-//! It cannot deny anything inside of a folder it allows, so it knows no masks. A kernel that has not all of it raises what
-//! it has.
+//! It cannot deny access inside of a folder that it allows, so it has no masks. On a kernel that lacks some of its
+//! rights, it applies those that exist.
 
 use super::plan::Plan;
 use ::landlock::{
@@ -12,13 +12,13 @@ use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 
-/// The newest set of rights that the rules below were written for.
+/// The newest version for which the rules below were written.
 const KNOWN: ABI = ABI::V6;
 
-/// Restricts this process and all it starts.
+/// Restricts this process and all processes that it starts.
 ///
 /// # Errors
-/// Without namespaces this is the first barrier: then it is an error where the kernel has no Landlock.
+/// The kernel has no Landlock, and there are no namespaces, so that it is the first barrier.
 pub(super) fn raise(plan: &Plan) -> io::Result<()> {
     let status = restrict(plan).map_err(io::Error::other)?;
     if status == RulesetStatus::NotEnforced && !plan.namespaces {
@@ -50,7 +50,8 @@ fn restrict(plan: &Plan) -> Result<RulesetStatus, ::landlock::RulesetError> {
     Ok(status.ruleset)
 }
 
-/// In a tree of its own all that is there may be read; else what the tree would be made of.
+/// Returns the readable paths: everything in a tree of its own, and otherwise the paths from which such a tree would be
+/// made.
 fn readable(plan: &Plan) -> Vec<&Path> {
     use super::plan::Step;
     if plan.tree {

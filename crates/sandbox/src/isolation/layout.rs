@@ -1,8 +1,9 @@
-//! What a command may see of this machine besides the project: the system, read-only, and toolchains out of the home.
+//! Determines which parts of this machine a command may see in addition to the project: the system, read-only, and
+//! toolchains in the home folder.
 //!
-//! Everything is looked up once, on the host's side; a folder that is not named here is not in the new tree.
+//! The host determines everything once. A folder that is not named here does not exist in the new tree.
 
-use super::beside::{Hides, Looking, is_of_the_user, parts_of};
+use super::beside::{FolderWalk, Hides, is_of_the_user, parts_of};
 use super::mounts::DEVICES;
 use super::plan::{Name, Step};
 use std::collections::HashSet;
@@ -13,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use toolfence_protocol::{Text, text};
 
-/// Folders of the system at the root. What holds the state of the machine (`/var`, `/run`, `/srv`, `/sys`) is not among
-/// them: sockets of daemons are there, and a read-only mount does not stop a connection.
+/// Folders of the system at the root. Those with the state of the machine (`/var`, `/run`, `/srv`, `/sys`) are not
+/// among them: they contain sockets of daemons, and a read-only mount does not prevent a connection.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -30,10 +31,10 @@ const SYSTEM: &[&str] = &[
     "/snap",
 ];
 
-/// Where systems that are made of stores keep the names of what is installed.
+/// Folders in which systems made of stores keep the names of installed packages.
 const NAMES_OF_STORES: &[&str] = &["/run/current-system", "/nix/var/nix/profiles"];
 
-/// Folders of a home that hold toolchains; what a tool writes there goes to a private layer.
+/// Folders of a home that contain toolchains. Writes of a tool go to a private layer.
 const TOOLCHAINS: &[&str] = &[
     ".cargo",
     ".rustup",
@@ -70,7 +71,7 @@ const TOOLCHAINS: &[&str] = &[
     "go/pkg",
 ];
 
-/// Folders of toolchains that a tool must be able to write into.
+/// Folders of toolchains that a tool must be able to write to.
 const LAYERED: &[&str] = &[
     ".cargo",
     ".npm",
@@ -85,11 +86,11 @@ const LAYERED: &[&str] = &[
     "go/pkg",
 ];
 
-/// Variables that name a toolchain outside of these places.
+/// Variables that name a toolchain outside of these folders.
 const VARIABLES: &[&str] =
     &["CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "GOROOT", "GOPATH", "JAVA_HOME", "VIRTUAL_ENV"];
 
-/// Files below a toolchain that hold credentials.
+/// Files below a toolchain that contain credentials.
 const CREDENTIALS: &[&str] = &[
     "credentials",
     "credentials.toml",
@@ -101,13 +102,13 @@ const CREDENTIALS: &[&str] = &[
     "auth.json",
 ];
 
-/// Files that may hold a token between settings that are needed.
+/// Files that may contain a token in addition to settings that are needed.
 const SETTINGS: &[&str] = &["config", "config.toml"];
 
-/// The most entries of /etc that are looked at.
+/// Entries of /etc that are checked.
 const MOST_ENTRIES: usize = 50_000;
 
-/// What the new tree is made of.
+/// The parts of the new tree.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) steps: Vec<Step>,
@@ -115,36 +116,36 @@ pub(super) struct Layout {
     pub(super) scratch: Vec<Name>,
 }
 
-/// What is known of the host.
-pub(super) struct Ground<'a> {
+/// The facts about the host.
+pub(super) struct HostFacts<'a> {
     /// The real path of the project.
     pub(super) root: &'a Path,
     pub(super) home: Option<PathBuf>,
-    /// Where programs are looked for.
+    /// The folders that are searched for programs.
     pub(super) search_path: &'a OsStr,
     /// The environment.
     pub(super) variable: &'a dyn Fn(&str) -> Option<OsString>,
-    /// Which names are blocked.
+    /// Determines which names are blocked.
     pub(super) hides: Hides<'a>,
 }
 
 impl Layout {
     /// # Errors
-    /// Why no sandbox can be set up around this project.
-    pub(super) fn of(ground: &Ground<'_>) -> Result<Layout, Text> {
+    /// The reason why no sandbox can be set up around this project.
+    pub(super) fn of(ground: &HostFacts<'_>) -> Result<Layout, Text> {
         let home =
             ground.home.as_ref().and_then(|home| home.canonicalize().ok()).filter(|home| home.parent().is_some());
         let holds_home = home.as_ref().is_some_and(|home| home.starts_with(ground.root));
         if holds_home || ground.root.parent().is_none() {
             return Err(text!("the project root holds the home folder or the whole system"));
         }
-        let mut building = Building {
+        let mut building = LayoutBuilder {
             root: ground.root,
             home,
             steps: Vec::new(),
             masks: Vec::new(),
             seen: HashSet::new(),
-            looking: Looking::begin(),
+            walk: FolderWalk::begin(),
             walks: false,
             hides: ground.hides,
         };
@@ -153,11 +154,11 @@ impl Layout {
         building.devices();
         building.private(ground);
         building.toolchains(ground);
-        let looked = building.looking.entries();
-        let masks = building.looking.masks.len();
+        let looked = building.walk.entries();
+        let masks = building.walk.masks.len();
         let microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        tracing::debug!(looked, masks, microseconds, "folders beside the project were walked");
-        building.masks.append(&mut building.looking.masks);
+        tracing::debug!(looked, masks, microseconds, "folders outside of the project were walked");
+        building.masks.append(&mut building.walk.masks);
         building.steps.push(Step::Project);
         building.masks.extend(secrets_of_the_system());
         let scratch = building.scratch();
@@ -165,25 +166,25 @@ impl Layout {
     }
 }
 
-struct Building<'a> {
+struct LayoutBuilder<'a> {
     root: &'a Path,
     home: Option<PathBuf>,
     steps: Vec<Step>,
     masks: Vec<Name>,
-    /// What is shown already, with all below it.
+    /// The folders that are visible with everything below them.
     seen: HashSet<PathBuf>,
-    looking: Looking,
-    /// Whether what is shown is looked over.
+    walk: FolderWalk,
+    /// Whether visible folders are searched for blocked files.
     walks: bool,
     hides: Hides<'a>,
 }
 
-impl Building<'_> {
+impl LayoutBuilder<'_> {
     fn system(&mut self) {
         for path in SYSTEM.iter().chain(NAMES_OF_STORES).map(Path::new) {
             self.show_or_link(path, false);
         }
-        // What is shown from here on may be the user's own.
+        // Folders from here on may contain files of the user.
         self.walks = true;
     }
 
@@ -197,8 +198,8 @@ impl Building<'_> {
         self.steps.push(Step::Private { at: "/dev/shm".into(), mode: 0o1777, shared: false });
     }
 
-    fn private(&mut self, ground: &Ground<'_>) {
-        // No link to the other, because the project or the home can be below either.
+    fn private(&mut self, ground: &HostFacts<'_>) {
+        // Neither is a link to the other, because the project or the home folder can be below either.
         for at in ["/tmp", "/var/tmp"] {
             self.steps.push(Step::Private { at: at.into(), mode: 0o1777, shared: true });
         }
@@ -209,7 +210,7 @@ impl Building<'_> {
         self.steps.push(Step::Private { at: home.into(), mode: 0o700, shared: true });
     }
 
-    fn toolchains(&mut self, ground: &Ground<'_>) {
+    fn toolchains(&mut self, ground: &HostFacts<'_>) {
         if let Some(home) = self.home.clone() {
             for name in TOOLCHAINS {
                 self.show_or_link(&home.join(name), LAYERED.contains(name));
@@ -217,7 +218,7 @@ impl Building<'_> {
         }
         for name in VARIABLES {
             if let Some(path) = (ground.variable)(name).map(PathBuf::from).filter(|path| path.is_absolute()) {
-                // What is beside these two is source of other projects.
+                // The other folders in these two have the source of other projects.
                 let parts = if *name == "GOPATH" { vec![path.join("bin"), path.join("pkg")] } else { vec![path] };
                 for part in parts {
                     self.show_or_link(&part, matches!(*name, "CARGO_HOME" | "GOPATH"));
@@ -231,8 +232,8 @@ impl Building<'_> {
         }
     }
 
-    /// The folder that a folder of programs belongs to, with their libraries; in the home only itself. Where the user could
-    /// have put other things there, only the parts that are known.
+    /// Returns the folder that a folder of programs belongs to, with their libraries; in the home folder only the
+    /// folder itself. If the user can write to it, returns only its known parts.
     fn parts_with(&self, folder: &Path) -> Vec<PathBuf> {
         let named = folder.file_name().is_some_and(|name| name == "bin" || name == "sbin");
         let parent = folder.parent().filter(|parent| named && parent.parent().is_some());
@@ -244,7 +245,8 @@ impl Building<'_> {
         }
     }
 
-    /// Whether to show it would show the home or the project by another way, or all there is.
+    /// Returns `true` if showing the path would reveal the home folder or the project under another name, or the whole
+    /// system.
     fn reveals(&self, path: &Path) -> bool {
         let above = |inner: &Path| inner.starts_with(path);
         path.parent().is_none() || above(self.root) || self.home.as_deref().is_some_and(above)
@@ -253,7 +255,8 @@ impl Building<'_> {
     fn show_or_link(&mut self, path: &Path, layered: bool) {
         let Ok(real) = path.canonicalize() else { return };
         if real != path && !self.is_seen(path) && !path.starts_with(self.root) {
-            // The link itself is copied, so that a path by it has the same meaning; its target is shown on its own.
+            // The link itself is copied, so that a path through it has the same meaning; its target is shown
+            // separately.
             let to = fs::read_link(path).unwrap_or_else(|_| real.clone());
             self.steps.push(Step::Link { at: path.into(), to: to.into() });
         }
@@ -262,7 +265,7 @@ impl Building<'_> {
         }
         self.masks.extend(credentials(&real));
         if self.walks {
-            self.looking.over(&real, self.hides);
+            self.walk.walk_folder(&real, self.hides);
         }
         let at = Name::from(real.as_path());
         self.steps.push(if layered { Step::Layer { at } } else { Step::Show { at } });
@@ -282,7 +285,7 @@ impl Building<'_> {
     }
 }
 
-/// Credentials at the top of a toolchain's folder.
+/// Returns credentials at the top of a toolchain's folder.
 fn credentials(folder: &Path) -> Vec<Name> {
     let secret = CREDENTIALS.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
     let settings = SETTINGS.iter().map(|name| folder.join(name)).filter(|path| mentions_a_token(path));
@@ -298,7 +301,7 @@ fn mentions_a_token(path: &Path) -> bool {
         })
 }
 
-/// What only root or a group may read in /etc stays with them, even where the command runs as root.
+/// Returns the entries of /etc that only root or a group may read. They stay hidden even if the command runs as root.
 fn secrets_of_the_system() -> Vec<Name> {
     let (mut found, mut pending, mut looked) = (Vec::new(), vec![PathBuf::from("/etc")], 0);
     while let Some(folder) = pending.pop() {

@@ -1,9 +1,9 @@
-//! How much memory a command and all it starts may use.
+//! Limits the memory of a command and all processes that it starts.
 //!
-//! No limit of addresses (`RLIMIT_AS`): AddressSanitizer and WebAssembly reserve terabytes that they never touch. Where a cgroup
-//! can be made that has the memory controller, the kernel holds the limit; everywhere the memory of all processes is summed
-//! several times a second, which also finds the words for it. What lies in temporary folders is no process's: it has a size
-//! of its own.
+//! The address space is not limited (`RLIMIT_AS`), because AddressSanitizer and WebAssembly reserve terabytes that they
+//! never use. If a cgroup with the memory controller can be created, the kernel enforces the limit. In all cases the
+//! memory of all processes is summed several times a second, which also detects the reason for the message. Files in
+//! temporary folders belong to no process, and have a size limit of their own.
 
 use super::descendants::{self, Descendant};
 use rustix::fd::{AsFd, OwnedFd};
@@ -15,19 +15,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Between two sums.
+/// The time between two sums.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// A sum may take this part of the time, where there are very many processes.
+/// The inverse of the share of time that a sum may take if there are very many processes.
 const PART: u32 = 20;
 
-/// Where version 2 of cgroups is mounted, on a system that has nothing but it.
+/// The mount point of cgroups version 2, on a system with no other version.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// What stands before the number of the supervisor in the name of a group.
+/// The prefix of the supervisor's number in the name of a group.
 const OURS: &str = "toolfence-";
 
-/// The limit of one command.
+/// The memory limit of one command.
 #[derive(Debug)]
 pub(super) struct Limit {
     most: u64,
@@ -36,14 +36,14 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// Of so many bytes; 0 is none. To be made before the system is out of sight.
+    /// Returns a limit in bytes; 0 for none. It must be created before the system is hidden.
     pub(super) fn new(most: u64) -> Limit {
         let group = if most > 0 { Cgroup::new(most) } else { None };
         Limit { most, group, pause: PAUSE }
     }
 
-    /// Puts this process, which is about to start what is limited, under the limit, and makes it the first to go where the
-    /// machine itself runs out of memory. Called in a child: the group is its parent's to remove.
+    /// Puts this process, which is about to start the command, under the limit, and makes it the first to be killed if
+    /// the machine itself runs out of memory. Called in a child: the parent removes the group.
     pub(super) fn enter(self) {
         if let Some(group) = self.group {
             group.enter();
@@ -51,83 +51,84 @@ impl Limit {
         }
     }
 
-    /// Until the next look.
+    /// Returns the time until the next check.
     pub(super) fn pause(&self) -> Option<Duration> {
         (self.most > 0).then_some(self.pause)
     }
 
-    /// Whether what descends from the process of this name in /proc uses too much.
+    /// Returns `true` if the descendants of the process with this name in /proc use too much memory.
     pub(super) fn is_exceeded(&mut self, top: &str) -> bool {
         let started = Instant::now();
         let all = descendants::below(top);
-        let exceeded = self.most > 0 && is_more(&all, self.most);
+        let exceeded = self.most > 0 && is_over_limit(&all, self.most);
         self.pause = PAUSE.max(started.elapsed() * PART);
         exceeded
     }
 
-    /// Whether the kernel has ended something of the group because of the limit.
+    /// Returns `true` if the kernel has killed a process of the group because of the limit.
     pub(super) fn has_killed(&self) -> bool {
         self.group.as_ref().is_some_and(Cgroup::has_killed)
     }
 }
 
-/// A page that is shared between a process and its forks stands in the numbers of each, so their sum is too high by far for a
-/// server with workers. The exact sum costs a walk over all page tables: it is made only where the cheap one is too much.
-fn is_more(all: &[Descendant], most: u64) -> bool {
+/// Compares the memory of all processes with the limit. A page that a process shares with its forks is counted in each
+/// of them, so their sum is far too high for a server with workers. The exact sum costs a walk over all page tables, so
+/// it is only computed if the cheap one is too high.
+fn is_over_limit(all: &[Descendant], most: u64) -> bool {
     let files = files_in_memory(all);
-    let sum = |of: &dyn Fn(i32) -> Option<Use>| {
-        let all = all.iter().filter_map(|one| of(one.pid)).fold(Use::default(), Use::and);
-        // What is mapped of the files is in both numbers.
+    let sum = |of: &dyn Fn(i32) -> Option<MemoryUse>| {
+        let all = all.iter().filter_map(|one| of(one.pid)).fold(MemoryUse::default(), MemoryUse::add);
+        // The mapped parts of these files are in both numbers.
         all.own.saturating_add(all.shared.max(files))
     };
-    sum(&at_most) > most && sum(&|pid| exactly(pid).or_else(|| at_most(pid))) > most
+    sum(&upper_bound) > most && sum(&|pid| exact(pid).or_else(|| upper_bound(pid))) > most
 }
 
-/// Bytes of memory that one or more processes use; not what files on a disk hold, which the kernel can drop.
+/// Bytes of memory that one or more processes use, without the contents of files on a disk, which the kernel can drop.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Use {
-    /// Of their own, and swapped.
+struct MemoryUse {
+    /// Private memory, including swapped pages.
     own: u64,
-    /// Of shared memory.
+    /// Shared memory.
     shared: u64,
 }
 
-impl Use {
-    fn and(self, other: Use) -> Use {
-        Use { own: self.own.saturating_add(other.own), shared: self.shared.saturating_add(other.shared) }
+impl MemoryUse {
+    fn add(self, other: MemoryUse) -> MemoryUse {
+        MemoryUse { own: self.own.saturating_add(other.own), shared: self.shared.saturating_add(other.shared) }
     }
 }
 
-/// proc_pid_status(5): a page counts for each process that has it.
-fn at_most(pid: i32) -> Option<Use> {
+/// Reads proc_pid_status(5), in which a page counts fully for each process that has it.
+fn upper_bound(pid: i32) -> Option<MemoryUse> {
     use_of(&format!("/proc/{pid}/status"), ["RssAnon:", "VmSwap:", "RssShmem:"])
 }
 
-/// proc_pid_smaps(5): a page counts by the part that is this process's.
-fn exactly(pid: i32) -> Option<Use> {
+/// Reads proc_pid_smaps(5), in which a shared page counts in parts.
+fn exact(pid: i32) -> Option<MemoryUse> {
     use_of(&format!("/proc/{pid}/smaps_rollup"), ["Pss_Anon:", "SwapPss:", "Pss_Shmem:"])
 }
 
-/// What these lines say; `None` where there is none of them.
-fn use_of(file: &str, [own, swapped, shared]: [&str; 3]) -> Option<Use> {
+/// Sums the values of these lines. Returns `None` if none of them exists.
+fn use_of(file: &str, [own, swapped, shared]: [&str; 3]) -> Option<MemoryUse> {
     let text = fs::read_to_string(file).ok()?;
     let value = |line: &str| {
         let mut words = line.split_whitespace();
         let name = words.next()?;
         let bytes = words.next()?.parse::<u64>().ok()?.saturating_mul(1024);
         match name {
-            name if name == own || name == swapped => Some(Use { own: bytes, shared: 0 }),
-            name if name == shared => Some(Use { own: 0, shared: bytes }),
+            name if name == own || name == swapped => Some(MemoryUse { own: bytes, shared: 0 }),
+            name if name == shared => Some(MemoryUse { own: 0, shared: bytes }),
             _ => None,
         }
     };
-    text.lines().filter_map(value).reduce(Use::and)
+    text.lines().filter_map(value).reduce(MemoryUse::add)
 }
 
-/// Bytes of the files without a name that are made by memfd_create(2): what is only written to them, and not mapped, is in no
+/// Returns the bytes of the anonymous files of memfd_create(2): pages that are only written to and not mapped are in no
 /// number of a process.
 fn files_in_memory(all: &[Descendant]) -> u64 {
-    /// Of one process.
+    /// Open files of one process.
     const MOST_OPEN: usize = 16_384;
     let mut seen = HashSet::new();
     let mut bytes = 0_u64;
@@ -145,7 +146,7 @@ fn files_in_memory(all: &[Descendant]) -> u64 {
     bytes
 }
 
-/// A cgroup of one command. Dropping it removes it.
+/// The cgroup of one command. Dropping it removes it.
 #[derive(Debug)]
 struct Cgroup {
     above: OwnedFd,
@@ -156,12 +157,13 @@ struct Cgroup {
 }
 
 impl Cgroup {
-    /// Beside this process or below it, where the memory controller is handed down to groups and this user may make one.
+    /// Creates a group next to this process or below it, if the memory controller is delegated and this user may create
+    /// one.
     fn new(most: u64) -> Option<Cgroup> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
         let own = Path::new(GROUPS).join(own);
-        // A group that holds processes hands nothing down (cgroups(7)), so it is mostly the one above.
+        // A group with processes delegates nothing (cgroups(7)), so it is usually the one above.
         let above = own.parent().filter(|above| above.starts_with(GROUPS));
         [Some(own.as_path()), above].into_iter().flatten().find_map(|place| Cgroup::within(place, most).ok())
     }
@@ -191,7 +193,8 @@ impl Cgroup {
             rustix::fs::openat(&folder, name, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).map(fs::File::from)
         };
         open("memory.max")?.write_all(most.to_string().as_bytes())?;
-        // Without swap there is no such file. One that goes takes all with it: half a build is no use to anybody.
+        // Without swap the first file does not exist. With the second, the whole group is killed, since half a build is
+        // useless.
         for (name, value) in [("memory.swap.max", "0"), ("memory.oom.group", "1")] {
             let _ = open(name).map(|mut file| file.write_all(value.as_bytes()));
         }
@@ -199,9 +202,9 @@ impl Cgroup {
         Ok((processes, folder))
     }
 
-    /// Zero stands for the process that writes it.
+    /// Moves this process into the group: zero is the process that writes it.
     fn enter(&self) {
-        // Where the kernel refuses, the sum is the limit.
+        // If the kernel refuses, the sum enforces the limit.
         let _ = (&self.processes).write_all(b"0");
     }
 
@@ -221,12 +224,13 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // What is not empty stays for the next one to remove.
+        // A group that is not empty is removed by the next command.
         let _ = rustix::fs::unlinkat(&self.above, &*self.name, AtFlags::REMOVEDIR);
     }
 }
 
-/// Removes groups whose supervisor was killed before it could: a group that holds a process is refused by the kernel.
+/// Removes groups whose supervisor was killed before it could do so. The kernel refuses to remove a group with
+/// processes.
 fn remove_abandoned(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -237,8 +241,9 @@ fn remove_abandoned(place: &Path) {
     }
 }
 
-/// Makes this process and all it starts the first to go where the machine runs out of memory (proc_pid_oom_score_adj(5)).
-pub(super) fn be_first_to_go() {
+/// Makes this process and all processes that it starts the first to be killed if the machine runs out of memory
+/// (proc_pid_oom_score_adj(5)).
+pub(super) fn prefer_for_oom_kill() {
     // A system that hides the file has other means.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
 }

@@ -1,8 +1,8 @@
-//! What can happen at all: namespaces, masks, Landlock, a filter of system calls and limits around a command.
+//! The enforcement around a command: namespaces, masks, Landlock, a filter of system calls and limits.
 //!
-//! This module judges no command and walks no project: it is told what to hide. It starts no command either: it says which
-//! helper to start and what to tell it, and is that helper when it is started as such. Nothing runs between fork and exec in
-//! the host, which only spawns; the helper enters the sandbox by itself.
+//! This module judges no command and walks no project: its caller lists what to hide. It starts no command either: it
+//! returns the helper to start with the message for it, and is that helper when it is started as such. None of our code
+//! runs between fork and exec in the host, which only spawns; the helper enters the sandbox by itself.
 
 #[cfg(target_os = "linux")]
 mod attempts;

@@ -1,7 +1,7 @@
-//! The tree a command sees: made of an empty one, so that what is not named is not there.
+//! Builds the tree that a command sees, starting with an empty one, so that a path that is not listed does not exist.
 //!
-//! The old root is kept at one place while the new one is built from it and is then taken away. Links in paths of the host
-//! are never followed: the host has resolved them.
+//! The old root stays mounted while the new one is built from it and is then unmounted. Links in paths of the host are
+//! never followed: the host has resolved them.
 
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
@@ -14,24 +14,25 @@ use rustix::mount::{MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeF
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where private folders, layers and masks have their store.
+/// The folder for private folders, layers and masks.
 const STORE: &str = "/.store";
 
-/// Where the old root is while the new one is built: in the store, so that both go at once, which the kernel is slow at.
+/// The mount point of the old root while the new one is built. It is in the store, so that both are unmounted at once,
+/// which is slow in the kernel.
 const OLD: &str = "/.store/old";
 
-/// Where private folders are in the store.
+/// The private folders in the store.
 const PRIVATE: &str = "/.store/private";
 
-/// Devices that are nothing but a function.
+/// Devices that only have a function and no state.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
 const READ_ONLY: Attributes = Attributes { read_only: true, devices: false };
 
-/// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
-/// last, with [`mask`].
+/// Builds the tree. [`finish`] adds the parts that need the new process namespace (/proc), and [`mask`] adds those that
+/// depend on the command.
 ///
-/// `shared` is what a session has: its mounts take the place of new private folders and layers.
+/// `shared` has the mounts of a session, which replace new private folders and layers.
 pub(super) fn build(plan: &Plan, shared: Option<SharedMounts>) -> Result<Tree, Trouble> {
     let barrier = Barrier::Tree;
     enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(barrier, error))?;
@@ -40,46 +41,48 @@ pub(super) fn build(plan: &Plan, shared: Option<SharedMounts>) -> Result<Tree, T
         Some(_) => Some(open_old(plan.root.path()).map_err(|error| Trouble::at(barrier, plan.root.path(), error))?),
         None => None,
     };
-    let mut building = Building { plan, layers: 0, shared };
+    let mut building = TreeBuilder { plan, layers: 0, shared };
     for step in &plan.steps {
-        building.take(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
+        building.apply_step(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
     }
     let blanks = Blanks::new().map_err(|error| Trouble::new(barrier, error))?;
-    // What is in the project waits for its guards: they have to find what they guard, and not what lies over it.
+    // Masks in the project follow after its guards, which must find the files that they guard and not the masks over
+    // them.
     let outside = plan.masks.iter().filter(|at| !at.path().starts_with(plan.root.path()));
     hide_of_host(outside, &open_root()?, &blanks)?;
     Ok(Tree { blanks, below_layer })
 }
 
-/// Builds the tree of a session: its private folders and, at [`layer_of_session`], its layers.
+/// Builds the tree of a session: its private folders, and its layers at [`layer_of_session`].
 ///
-/// In the private folders it creates everything over which the commands of the session have mounts, so that their helpers create
-/// nothing there. A folder above such a place is mounted onto itself: what is a mount cannot be renamed or removed.
+/// It creates all mount points of the session's commands in the private folders, so that their helpers create nothing
+/// there. A folder above such a mount point is mounted onto itself, because a mount cannot be renamed or removed.
 pub(super) fn build_session(plan: &Plan) -> Result<(), Trouble> {
     let barrier = Barrier::Tree;
     enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(barrier, error))?;
-    let mut building = Building { plan, layers: 0, shared: None };
+    let mut building = TreeBuilder { plan, layers: 0, shared: None };
     for step in &plan.steps {
-        building.take_for_session(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
+        building.apply_session_step(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
     }
     leave_the_old_root().map_err(|error| Trouble::new(barrier, error))
 }
 
-/// What a session has mounted, copied for one command.
+/// Copies of the session's mounts for one command.
 pub(super) struct SharedMounts {
-    /// The private folders, each with its place. One in another comes with that one.
-    folders: Vec<(PathBuf, Loose)>,
-    /// The layers in the order of their steps; `None` where no overlay could be mounted.
-    layers: Vec<Option<Loose>>,
+    /// The private folders with their paths. One in another is copied with that one.
+    folders: Vec<(PathBuf, DetachedMount)>,
+    /// The layers in the order of their steps; `None` if no overlay could be mounted.
+    layers: Vec<Option<DetachedMount>>,
 }
 
-/// Copies what is mounted in the session, whose mount namespace the caller has entered.
+/// Copies the mounts of the session, whose mount namespace the caller has entered.
 pub(super) fn copy_shared(plan: &Plan) -> io::Result<SharedMounts> {
     let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY)?;
     let (mut folders, mut layers) = (Vec::new(), Vec::new());
     for step in &plan.steps {
         let at = step.at(plan);
-        // A command that has taken its own permissions away must not stop the next one. Only the session is to be reached here.
+        // A command that has removed its own permissions must not block the next one. Only the session is reachable
+        // here.
         if let Step::Private { mode, shared: true, .. } = step {
             rustix::fs::chmod(at, Mode::from(*mode))?;
         }
@@ -95,9 +98,9 @@ pub(super) fn copy_shared(plan: &Plan) -> io::Result<SharedMounts> {
     Ok(SharedMounts { folders, layers })
 }
 
-/// Copies a layer of the session, and has the kernel forget the names that it remembers of what lies below: the user may have changed
-/// that since the last command. A remount does so and changes nothing else.
-fn copy_of_layer(root: &OwnedFd, number: usize) -> io::Result<Option<Loose>> {
+/// Copies a layer of the session, and makes the kernel forget the names that it has cached from the lower folder: the
+/// user may have changed them since the last command. A remount does so and changes nothing else.
+fn copy_of_layer(root: &OwnedFd, number: usize) -> io::Result<Option<DetachedMount>> {
     let at = layer_of_session(number);
     let layer = match beneath(root, Path::new(&at)) {
         Err(Errno::NOENT) => return Ok(None),
@@ -107,18 +110,19 @@ fn copy_of_layer(root: &OwnedFd, number: usize) -> io::Result<Option<Loose>> {
     clone_of(layer.as_fd()).map(Some)
 }
 
-/// Where a layer is in the tree of a session: not in a folder that its commands see.
+/// Returns the path of a layer in the tree of a session. It is not in a folder that its commands see.
 fn layer_of_session(number: usize) -> String {
     format!("/.layer-{number}")
 }
 
-/// Returns `true` if the path is in a folder that the commands of a session share, so that they can write above it.
+/// Returns `true` if the path is in a folder that the session's commands share, so that they can write above it.
 fn is_in_shared(plan: &Plan, at: &Path) -> bool {
     let mut shared = plan.steps.iter().filter(|step| step.is_shared()).map(|step| step.at(plan));
     shared.any(|top| at.starts_with(top) && at != top)
 }
 
-/// The folders between a shared one and this path, from above, but for those that are above the path of an earlier step too.
+/// Returns the folders between a shared one and this path, from above, except those that are also above the path of an
+/// earlier step.
 fn pinned_above<'p>(plan: &'p Plan, at: &'p Path) -> Vec<&'p Path> {
     let earlier = || plan.steps.iter().map(|step| step.at(plan)).take_while(|earlier| *earlier != at);
     let is_pinned = |folder: &Path| earlier().any(|other| other.starts_with(folder));
@@ -126,31 +130,31 @@ fn pinned_above<'p>(plan: &'p Plan, at: &'p Path) -> Vec<&'p Path> {
     above.into_iter().rev().filter(|folder| !is_pinned(folder)).collect()
 }
 
-/// What masks are made of, and what they are compared with.
+/// The sources of the masks, and the folder that they are compared with.
 pub(super) struct Tree {
     blanks: Blanks,
-    /// The project as the host sees it, if the command sees it through a layer.
+    /// The project from the view of the host, if the command sees it through a layer.
     below_layer: Option<OwnedFd>,
 }
 
-/// Mounts the /proc of the new process namespace, leaves the old root and shuts the new one. The kernel gives a /proc only to
-/// those who see another one in full, so the old root has to be there still.
+/// Mounts the /proc of the new process namespace, unmounts the old root and makes the new one read-only. The kernel
+/// permits mounting /proc only to processes that see another complete one, so the old root must still be there.
 pub(super) fn finish(plan: &Plan) -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     rustix::mount::mount("proc", "/proc", "proc", flags, None)?;
     rights::bound_processes(plan.processes)?;
-    memory::be_first_to_go();
+    memory::prefer_for_oom_kill();
     rustix::mount::mount_remount("/proc", flags | MountFlags::RDONLY | MountFlags::BIND, "")?;
     leave_the_old_root()?;
     let shut = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::BIND;
     Ok(rustix::mount::mount_remount("/", shut, "")?)
 }
 
-/// Raises the masks over what the host has just looked at, or says that something is not there as it was.
+/// Mounts the masks over the files that the host has just checked. Fails if one of them has changed.
 pub(super) fn raise(plan: &Plan, masking: &Masking, tree: &Tree) -> Result<(), Trouble> {
     let (root, blanks) = (open_root()?, &tree.blanks);
     guard(plan, masking, &root, tree)?;
-    // A file of the host that was replaced since it was hidden is another one, over which nothing lies.
+    // A host file that was replaced since it was hidden is another one, and has no mask.
     hide_of_host(plan.masks.iter(), &root, blanks)?;
     mask(&masking.masks, &root, blanks)?;
     if masking.removable.is_empty() {
@@ -164,13 +168,13 @@ pub(super) fn raise(plan: &Plan, masking: &Masking, tree: &Tree) -> Result<(), T
 
 /// Gives the calling process a mount namespace of its own, while its root stays the tree it has.
 ///
-/// The kernel refuses to remove or rename what is a mount point in the namespace of whoever asks (EBUSY; vfs_unlink and
-/// vfs_rename ask `is_local_mountpoint`), while a path is resolved by the mounts of the tree it begins in. So a mask that
-/// is put into the old namespace alone hides a file from this process and lets it remove the file, which takes the mask
-/// away with it; a renamed file keeps its mask. Mounts below the project are shared between the two until
-/// [`mask`] ends that: those that must not be removed are made before, in both.
+/// The kernel refuses to remove or rename a mount point in the namespace of the calling process (EBUSY; vfs_unlink and
+/// vfs_rename call `is_local_mountpoint`), while a path is resolved by the mounts of the tree it begins in. So a mask
+/// that is mounted only in the old namespace hides a file from this process and lets it remove the file, together with
+/// the mask; a renamed file keeps its mask. Mounts below the project are shared between the two until [`mask`] ends
+/// that: those that must not be removed are made before, in both.
 ///
-/// The process finds its /proc/self/mountinfo empty then, so this is done only where there are such masks.
+/// The process then finds its /proc/self/mountinfo empty, so this is only done if there are such masks.
 pub(super) fn leave_mounts_behind(plan: &Plan) -> io::Result<()> {
     let shared = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
     rustix::mount::mount_change(plan.root.path(), shared)?;
@@ -199,7 +203,7 @@ fn enter_an_empty_root(temporary: u64) -> io::Result<()> {
     Ok(rustix::process::chdir("/")?)
 }
 
-/// A path of the new tree from its root, before it is the root.
+/// Returns a path of the new tree relative to the current root, before the tree is the root.
 fn inside(path: &str) -> &str {
     path.trim_start_matches('/')
 }
@@ -215,15 +219,15 @@ fn leave_the_old_root() -> io::Result<()> {
 }
 
 /// A tree that is being built.
-struct Building<'p> {
+struct TreeBuilder<'p> {
     plan: &'p Plan,
-    /// The layers so far.
+    /// The number of layers so far.
     layers: usize,
     shared: Option<SharedMounts>,
 }
 
-impl Building<'_> {
-    fn take(&mut self, step: &Step) -> io::Result<()> {
+impl TreeBuilder<'_> {
+    fn apply_step(&mut self, step: &Step) -> io::Result<()> {
         let at = step.at(self.plan);
         match step {
             // In a session it was created at the beginning, and a command may have removed it.
@@ -239,8 +243,8 @@ impl Building<'_> {
         }
     }
 
-    /// Takes a step of the tree of a session, in which no command runs yet.
-    fn take_for_session(&mut self, step: &Step) -> io::Result<()> {
+    /// Makes a step of the tree of a session, in which no command runs yet.
+    fn apply_session_step(&mut self, step: &Step) -> io::Result<()> {
         let at = step.at(self.plan);
         let in_shared = is_in_shared(self.plan, at);
         for folder in pinned_above(self.plan, at) {
@@ -267,13 +271,13 @@ impl Building<'_> {
         }
     }
 
-    /// Returns `true` if what is at this path comes with the session.
+    /// Returns `true` if the session provides the entry at this path.
     fn is_given(&self, at: &Path) -> bool {
         self.shared.is_some() && is_in_shared(self.plan, at)
     }
 
-    /// Mounts a copy at its place. In a shared folder the place is there already, and nothing is created.
-    fn put(&self, mount: &Loose, at: &Path) -> io::Result<()> {
+    /// Mounts a copy. In a shared folder the mount point exists, and nothing is created.
+    fn put(&self, mount: &DetachedMount, at: &Path) -> io::Result<()> {
         if self.is_given(at) { mount.put_over(at) } else { mount.put(at) }
     }
 
@@ -286,7 +290,7 @@ impl Building<'_> {
         let plan = self.plan;
         let source = open_old(plan.root.path())?;
         if identity(source.as_fd())? != plan.root_is {
-            return Err(changed(Cause::OtherRoot));
+            return Err(changed_error(Cause::OtherRoot));
         }
         if let Some(layer) = &plan.layer {
             let at = format!("{STORE}/layer");
@@ -298,17 +302,18 @@ impl Building<'_> {
         plan.writable_folders.iter().try_for_each(|at| self.writable_folder(at.path()))
     }
 
-    /// Mounts a folder of the project over its place in the read-only project.
+    /// Mounts a writable folder of the project over its place in the read-only project.
     fn writable_folder(&self, at: &Path) -> io::Result<()> {
         let source = match open_old(at) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(changed(Cause::Moved)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(changed_error(Cause::Moved)),
             source => source?,
         };
         let attributes = Attributes { read_only: false, devices: false };
         copy_of(source.as_fd(), attributes)?.put_over(at)
     }
 
-    /// A layer for a folder of toolchains: that of the session, or one whose upper folder is in the store and ends with it.
+    /// Mounts a layer over a folder of toolchains: that of the session, or one whose upper folder is in the store and
+    /// is removed with it.
     fn layer(&mut self, at: &Path) -> io::Result<()> {
         self.layers += 1;
         let Some(shared) = &mut self.shared else {
@@ -328,11 +333,11 @@ impl Building<'_> {
         self.put(&overlay(open_old(lower)?.as_fd(), &store)?, at)
     }
 
-    /// A private folder: that of the session, or an empty one.
+    /// Mounts a private folder: that of the session, or an empty one.
     fn private(&mut self, at: &Path, mode: u32, shared: bool) -> io::Result<()> {
         if shared && let Some(mounts) = &self.shared {
             let given = mounts.folders.iter().find(|(place, _)| place == at);
-            // One in another shared folder came with that one.
+            // A folder in another shared folder was mounted with that one.
             return given.map_or(Ok(()), |(_, mount)| mount.put(at));
         }
         let store = below(PRIVATE, at);
@@ -350,18 +355,18 @@ fn unless_missing(done: io::Result<()>) -> io::Result<()> {
 fn link(at: &Path, to: &Path) -> io::Result<()> {
     folders_above(at)?;
     match rustix::fs::symlink(to, at) {
-        // A folder that is shown may have it already.
+        // A visible folder may already have it.
         Err(Errno::EXIST | Errno::ROFS) => Ok(()),
         done => Ok(done?),
     }
 }
 
-/// Mounts an overlay of `lower`, which stays as it is, and of the folder `upper` in `store`.
+/// Mounts an overlay of `lower`, which is not changed, and of the folder `upper` in `store`.
 ///
-/// `lower` is bound at a path of ours first: the kernel reads `:` and `,` in a path as separators. The overlay is mounted in the store
-/// too, because mount(2) follows links in the path of a mount point. Without `index` and `xino` the kernel logs no warning about file
-/// handles, and without `volatile` it syncs every file that is copied up.
-fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<Loose> {
+/// `lower` is first bound at a path of ours, because the kernel reads `:` and `,` in a path as separators. The overlay
+/// is mounted in the store, too, because mount(2) follows links in the path of a mount point. Without `index` and
+/// `xino` the kernel logs no warning about file handles, and without `volatile` it syncs every file that is copied up.
+fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<DetachedMount> {
     let (bound, merged) = (format!("{store}.lower"), format!("{store}.merged"));
     copy_of(lower, READ_ONLY)?.put(Path::new(&bound))?;
     rustix::fs::mkdir(&merged, Mode::from(0o755))?;
@@ -370,10 +375,10 @@ fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<Loose> {
     let options = std::ffi::CString::new(options)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount("overlay", &merged, "overlay", flags, Some(options.as_c_str()))?;
-    Ok(Loose(open_path(CWD, Path::new(&merged), OFlags::DIRECTORY)?))
+    Ok(DetachedMount(open_path(CWD, Path::new(&merged), OFlags::DIRECTORY)?))
 }
 
-/// `.git` and its kin are mounted onto themselves: what is a mount cannot be renamed or removed.
+/// Mounts `.git` and similar entries onto themselves, because a mount cannot be renamed or removed.
 fn guard(plan: &Plan, masking: &Masking, root: &OwnedFd, tree: &Tree) -> Result<(), Trouble> {
     for guard in &masking.guards {
         let attributes = Attributes { read_only: guard.frozen || !plan.writable, devices: false };
@@ -384,15 +389,17 @@ fn guard(plan: &Plan, masking: &Masking, root: &OwnedFd, tree: &Tree) -> Result<
     Ok(())
 }
 
-/// Opens what a guard is put over. In an overlay a file has another identity than in the project, so the one below is compared.
+/// Opens the entry to be guarded. In an overlay a file has another identity than in the project, so the file below it
+/// is compared.
 fn guarded(plan: &Plan, guard: &Guard, root: &OwnedFd, tree: &Tree) -> io::Result<OwnedFd> {
-    let Some(project) = &tree.below_layer else { return meant(root, guard.at.path(), guard.is) };
+    let Some(project) = &tree.below_layer else { return open_expected(root, guard.at.path(), guard.identity) };
     let below_root = guard.at.path().strip_prefix(plan.root.path()).unwrap_or(guard.at.path());
-    meant(project, below_root, guard.is)?;
+    open_expected(project, below_root, guard.identity)?;
     Ok(beneath(root, guard.at.path())?)
 }
 
-/// A read-only copy of something nobody may open lies over what is hidden. The copy goes where the masked file goes.
+/// Mounts a read-only copy of an entry that no user may open over each hidden file. The mount moves with the masked
+/// file.
 fn mask(masks: &[Spot], root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
     for spot in masks {
         hide(spot, root, blanks).map_err(|error| Trouble::at(Barrier::Masks, spot.at.path(), error))?;
@@ -401,12 +408,12 @@ fn mask(masks: &[Spot], root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> 
 }
 
 fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
-    let target = meant(root, spot.at.path(), spot.is)?;
-    // The new root is read-only by now, and so is every copy of a part of it.
+    let target = open_expected(root, spot.at.path(), spot.identity)?;
+    // The new root is already read-only, and so is every copy of a part of it.
     clone_of(blanks.like(&target)?)?.mask(target.as_fd())
 }
 
-/// Hides what is not hidden yet.
+/// Hides the files that are not hidden yet.
 fn hide_of_host<'p>(masks: impl Iterator<Item = &'p Name>, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
     for at in masks.map(Name::path) {
         let done = beneath(root, at).map_err(io::Error::from).and_then(|target| {
@@ -418,8 +425,8 @@ fn hide_of_host<'p>(masks: impl Iterator<Item = &'p Name>, root: &OwnedFd, blank
     Ok(())
 }
 
-/// A file and a folder without any permission. They are in the new root, where /proc will lie over them: nobody reaches them by
-/// a name, and the kernel copies no mount of what has none.
+/// A file and a folder without any permission. They are in the new root, where /proc is mounted over them, so no path
+/// leads to them, and the kernel copies no mount of an entry without permissions.
 pub(super) struct Blanks {
     file: OwnedFd,
     folder: OwnedFd,
@@ -436,69 +443,69 @@ impl Blanks {
         Ok(Blanks { are: [identity(file.as_fd())?, identity(folder.as_fd())?], file, folder })
     }
 
-    /// The one that can lie over this.
+    /// Returns the one that can be mounted over this entry.
     fn like(&self, target: &OwnedFd) -> io::Result<BorrowedFd<'_>> {
         Ok(if is_folder(target.as_fd())? { self.folder.as_fd() } else { self.file.as_fd() })
     }
 }
 
-/// What stands at a path of the new tree, if it is what is meant by it.
-fn meant(root: &OwnedFd, at: &Path, is: Identity) -> io::Result<OwnedFd> {
+/// Opens a path of the new tree, if it has the expected identity.
+fn open_expected(root: &OwnedFd, at: &Path, expected: Identity) -> io::Result<OwnedFd> {
     let spot = match beneath(root, at) {
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(changed(Cause::Moved)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(changed_error(Cause::Moved)),
         spot => spot?,
     };
-    if identity(spot.as_fd()).ok() != Some(is) {
-        return Err(changed(Cause::Replaced));
+    if identity(spot.as_fd()).ok() != Some(expected) {
+        return Err(changed_error(Cause::Replaced));
     }
     Ok(spot)
 }
 
-/// The host looked at the project and it is not as it was: it has to look again.
-fn changed(how: Cause) -> io::Error {
+/// Returns the error for a project that changed since the host checked it: the host must scan it again.
+fn changed_error(how: Cause) -> io::Error {
     io::Error::new(io::ErrorKind::StaleNetworkFileHandle, how)
 }
 
-/// A mount that is nowhere yet, or one in the store that can be moved.
-struct Loose(OwnedFd);
+/// A detached mount, or one in the store that can be moved.
+struct DetachedMount(OwnedFd);
 
-/// A copy of a tree of files with all that is mounted in it.
-fn copy_of(source: BorrowedFd<'_>, attributes: Attributes) -> io::Result<Loose> {
+/// Copies a tree of files with all mounts in it.
+fn copy_of(source: BorrowedFd<'_>, attributes: Attributes) -> io::Result<DetachedMount> {
     let copy = clone_of(source)?;
     sys::set_attributes(copy.0.as_fd(), attributes)?;
     Ok(copy)
 }
 
-/// A copy of the mount with the attributes that the original has.
-fn clone_of(source: BorrowedFd<'_>) -> io::Result<Loose> {
+/// Copies the mount with the attributes of the original.
+fn clone_of(source: BorrowedFd<'_>) -> io::Result<DetachedMount> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
         | OpenTreeFlags::AT_RECURSIVE;
-    Ok(Loose(rustix::mount::open_tree(source, "", flags)?))
+    Ok(DetachedMount(rustix::mount::open_tree(source, "", flags)?))
 }
 
-impl Loose {
-    /// Mounts it at a path of the new tree, which is made where it is missing.
+impl DetachedMount {
+    /// Mounts it at a path of the new tree, which is created if it is missing.
     fn put(&self, at: &Path) -> io::Result<()> {
         mount_point(at, is_folder(self.0.as_fd())?)?;
         self.put_over(at)
     }
 
-    /// Mounts it over what is at a path of the new tree. A link in the path is an error.
+    /// Mounts it over the entry at a path of the new tree. A link in the path is an error.
     fn put_over(&self, at: &Path) -> io::Result<()> {
         let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY)?;
         self.mask(beneath(&root, at)?.as_fd())
     }
 
-    /// Mounts it over what is open.
+    /// Mounts it over an open entry.
     fn mask(&self, target: BorrowedFd<'_>) -> io::Result<()> {
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
         Ok(rustix::mount::move_mount(&self.0, "", target, "", flags)?)
     }
 }
 
-/// Creates the folder or file over which something is mounted.
+/// Creates the folder or file for a mount point.
 fn mount_point(at: &Path, is_folder: bool) -> io::Result<()> {
     if is_folder {
         return folders(at);
@@ -511,7 +518,7 @@ fn is_folder(file: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(FileType::from_raw_mode(rustix::fs::fstat(file)?.st_mode) == FileType::Directory)
 }
 
-/// The folder and those above it.
+/// Creates the folder and those above it.
 fn folders(at: &Path) -> io::Result<()> {
     for folder in at.ancestors().collect::<Vec<_>>().into_iter().rev().skip(1) {
         unless_shut(rustix::fs::mkdir(folder, Mode::from(0o755)))?;
@@ -523,7 +530,7 @@ fn folders_above(at: &Path) -> io::Result<()> {
     at.parent().map_or(Ok(()), folders)
 }
 
-/// What is there already need not be made, even where nothing can be made.
+/// Accepts an existing entry, even in a read-only folder.
 fn unless_shut(done: rustix::io::Result<()>) -> io::Result<()> {
     match done {
         Err(Errno::EXIST | Errno::ROFS | Errno::ACCESS) => Ok(()),
@@ -540,7 +547,7 @@ fn open_old(path: &Path) -> io::Result<OwnedFd> {
     Ok(beneath(&old, path)?)
 }
 
-/// A path below a folder, in which no link is accepted.
+/// Opens a path below a folder. Refuses links in it.
 fn beneath(top: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     let path = path.strip_prefix("/").unwrap_or(path);
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -556,7 +563,7 @@ fn identity(file: BorrowedFd<'_>) -> io::Result<Identity> {
     Ok(identity_at(file, Path::new(""))?)
 }
 
-/// Enters a folder of the project, wherever the names of the path lead now: there is nothing else to be reached.
+/// Enters a folder of the project, wherever the path leads now: no other place can be reached.
 pub(super) fn enter_folder(plan: &Plan, task: &Task) -> io::Result<()> {
     let at = plan.root.path().join(task.folder.path());
     Ok(rustix::process::chdir(&at)?)

@@ -1,5 +1,5 @@
-//! What the host tells the helper, in three parts: the part of the sandbox that is the same for every command, what has to be masked of
-//! the project as it is now, and the command. Data only: this module opens nothing.
+//! The host's message to the helper, in three parts: the part of the sandbox that is equal for every command, the masks
+//! of the project's current files, and the command. This module has only data and opens nothing.
 
 use crate::project::Identity;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,46 +8,47 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a part.
+/// Bytes of a part.
 pub(super) const LONGEST: usize = 16 << 20;
 
-/// What can be raised before there is a command.
+/// The part of the sandbox that does not depend on the command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Plan {
-    /// Of this crate: host and helper must be of one build.
+    /// The version of this crate: host and helper must be of one build.
     pub(super) version: String,
-    /// How many of the descriptors that come with the plan are those of a session; 0 for none.
+    /// The number of the session's descriptors that are sent with the plan; 0 for none.
     pub(super) session: u8,
-    /// Whether there are namespaces, or only what a process can do to itself.
+    /// Whether there are namespaces, or only restrictions that a process can put on itself.
     pub(super) namespaces: bool,
-    /// Whether the command sees a tree of its own, and not that of the machine: ours, or that of another program.
+    /// Whether the command sees a tree of its own, which this or another program builds, rather than that of the
+    /// machine.
     pub(super) tree: bool,
     /// Whether the command may use the network.
     pub(super) network: bool,
-    /// Whether it may write in the project.
+    /// Whether it may write to the project.
     pub(super) writable: bool,
-    /// The folders of the project that it may write even if it may not write in the project.
+    /// The folders of the project that it may write to even if it may not write to the project.
     pub(super) writable_folders: Vec<Name>,
-    /// Whether other commands can pass it descriptors, which they do by unix sockets that have a name.
+    /// Whether other commands can pass it descriptors through unix sockets that have a name.
     pub(super) named_sockets: bool,
     /// Whether some masks over files of the project may be removed with the files.
     pub(super) removable: bool,
-    /// The most processes and threads it may have at a time.
+    /// Processes and threads that it may have at a time.
     pub(super) processes: u32,
-    /// The most bytes of memory it may use, with all it starts; 0 where only the machine limits it.
+    /// Bytes of memory that it may use with all processes that it starts; 0 for no limit.
     pub(super) memory: u64,
-    /// The most bytes in private folders.
+    /// Bytes in private folders.
     pub(super) temporary: u64,
-    /// The real path of the project, and which folder is meant by it.
+    /// The real path of the project, and the identity of that folder.
     pub(super) root: Name,
     pub(super) root_is: Identity,
     /// The folder of the layer through which the command sees the project.
     pub(super) layer: Option<Name>,
-    /// What there is besides the project, in the order in which it is made.
+    /// The steps that build the tree around the project, in their order.
     pub(super) steps: Vec<Step>,
-    /// What of the host is hidden where it is shown, and need not be there.
+    /// Host paths that are hidden in visible folders. They need not exist.
     pub(super) masks: Vec<Name>,
-    /// The folders a command may write into.
+    /// The folders that a command may write to.
     pub(super) scratch: Vec<Name>,
 }
 
@@ -59,18 +60,18 @@ impl Plan {
     }
 }
 
-/// What is masked right before the command starts: it must be as the host has just seen it.
+/// The masks that are mounted right before the command starts. The files must be as the host has just seen them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Masking {
-    /// What is hidden of the project, and can be neither moved nor removed.
+    /// The files of the project that are hidden, and cannot be moved or removed.
     pub(super) masks: Vec<Spot>,
-    /// What is hidden of the project and may be moved or removed.
+    /// The files of the project that are hidden, and may be moved or removed.
     pub(super) removable: Vec<Spot>,
-    /// What stays where it is and as it is.
+    /// The files that cannot be moved or changed.
     pub(super) guards: Vec<Guard>,
 }
 
-/// What runs.
+/// The command to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Task {
     /// The folder, relative to the project.
@@ -82,44 +83,44 @@ pub(super) struct Task {
 /// The message to the helper of a command that runs without a sandbox and is supervised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Supervised {
-    /// Of this crate: host and helper must be of one build.
+    /// The version of this crate: host and helper must be of one build.
     pub(super) version: String,
-    /// The most bytes of memory it may use, with all it starts; 0 where only the machine limits it.
+    /// Bytes of memory that it may use with all processes that it starts; 0 for no limit.
     pub(super) memory: u64,
     /// The command and its arguments.
     pub(super) command: Vec<Name>,
 }
 
-/// A part of a message: its length in four bytes, the lowest first, and JSON.
+/// Encodes a part of a message: its length in four bytes, the lowest first, and JSON.
 pub(super) fn part(part: &impl Serialize) -> Option<Vec<u8>> {
     let text = serde_json::to_vec(part).ok().filter(|text| text.len() <= LONGEST)?;
     let length = u32::try_from(text.len()).ok()?;
     Some([length.to_le_bytes().to_vec(), text].concat())
 }
 
-/// One thing that is made in the new tree. All paths are absolute.
+/// One step in building the new tree. All paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Step {
     /// A symbolic link.
     Link { at: Name, to: Name },
-    /// A file or folder of the host at the same place, read-only.
+    /// A file or folder of the host at the same path, read-only.
     Show { at: Name },
-    /// Shows the path where it is there, and nothing where it is not.
+    /// Shows the path if it exists.
     ShowIfThere { at: Name },
-    /// A folder of the host at the same place; what is written goes to a private layer, which the commands of a session share.
+    /// A folder of the host at the same path. Writes go to a private layer, which the commands of a session share.
     Layer { at: Name },
     /// An empty private folder. `shared` means that the commands of a session share it.
     Private { at: Name, mode: u32, shared: bool },
-    /// The device of this name.
+    /// The device with this name.
     Device { at: Name },
     /// The project.
     Project,
-    /// A file or folder of the host at the same place, which may be written.
+    /// A file or folder of the host at the same path, which may be written.
     Share { at: Name },
 }
 
 impl Step {
-    /// The path at which this is made.
+    /// Returns the path of this step.
     pub(super) fn at<'a>(&'a self, plan: &'a Plan) -> &'a Path {
         match self {
             Step::Project => plan.root.path(),
@@ -133,28 +134,28 @@ impl Step {
         }
     }
 
-    /// Returns `true` if this is a private folder that the commands of a session share.
+    /// Returns `true` if this is a private folder that the session's commands share.
     pub(super) fn is_shared(&self) -> bool {
         matches!(self, Step::Private { shared: true, .. })
     }
 }
 
-/// A file or folder, and which one is meant.
+/// A file or folder with its identity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spot {
     pub(super) at: Name,
-    pub(super) is: Identity,
+    pub(super) identity: Identity,
 }
 
-/// A file or folder that can be used but not be moved away.
+/// A file or folder that can be used but not be moved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Guard {
     pub(super) at: Name,
-    pub(super) is: Identity,
+    pub(super) identity: Identity,
     pub(super) frozen: bool,
 }
 
-/// A path or an argument: text where it is text, or else its bytes.
+/// A path or an argument: text if it is UTF-8, and otherwise its bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name(Vec<u8>);
 
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_of_any_bytes_comes_back() {
+    fn names_of_any_bytes_survive_serialization() {
         for bytes in [&b"/a b"[..], b"caf\xE9", b"", b"\"\n"] {
             let name = Name(bytes.to_vec());
             let text = serde_json::to_string(&name).unwrap();

@@ -1,4 +1,4 @@
-//! What a process may: namespaces, limits, capabilities. Each is given up for good.
+//! Drops the rights of a process for good: namespaces, limits, capabilities.
 
 use super::sys;
 use rustix::process::{Resource, Rlimit};
@@ -9,12 +9,13 @@ use std::io;
 pub(super) const OF_A_COMMAND: UnshareFlags =
     UnshareFlags::NEWNS.union(UnshareFlags::NEWPID).union(UnshareFlags::NEWIPC);
 
-/// Enters new namespaces of these kinds, and a new user namespace; returns `false` if root did without that one. The next child is
-/// in the process namespace.
+/// Enters new namespaces of these kinds, and a new user namespace. Returns `false` if root did without the latter. The
+/// next child is in the process namespace.
 ///
 /// In a network namespace only the loopback interface is up, so that tests and development servers can open ports there.
 ///
-/// user_namespaces(7): the one user there is, is the one who asks. Where there are none, root needs none.
+/// The calling user is the only one in the user namespace (user_namespaces(7)). If there are no user namespaces, root
+/// needs none.
 pub(super) fn namespaces(kinds: UnshareFlags) -> io::Result<bool> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     let has_user = match sys::unshare(kinds | UnshareFlags::NEWUSER) {
@@ -31,16 +32,16 @@ pub(super) fn namespaces(kinds: UnshareFlags) -> io::Result<bool> {
         }
     };
     if kinds.contains(UnshareFlags::NEWNET) {
-        // The sandbox also holds without it.
+        // The sandbox holds without it.
         let _ = sys::bring_up_loopback();
     }
     Ok(has_user)
 }
 
-/// No more processes and threads than this in the namespace whose first process asks, root's too: pid_max, of which each
-/// namespace has its own since Linux 6.14. Before, it was the machine's, which must not be touched.
+/// Limits the processes and threads of the calling process's namespace, including root's, by pid_max, which each
+/// namespace has since Linux 6.14. Before, it applied to the whole machine and must not be changed.
 pub(super) fn bound_processes(most: u32) -> io::Result<()> {
-    /// The kernel keeps the first numbers for itself and takes no lower bound.
+    /// The kernel reserves the first numbers and accepts no lower limit.
     const LEAST: u32 = 301;
     if !has_own_bound() {
         return Ok(());
@@ -60,8 +61,8 @@ fn is_able() -> io::Result<bool> {
     Ok(rustix::thread::capabilities(None)?.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// No core files, and an end to processes and open files. Here processes are not limited for root, and for others it is all
-/// they have that is counted: where there is a namespace, [`bound_processes`] is stricter.
+/// Disables core files, and limits processes and open files. This limit of processes does not apply to root, and for
+/// other users it counts all their processes: in a namespace, [`bound_processes`] is stricter.
 pub(super) fn limit(processes: u32) -> io::Result<()> {
     const SPARE: u64 = 2048;
     let processes = u64::from(processes) + SPARE;
@@ -73,13 +74,13 @@ pub(super) fn limit(processes: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Capabilities go for good: from what there is, from what a program could gain, and `no_new_privs`.
+/// Drops all capabilities for good: those of this process and those that a program could gain. Sets `no_new_privs`.
 pub(super) fn drop_all() -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
     let own = rustix::thread::capabilities(None)?;
     if own.effective.contains(CapabilitySet::SETPCAP) {
         for bit in 0..64 {
-            // The highest one the kernel knows is found by asking for more.
+            // The loop finds the highest capability that the kernel knows.
             if rustix::thread::remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit)).is_err() {
                 break;
             }

@@ -1,7 +1,7 @@
-//! Which system calls are refused: what could take a barrier down, and doors of the kernel that no build needs.
+//! The filter of system calls: it refuses those that could remove a barrier, and kernel interfaces that no build needs.
 //!
-//! A deny list: a command must be able to be any program. What is refused fails with `EPERM`, `clone3` with `ENOSYS` so
-//! that the C library falls back to `clone`, whose flags a filter can see.
+//! It is a deny list, because a command may be any program. Refused calls fail with `EPERM`, but `clone3` with
+//! `ENOSYS`, so that the C library falls back to `clone`, whose flags a filter can read.
 
 use super::plan::Plan;
 use seccompiler::{
@@ -11,10 +11,10 @@ use seccompiler::{
 use std::collections::BTreeMap;
 use std::io;
 
-/// Refused whatever the arguments are. What only a capability allows (modules, clocks, swap) is not among them: there is
-/// none, and every number makes the filter longer, which costs a little at each call.
+/// Calls that are refused with any arguments. Those that require a capability (modules, clocks, swap) are not among
+/// them, because a command has none, and every number makes each call a little slower.
 const REFUSED: &[libc::c_long] = &[
-    // What would take a mask off or leave the namespaces.
+    // Calls that could remove a mask or leave the namespaces.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -36,7 +36,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // Large doors into the kernel.
+    // Large interfaces of the kernel.
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
     libc::SYS_perf_event_open,
@@ -48,7 +48,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_request_key,
 ];
 
-/// Every flag of clone(2) that makes a namespace.
+/// All flags of clone(2) that create a namespace.
 const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -62,7 +62,7 @@ const NAMESPACES: &[libc::c_int] = &[
 /// ioctl(2) requests that type into a terminal: `TIOCSTI`, and `TIOCLINUX`, which pastes.
 const TYPING: &[u64] = &[0x5412, 0x541C];
 
-/// Filters every later call of this process and of all it starts. Sets `no_new_privs`.
+/// Filters all later calls of this process and of all processes that it starts. Sets `no_new_privs`.
 pub(super) fn raise(plan: &Plan) -> io::Result<()> {
     apply_filter(&numbers()).map_err(io::Error::other)?;
     apply_filter(&refusals(plan)?).map_err(io::Error::other)
@@ -70,7 +70,7 @@ pub(super) fn raise(plan: &Plan) -> io::Result<()> {
 
 fn refusals(plan: &Plan) -> io::Result<BpfProgram> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|&number| (number, Vec::new())).collect();
-    // The kernel looks at the low 32 bits only, so a filter that compares 64 can be led astray.
+    // The kernel reads only the low 32 bits, so comparing 64 would let calls through.
     let clone = NAMESPACES.iter().map(|&flag| rule(0, SeccompCmpOp::MaskedEq(flag as u64), flag as u64));
     rules.insert(libc::SYS_clone, clone.collect::<io::Result<_>>()?);
     let ioctl = TYPING.iter().map(|&request| rule(1, SeccompCmpOp::Eq, request));
@@ -78,22 +78,23 @@ fn refusals(plan: &Plan) -> io::Result<BpfProgram> {
     rules.insert(libc::SYS_socket, sockets(plan, plan.named_sockets)?);
     let mut pairs = sockets(plan, true)?;
     if !plan.named_sockets {
-        // A datagram socket of a pair can still get a name. For unix sockets SOCK_RAW is another word for SOCK_DGRAM.
+        // A datagram socket of a pair can still be given a name. For unix sockets SOCK_RAW is equal to SOCK_DGRAM.
         for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
             pairs.push(rule(1, SeccompCmpOp::MaskedEq(0xF), kind as u64)?);
         }
     }
     rules.insert(libc::SYS_socketpair, pairs);
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
-    // Calls by another architecture's numbers end the process.
+    // Calls with another architecture's numbers end the process.
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).map_err(io::Error::other)?;
     BpfProgram::try_from(filter).map_err(io::Error::other)
 }
 
-/// The rules that refuse sockets. Unix sockets are allowed if `unix` is set; internet sockets if the plan has them; and with the network the
-/// netlink(7) protocol by which the C library asks the kernel for the machine's addresses (`getaddrinfo`, `getifaddrs`). Its other
-/// protocols are refused, and so is vsock(7), which leads to the host of a virtual machine.
+/// Returns the rules that refuse sockets. Unix sockets are allowed if `unix` is set, and internet sockets if the plan
+/// has them. With the network, the netlink(7) protocol is allowed by which the C library reads the machine's addresses
+/// (`getaddrinfo`, `getifaddrs`). Its other protocols are refused, and so is vsock(7), which leads to the host of a
+/// virtual machine.
 fn sockets(plan: &Plan, unix: bool) -> io::Result<Vec<SeccompRule>> {
     let is_not = |family: libc::c_int| condition(0, SeccompCmpOp::Ne, family as u64);
     let mut allowed = if unix { vec![libc::AF_UNIX] } else { Vec::new() };
@@ -109,7 +110,7 @@ fn sockets(plan: &Plan, unix: bool) -> io::Result<Vec<SeccompRule>> {
     }
     let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK as u64)?;
     let not_of_routes = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)?;
-    // Raw packets of a network of its own would need a capability, and there is none.
+    // Raw packets in the command's own network namespace would need a capability, which it lacks.
     Ok(vec![all_of(other_family)?, all_of(vec![netlink, not_of_routes])?])
 }
 
@@ -125,8 +126,8 @@ fn all_of(conditions: Vec<SeccompCondition>) -> io::Result<SeccompRule> {
     SeccompRule::new(conditions).map_err(io::Error::other)
 }
 
-/// `ENOSYS` for clone3(2), whose flags are behind a pointer, and for numbers of the x32 interface, which has the same
-/// architecture and its own numbers for everything above.
+/// Returns a filter that answers `ENOSYS` to clone3(2), whose flags a filter cannot read, because they are in memory,
+/// and to numbers of the x32 interface, which has the same architecture but numbers of its own for all calls above.
 fn numbers() -> BpfProgram {
     /// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JGE | BPF_K`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_RET | BPF_K`.
     const LOAD: u16 = 0x20;

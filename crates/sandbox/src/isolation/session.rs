@@ -1,18 +1,19 @@
-//! The session of one enclosure: a home, a `/tmp`, layers over toolchains and a loopback interface that its commands share.
+//! The session of one enclosure: a home folder, a `/tmp`, layers over toolchains and a loopback interface that its
+//! commands share.
 //!
 //! A helper creates the namespaces of a session and hands their descriptors to the host, which passes them to the helper of each
 //! command. When the last descriptor is closed, because the host drops it or is killed, the kernel removes the namespaces with
 //! everything in them.
 //!
-//! A command can put anything into the shared folders: links, FIFOs, very many files. Three rules keep that away from the helper of
-//! the next command. It writes nothing into them: every folder over which a command has a mount was created before the first
-//! command. It resolves no link in them. And each of these folders and each one above it is a mount point in every command, so the
-//! kernel refuses to rename or remove it (EBUSY), and what is mounted there is never anywhere else.
+//! A command can put anything into the shared folders: links, FIFOs, very many files. Three rules protect the helper of
+//! the next command. It writes nothing into them: every mount point of a command in them was created before the first
+//! command. It resolves no link in them. And each of these folders and each one above it is a mount point in every
+//! command, so the kernel refuses to rename or remove it (EBUSY), and the mounts are never anywhere else.
 //!
-//! A command can also give an open folder of the project to another command, by a unix socket in a shared folder. When the mount
-//! namespace of the giver ends, the kernel takes its mounts apart, and below that folder nothing is hidden or guarded any more. So
-//! a process, the *keeper*, holds the mount namespace of each command until a moment at which none runs. It ends when the host and
-//! the helpers of all commands have closed the line to it.
+//! A command can also pass an open folder of the project to another command, through a unix socket in a shared folder.
+//! When the mount namespace of the sender ends, the kernel detaches its mounts, and nothing below that folder is hidden
+//! or guarded any more. So a process, the *keeper*, holds the mount namespace of each command until a moment at which
+//! no command runs. It ends when the host and the helpers of all commands have closed the line to it.
 
 use super::host_line::{self, is_of_this_build, read_begun, with_host};
 use super::mounts::{self, SharedMounts};
@@ -29,7 +30,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 use std::io::{self, PipeWriter, Read};
 
-/// The line with which the descriptors come.
+/// The line that is sent with the descriptors.
 pub(super) const BEGUN: &str = "begun\n";
 
 /// Creates the namespaces of a session for the plan on stdin and hands them to the host. A child becomes the keeper.
@@ -38,7 +39,7 @@ pub(super) fn main() -> i32 {
         let plan: Plan = read_begun(host, &first, Barrier::Plan)?;
         is_of_this_build(&plan.version)?;
         let trouble = |error| Trouble::new(Barrier::Namespaces, error);
-        let alone = sys::alone().map_err(|error| Trouble::new(Barrier::Helper, error))?;
+        let alone = sys::single_thread().map_err(|error| Trouble::new(Barrier::Helper, error))?;
         let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
         let (commands, line) = pair.map_err(|errno| trouble(errno.into()))?;
         let namespaces = begin(&plan, line)?;
@@ -65,8 +66,9 @@ fn begin(plan: &Plan, line: OwnedFd) -> Result<Vec<OwnedFd>, Trouble> {
     Ok(session)
 }
 
-/// Keeps the mount namespaces of commands until their line has no other end any more. With each come the
-/// reading end of a pipe that is open as long as the command runs, and the writing end of one for the answer, for which it waits.
+/// Keeps the mount namespaces of commands until the other ends of their line are closed. With each it gets the reading
+/// end of a pipe that is open as long as the command runs, and the writing end of one for the answer, for which the
+/// helper waits.
 fn keep_for(commands: &OwnedFd) -> io::Result<()> {
     rustix::process::setsid()?;
     rights::drop_all()?;
@@ -77,7 +79,7 @@ fn keep_for(commands: &OwnedFd) -> io::Result<()> {
         match host_line::receive(commands, &mut [0], RecvFlags::empty()) {
             Ok((0, _)) => return Ok(()),
             Ok((_, descriptors)) => {
-                // Without all of them there is no answer, and the command does not start.
+                // If one is missing there is no answer, and the command does not start.
                 let Ok([mounts, command, answer]) = <[OwnedFd; 3]>::try_from(descriptors) else { continue };
                 if kept.iter().all(|(_, command)| has_ended(command)) {
                     kept.clear();
@@ -92,13 +94,13 @@ fn keep_for(commands: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Returns `true` if the writing end of a pipe into which nothing is written is closed.
+/// Returns `true` if the writing end of a pipe to which nothing is written is closed.
 fn has_ended(command: &OwnedFd) -> bool {
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     matches!(poll(&mut [PollFd::new(command, PollFlags::IN)], Some(&at_once)), Ok(1))
 }
 
-/// The session, as one command of it knows it.
+/// The session from the view of one of its commands.
 pub(super) struct Joined {
     /// The mount namespace of the command.
     mounts: OwnedFd,
@@ -106,10 +108,10 @@ pub(super) struct Joined {
     keeper: OwnedFd,
 }
 
-/// Enters the session's user namespace and, unless the plan has the network, its network namespace, and new namespaces for one
-/// command. Returns copies of what is mounted in the session.
+/// Enters the session's user namespace and, unless the plan has the network, its network namespace, and new namespaces
+/// for one command. Returns copies of the session's mounts.
 ///
-/// The mount namespace is entered only for the copies: the tree of the command is made of the machine's.
+/// The mount namespace is entered only for the copies: the tree of the command is built from that of the machine.
 pub(super) fn join(plan: &Plan, session: Vec<OwnedFd>) -> io::Result<(Joined, SharedMounts)> {
     let mut session = session.into_iter();
     let (Some(of_session), Some(network), Some(keeper)) = (session.next(), session.next(), session.next()) else {
@@ -134,9 +136,9 @@ pub(super) fn join(plan: &Plan, session: Vec<OwnedFd>) -> io::Result<(Joined, Sh
 }
 
 impl Joined {
-    /// Has the keeper keep the mount namespace of the command, which is about to start. The command runs until the result is closed.
+    /// Makes the keeper hold the mount namespace of the command, which is about to start, until the result is closed.
     ///
-    /// No sockets for this: the command would see them in /proc/net/unix.
+    /// This uses no sockets, because the command would see them in /proc/net/unix.
     pub(super) fn keep_mounts(&self) -> io::Result<PipeWriter> {
         let ((command, runs), (mut answer, to_answer)) = (io::pipe()?, io::pipe()?);
         send_with(self.keeper.as_fd(), b"k", &[self.mounts.as_fd(), command.as_fd(), to_answer.as_fd()])?;
@@ -146,7 +148,7 @@ impl Joined {
     }
 }
 
-/// A descriptor of a namespace of this process.
+/// Opens a namespace of this process.
 fn own(name: &str) -> io::Result<OwnedFd> {
     let path = format!("/proc/self/ns/{name}");
     rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(|errno: Errno| errno.into())

@@ -1,36 +1,36 @@
-//! Folders beside the project that one program may read and write, because the person has named them.
+//! Folders outside of the project that one program may read and write, because the user has named them.
 
-use super::beside::{Looking, Unhidden};
+use super::beside::{FolderWalk, HideError};
 use super::plan::{Name, Plan, Step};
 use crate::project::{Identity, Project, identity_at};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Text, clip, text};
 
-/// Bytes of the path of a folder that are told.
+/// Bytes of a folder's path in a message.
 const SHOWN: usize = 500;
 
-/// Files and folders beside the project, each at its own place, that a program in the sandbox may change. Blocked names in them, and
-/// repositories of git, stay hidden.
+/// Files and folders outside of the project, each at its own path, that a program in the sandbox may change. Blocked
+/// names and git repositories in them stay hidden.
 #[derive(Debug, Clone, Default)]
 pub struct Shared {
     links: Vec<Step>,
     places: Vec<Name>,
     masks: Vec<Name>,
-    /// The files and folders that are masked, and which file each of them is.
+    /// The masked files and folders with their identities.
     hidden: HashMap<PathBuf, Option<Identity>>,
 }
 
 impl Shared {
-    /// Those at these absolute paths, through links.
+    /// Returns the files and folders at these absolute paths. Follows links.
     ///
     /// # Errors
-    /// One of them is not there, holds the home folder or the project, or is in the project: its masks would be left behind. Or what is
-    /// blocked in it cannot all be hidden.
+    /// A path does not exist, contains the home folder or the project, or is in the project, in which its masks would
+    /// remain. Or the blocked files in it cannot all be hidden.
     pub fn of(paths: &[PathBuf], project: &dyn Project) -> Result<Shared, Text> {
-        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_beside(shown, below, is_folder);
+        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_outside(shown, below, is_folder);
         let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
-        let mut looking = Looking::begin();
+        let mut walk = FolderWalk::begin();
         let mut shared = Shared::default();
         for path in paths {
             let named = path.display().to_string();
@@ -38,7 +38,7 @@ impl Shared {
                 .canonicalize()
                 .map_err(|error| text!("{path} cannot be shared: {why}", path = &named, why = Text::from(&error)))?;
             let reveals = |inner: &Path| inner.starts_with(&real);
-            // A link in the project could lead elsewhere the next time.
+            // A link in the project could lead to another target the next time.
             let is_inside = real.starts_with(project.path()) || path.starts_with(project.path());
             if reveals(project.path()) || is_inside || home.as_deref().is_some_and(reveals) {
                 return Err(text!(
@@ -50,15 +50,15 @@ impl Shared {
             if real != *path {
                 shared.links.push(Step::Link { at: path.as_path().into(), to: real.as_path().into() });
             }
-            looking.over_shared(&real, &hides).map_err(|why| match why {
-                Unhidden::TooLarge => text!(
+            walk.walk_shared(&real, &hides).map_err(|why| match why {
+                HideError::TooLarge => text!(
                     "{path} cannot be shared: {why}",
                     path = &named,
                     why = text!(
                         "it holds too many files, or too many that are blocked, to hide these; name folders in it"
                     )
                 ),
-                Unhidden::Closed(folder, error) => {
+                HideError::Closed(folder, error) => {
                     let folder = clip::middle(&folder.display().to_string(), SHOWN).into_owned();
                     text!(
                         "{path} cannot be shared: {why}",
@@ -73,32 +73,32 @@ impl Shared {
             })?;
             shared.places.push(Name::from(real));
         }
-        shared.masks = looking.masks;
-        let is = |path: &Path| identity_at(rustix::fs::CWD, path).ok();
-        shared.hidden = shared.masks.iter().map(|at| (at.path().to_owned(), is(at.path()))).collect();
+        shared.masks = walk.masks;
+        let identity = |path: &Path| identity_at(rustix::fs::CWD, path).ok();
+        shared.hidden = shared.masks.iter().map(|at| (at.path().to_owned(), identity(at.path()))).collect();
         Ok(shared)
     }
 
-    /// Whether a program that was started with these can see something that is blocked by now: `now` are the same paths, looked at
-    /// again. A file that took the place of another is not masked.
+    /// Returns `true` if a program that was started with these can now see a blocked file. `now` has the same paths,
+    /// checked again. A file that replaced a masked one has no mask.
     pub fn reveals(&self, now: &Shared) -> bool {
-        now.hidden.iter().any(|(path, is)| match self.hidden.get(path) {
-            Some(before) => before != is,
+        now.hidden.iter().any(|(path, identity)| match self.hidden.get(path) {
+            Some(before) => before != identity,
             None => !path.ancestors().any(|above| self.hidden.contains_key(above)),
         })
     }
 
-    /// Whether this real path is one of them, or in one.
+    /// Returns `true` if this real path is one of them, or is in one.
     pub(super) fn holds(&self, real: &Path) -> bool {
         self.places.iter().any(|at| real.starts_with(at.path()))
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no shared paths.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Puts them into a plan, behind everything that is there already.
+    /// Adds the paths to a plan, after its other steps.
     pub(super) fn put_into(&self, plan: &mut Plan) {
         plan.steps.extend(self.places.iter().map(|at| Step::Share { at: at.clone() }));
         plan.steps.extend(self.links.iter().cloned());

@@ -1,8 +1,8 @@
-//! The first process of the new process namespace: it raises what only it can raise, waits for the command, starts it and
-//! reaps what is left over.
+//! The first process of the new process namespace: it sets up the barriers that it must set up itself, waits for the
+//! task, starts the command and reaps the remaining processes.
 
 use super::plan::{Name, Plan, Task};
-use super::sys::{self, Alone, Side, Signals};
+use super::sys::{self, Side, Signals, SingleThread};
 use super::{Barrier, Cause, Trouble, attempts, host_line, landlock, memory, mounts, rights, seccomp};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -14,8 +14,9 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// `outer` is the line to the outer process: it is told when all of the sandbox is set up that can be by now, and tells the command.
-pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &Alone) -> Result<Infallible, Trouble> {
+/// Runs the inner process. `outer` is the line to the outer process, to which it reports that the barriers so far are
+/// set up, and from which it gets the command.
+pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &SingleThread) -> Result<Infallible, Trouble> {
     die_with_parent(&outer).map_err(|error| Trouble::new(Barrier::HostWatch, error))?;
     rustix::process::setsid().map_err(|error| Trouble::new(Barrier::Session, error.into()))?;
     if plan.namespaces {
@@ -25,13 +26,14 @@ pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &Alone) 
         mounts::leave_mounts_behind(plan).map_err(|error| Trouble::new(Barrier::RemovableMasks, error))?;
     }
     if !plan.namespaces {
-        memory::be_first_to_go();
+        memory::prefer_for_oom_kill();
     }
     rights::drop_all().map_err(|error| Trouble::new(Barrier::Capabilities, error))?;
     landlock::raise(plan).map_err(|error| Trouble::new(Barrier::Landlock, error))?;
     seccomp::raise(plan).map_err(|error| Trouble::new(Barrier::SystemCalls, error))?;
     let started = |error| Trouble::new(Barrier::Command, error);
-    // Nobody may look at this process by /proc: its program is a file outside of the tree. The command's own exec undoes it.
+    // Other processes must not inspect this one through /proc: its program is a file outside of the tree. The command's
+    // exec resets this.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(|error| started(error.into()))?;
     let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM]).map_err(started)?;
@@ -43,7 +45,7 @@ pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &Alone) 
     }
 }
 
-/// The outer process may have ended before the kernel was told to tell.
+/// Kills this process when its parent ends. The outer process may have ended before the call.
 fn die_with_parent(outer: &UnixStream) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     let mut only = [PollFd::new(outer, PollFlags::IN)];
@@ -52,7 +54,7 @@ fn die_with_parent(outer: &UnixStream) -> io::Result<()> {
     if only[0].revents().is_empty() { Ok(()) } else { Err(io::Error::other(Cause::HostGone)) }
 }
 
-/// Says that this process is ready, and hears what to do when the rest of the sandbox is set up.
+/// Reports that this process is ready, and waits for the task, which follows when the rest of the sandbox is set up.
 fn wait_for_task(mut outer: UnixStream) -> io::Result<Task> {
     outer.write_all(b"r")?;
     let mut text = Vec::new();
@@ -60,7 +62,7 @@ fn wait_for_task(mut outer: UnixStream) -> io::Result<Task> {
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// Becomes the command. Comes back only with what went wrong.
+/// Becomes the command. Returns only the error.
 fn command(plan: &Plan, task: &Task, signals: &Signals) -> io::Error {
     signals.unblock();
     if let Err(error) = rustix::process::setpgid(None, None) {
@@ -72,12 +74,12 @@ fn command(plan: &Plan, task: &Task, signals: &Signals) -> io::Error {
     Command::new(program.os()).args(args.iter().map(Name::os)).exec()
 }
 
-/// Waits for the command, tells how it ended, and then for all others: they may have something to say.
+/// Waits for the command, reports how it ended, and waits for all other processes, which may still write output.
 fn reap(host: &File, main: Pid, signals: &Signals) -> io::Result<()> {
-    host_line::silence()?;
+    host_line::close_stdio()?;
     loop {
         if signals.wait()? == libc::SIGTERM {
-            end_politely(main);
+            terminate_all(main);
         }
         if all_reaped(host, main)? {
             return Ok(());
@@ -85,12 +87,12 @@ fn reap(host: &File, main: Pid, signals: &Signals) -> io::Result<()> {
     }
 }
 
-/// Whether there is no child left.
+/// Returns `true` if no child is left.
 fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) if pid == main => {
-                host_line::tell_status(host, status);
+                host_line::send_status(host, status);
             }
             Ok(Some(_)) => {}
             Ok(None) => return Ok(false),
@@ -100,9 +102,9 @@ fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     }
 }
 
-/// Asks every process of the namespace to end but this one, as kill(2) with -1 does; without a namespace, the group of the
-/// command. One that is stopped has to go on to hear it.
-fn end_politely(main: Pid) {
+/// Asks every process of the namespace except this one to end, as kill(2) with -1 does; without a namespace, the group
+/// of the command. Continues stopped ones, so that they get the signal.
+fn terminate_all(main: Pid) {
     let all = if rustix::process::getpid() == Pid::INIT { Pid::INIT } else { main };
     for signal in [Signal::TERM, Signal::CONT] {
         let _ = rustix::process::kill_process_group(all, signal);

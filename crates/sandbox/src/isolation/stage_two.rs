@@ -1,5 +1,5 @@
-//! The outer process: what the host started. It masks what the host has looked at, lets the command start, and ends
-//! everything when the host asks for it or is gone.
+//! The outer process, which the host started. It masks the files that the host has checked, lets the command start, and
+//! ends everything when the host asks for it or is gone.
 
 use super::descendants::PATIENCE;
 use super::memory::Limit;
@@ -15,7 +15,7 @@ use std::io::{self, PipeWriter, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Sees the inner process through to its end; the answer is what this process ends with.
+/// Supervises the inner process until its end. Returns the exit status of this process.
 pub(super) fn keep(
     plan: &Plan,
     host: &File,
@@ -28,15 +28,15 @@ pub(super) fn keep(
     let watched = |error| Trouble::new(Barrier::CommandWatch, error);
     let inner_is = rustix::process::pidfd_open(inner, rustix::process::PidfdFlags::empty());
     let inner_is = inner_is.map_err(|error| watched(error.into()))?;
-    let guard = EndWith(&inner_is);
-    // To be closed at the very end: see `Joined::keep_mounts`.
+    let guard = KillOnDrop(&inner_is);
+    // Closed at the very end: see `Joined::keep_mounts`.
     let mut running = None;
     if is_ready(&line) {
         running = start(plan, host, tree, line, session)?;
     }
-    host_line::silence().map_err(watched)?;
+    host_line::close_stdio().map_err(watched)?;
     rights::drop_all().map_err(watched)?;
-    // /proc is that of the new namespace, where there is one; the inner process is the first in it.
+    // /proc is that of the new namespace, if there is one; the inner process is its first.
     let top = if plan.namespaces { "1" } else { "self" };
     let code = watch(host, inner, &inner_is, &mut limit, top).map_err(watched)?;
     drop(guard);
@@ -45,21 +45,22 @@ pub(super) fn keep(
         drop(running);
     }
     if limit.has_killed() {
-        host_line::tell(host, "memory\n");
+        host_line::send_line(host, "memory\n");
     }
-    // The host need not wait for the kernel to put away what was mounted.
-    host_line::tell(host, if all_ended { "gone\n" } else { "left\n" });
+    // The host need not wait until the kernel has removed the mounts.
+    host_line::send_line(host, if all_ended { "gone\n" } else { "left\n" });
     Ok(code)
 }
 
-/// Waits until the inner process has set up its sandbox; `false` if it has ended, and told why.
+/// Waits until the inner process has set up its sandbox. Returns `false` if it has ended, after it has reported the
+/// reason.
 fn is_ready(mut line: &UnixStream) -> bool {
     line.read_exact(&mut [0]).is_ok()
 }
 
-/// Hears the rest from the host, which may take some time: raises the masks, and lets the command start.
+/// Reads the rest of the message from the host, which may take some time, mounts the masks, and lets the command start.
 ///
-/// Returns what says that a command of the session runs.
+/// Returns a pipe that is open as long as the command of the session runs.
 fn start(
     plan: &Plan,
     host: &File,
@@ -78,82 +79,88 @@ fn start(
             running = Some(kept);
         }
     }
-    // One that has ended has told why.
+    // If the inner process has ended, it has reported the reason.
     let _ = line.write_all(&task);
     Ok(running)
 }
 
-/// What is mounted is kept busy by a helper that waits, so none waits for ever. To the host it is as if the project had changed:
-/// it starts another one.
+/// Waits for the host. A waiting helper keeps mounts busy, so the wait is limited. After that, it reports that the
+/// project has changed, and the host starts another helper.
 fn wait_for(host: &File) -> io::Result<()> {
     const PATIENCE: Timespec = Timespec { tv_sec: 600, tv_nsec: 0 };
     match poll(&mut [PollFd::new(host, PollFlags::IN)], Some(&PATIENCE))? {
-        0 => Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, Cause::NobodyCame)),
+        0 => Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, Cause::TimedOut)),
         _ => Ok(()),
     }
 }
 
-/// Waits for the end of the inner process, and brings it about when the host wants it or is gone. SIGTERM is passed on.
+/// Waits for the end of the inner process, and ends it when the host wants that or is gone. Passes SIGTERM on.
 fn watch(host: &File, inner: Pid, inner_is: &OwnedFd, limit: &mut Limit, top: &str) -> io::Result<i32> {
     let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
     loop {
-        match next(host, inner_is, &term, limit.pause())? {
-            What::Ended => break,
-            What::Time if !limit.is_exceeded(top) => {}
-            What::Time => {
-                host_line::tell(host, "memory\n");
+        match wait_for_event(host, inner_is, &term, limit.pause())? {
+            Event::Ended => break,
+            Event::Time if !limit.is_exceeded(top) => {}
+            Event::Time => {
+                host_line::send_line(host, "memory\n");
                 rustix::process::pidfd_send_signal(inner_is, Signal::KILL)?;
                 break;
             }
-            What::Term => rustix::process::pidfd_send_signal(inner_is, Signal::TERM)?,
-            What::Stop => {
+            Event::Term => rustix::process::pidfd_send_signal(inner_is, Signal::TERM)?,
+            Event::Stop => {
                 rustix::process::pidfd_send_signal(inner_is, Signal::KILL)?;
                 break;
             }
         }
     }
-    // It is gone when all it held is gone, if it had a namespace to hold them; else they are ours now.
+    // When the inner process is gone, its namespace and all processes in it are gone. Without a namespace, this process
+    // has adopted them.
     let status = rustix::process::waitpid(Some(inner), WaitOptions::empty())?;
     Ok(status.and_then(|(_, status)| status.exit_status()).unwrap_or(host_line::NOT_STARTED))
 }
 
-/// Kills the inner process, so that trouble on the way leaves nothing running.
-struct EndWith<'a>(&'a OwnedFd);
+/// Kills the inner process, so that an error in between leaves no process running.
+struct KillOnDrop<'a>(&'a OwnedFd);
 
-impl Drop for EndWith<'_> {
+impl Drop for KillOnDrop<'_> {
     fn drop(&mut self) {
         let _ = rustix::process::pidfd_send_signal(self.0, Signal::KILL);
     }
 }
 
-pub(super) enum What {
+pub(super) enum Event {
     Ended,
     Stop,
     Term,
-    /// So long nothing did.
+    /// The pause is over.
     Time,
 }
 
-/// What happens first.
-pub(super) fn next(host: &File, inner: &OwnedFd, term: &OwnedFd, pause: Option<Duration>) -> io::Result<What> {
+/// Waits for the next event.
+pub(super) fn wait_for_event(
+    host: &File,
+    inner: &OwnedFd,
+    term: &OwnedFd,
+    pause: Option<Duration>,
+) -> io::Result<Event> {
     let pause = pause.and_then(|pause| Timespec::try_from(pause).ok());
     let mut all =
         [PollFd::new(inner, PollFlags::IN), PollFd::new(host, PollFlags::IN), PollFd::new(term, PollFlags::IN)];
     loop {
         match poll(&mut all, pause.as_ref()) {
-            Ok(0) => return Ok(What::Time),
+            Ok(0) => return Ok(Event::Time),
             Ok(_) => break,
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }
     if !all[0].revents().is_empty() {
-        return Ok(What::Ended);
+        return Ok(Event::Ended);
     }
-    // The host says nothing after the plan: what can be read is its end.
+    // The host writes nothing after the plan, so a readable line means its end.
     if !all[1].revents().is_empty() {
-        return Ok(What::Stop);
+        return Ok(Event::Stop);
     }
     rustix::io::read(term, &mut [0; 128])?;
-    Ok(What::Term)
+    Ok(Event::Term)
 }

@@ -1,8 +1,9 @@
-//! A command without a sandbox, supervised: nothing it starts outlives it, and its memory has a limit.
+//! Supervises a command without a sandbox: no process that it starts outlives it, and its memory is limited.
 //!
-//! The supervisor is a child subreaper, so that whatever leaves the command's group or session stays a descendant. It ends
-//! all of them when the command has ended, when the host asks for it, and when the host is gone, however that went: its line
-//! breaks then. What attacks the supervisor itself can escape, for nothing holds it; the host sees that no word came.
+//! The supervisor is a child subreaper, so that a process that leaves the command's group or session remains a
+//! descendant. It ends all of them when the command has ended, when the host asks for it, and when the host is gone for
+//! any reason, since its line breaks then. A process that attacks the supervisor itself can escape, because nothing
+//! confines it; the host detects that the last line is missing.
 
 use super::memory::{self, Limit};
 use super::plan::Supervised;
@@ -20,16 +21,16 @@ use std::process::Command;
 /// Runs and supervises the command that the message on stdin describes. Returns when the command has ended.
 pub(super) fn main() -> i32 {
     host_line::with_host(|host, mut first| {
-        let told: Supervised = host_line::read_begun(host, &first, Barrier::Plan)?;
-        host_line::is_of_this_build(&told.version)?;
+        let message: Supervised = host_line::read_begun(host, &first, Barrier::Plan)?;
+        host_line::is_of_this_build(&message.version)?;
         first.take_input()?;
-        run(&told, host).map_err(|error| Trouble::new(Barrier::Supervision, error))
+        run(&message, host).map_err(|error| Trouble::new(Barrier::Supervision, error))
     })
 }
 
-fn run(told: &Supervised, host: &File) -> io::Result<i32> {
-    let alone = sys::alone()?;
-    let mut limit = Limit::new(told.memory);
+fn run(message: &Supervised, host: &File) -> io::Result<i32> {
+    let alone = sys::single_thread()?;
+    let mut limit = Limit::new(message.memory);
     let me = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(me))?;
     let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM])?;
@@ -37,43 +38,44 @@ fn run(told: &Supervised, host: &File) -> io::Result<i32> {
         Side::Parent(main) => main,
         Side::Child => {
             limit.enter();
-            return Err(command(told, me, &signals));
+            return Err(command(message, me, &signals));
         }
     };
-    let told = watch(host, main, &signals.descriptor()?, &mut limit);
+    let message = watch(host, main, &signals.descriptor()?, &mut limit);
     let all_ended = descendants::end(descendants::PATIENCE);
-    told?;
+    message?;
     if limit.has_killed() {
-        host_line::tell(host, "memory\n");
+        host_line::send_line(host, "memory\n");
     }
-    host_line::tell(host, if all_ended { "gone\n" } else { "left\n" });
+    host_line::send_line(host, if all_ended { "gone\n" } else { "left\n" });
     Ok(0)
 }
 
-/// Becomes the command. Comes back only with what went wrong.
-fn command(told: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
+/// Becomes the command. Returns only the error.
+fn command(message: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
     let prepared = (|| {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // It may have ended before the kernel was told to tell.
+        // The supervisor may have ended before the call.
         if rustix::process::getppid() != Some(supervisor) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        memory::be_first_to_go();
+        memory::prefer_for_oom_kill();
         Ok(rustix::process::setpgid(None, None)?)
     })();
     if let Err(error) = prepared {
         return error;
     }
     signals.unblock();
-    let Some((program, args)) = told.command.split_first() else { return io::ErrorKind::InvalidInput.into() };
+    let Some((program, args)) = message.command.split_first() else { return io::ErrorKind::InvalidInput.into() };
     let mut command = Command::new(program.os());
     command.args(args.iter().map(super::plan::Name::os));
     command.exec()
 }
 
-/// Sees the command through until nothing of it is left, it uses too much memory, or the host wants its end or is gone.
+/// Supervises the command until no process of it is left, it uses too much memory, or the host wants its end or is
+/// gone.
 fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Result<()> {
-    host_line::silence()?;
+    host_line::close_stdio()?;
     loop {
         if all_reaped(host, main)? {
             return Ok(());
@@ -82,34 +84,34 @@ fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Re
         let pause = limit.pause().and_then(|pause| Timespec::try_from(pause).ok());
         match poll(&mut all, pause.as_ref()) {
             Ok(0) if limit.is_exceeded("self") => {
-                host_line::tell(host, "memory\n");
+                host_line::send_line(host, "memory\n");
                 return Ok(());
             }
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        // The host says nothing after the plan: what can be read is its end.
+        // The host writes nothing after the plan, so a readable line means its end.
         if !all[0].revents().is_empty() {
             return Ok(());
         }
-        if !all[1].revents().is_empty() && came(signals)? == libc::SIGTERM.cast_unsigned() {
-            descendants::end_politely();
+        if !all[1].revents().is_empty() && received(signals)? == libc::SIGTERM.cast_unsigned() {
+            descendants::terminate_all();
         }
     }
 }
 
-/// The signal that came: its number is the first thing in `struct signalfd_siginfo` (signalfd(2)).
-fn came(signals: &OwnedFd) -> io::Result<u32> {
-    let mut came = [0; 128];
-    rustix::io::read(signals, &mut came)?;
-    Ok(u32::from_ne_bytes([came[0], came[1], came[2], came[3]]))
+/// Returns the signal that was received: its number is the first field of `struct signalfd_siginfo` (signalfd(2)).
+fn received(signals: &OwnedFd) -> io::Result<u32> {
+    let mut received = [0; 128];
+    rustix::io::read(signals, &mut received)?;
+    Ok(u32::from_ne_bytes([received[0], received[1], received[2], received[3]]))
 }
 
-/// Reaps what has ended, tells how the command did, and says whether there is no child left.
+/// Reaps the processes that have ended, and reports how the command did. Returns `true` if no child is left.
 fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) if pid == main => host_line::tell_status(host, status),
+            Ok(Some((pid, status))) if pid == main => host_line::send_status(host, status),
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => return Ok(false),
             Err(Errno::CHILD) => return Ok(true),

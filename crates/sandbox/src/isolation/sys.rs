@@ -1,8 +1,8 @@
-//! The few calls of the system that no safe crate has. What is unsafe is here, but for the calls in
-//! `attempts`, which are made to fail.
+//! The system calls that no safe crate has. All unsafe code is here, except for the calls in `attempts`, which must
+//! fail.
 //!
-//! Nothing here decides anything; the caller does.
-#![allow(unsafe_code, reason = "each block says why it is sound")]
+//! This module decides nothing; the caller does.
+#![allow(unsafe_code, reason = "each block has a comment on why it is sound")]
 
 use super::Cause;
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -11,32 +11,32 @@ use rustix::thread::UnshareFlags;
 use std::io;
 use std::mem::MaybeUninit;
 
-/// Which side of a fork this is.
+/// The side of a fork.
 pub(super) enum Side {
     Child,
     Parent(Pid),
 }
 
 /// The proof that this process has only one thread: nothing in the helper starts another.
-pub(super) struct Alone(());
+pub(super) struct SingleThread(());
 
 /// Counts the threads of this process.
-pub(super) fn alone() -> io::Result<Alone> {
+pub(super) fn single_thread() -> io::Result<SingleThread> {
     match std::fs::read_dir("/proc/self/task")?.count() {
-        1 => Ok(Alone(())),
+        1 => Ok(SingleThread(())),
         threads => Err(io::Error::other(Cause::Threads(threads))),
     }
 }
 
 /// fork(2) in a process that has only one thread.
-pub(super) fn fork(_: &Alone) -> io::Result<Side> {
+pub(super) fn fork(_: &SingleThread) -> io::Result<Side> {
     // SAFETY: a child of a process with one thread is a full copy of it: no lock of the allocator or of the standard
     // library can be held by a thread that does not exist in the child.
     let number = unsafe { libc::fork() };
     match number {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(Side::Child),
-        number => Pid::from_raw(number).map(Side::Parent).ok_or_else(|| io::Error::other(Cause::NoNumber)),
+        number => Pid::from_raw(number).map(Side::Parent).ok_or_else(|| io::Error::other(Cause::NoProcessId)),
     }
 }
 
@@ -69,15 +69,15 @@ pub(super) fn bring_up_loopback() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// What all mounts of a tree shall be from now on; nothing is taken away.
+/// Attributes that are added to all mounts of a tree; none is removed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Attributes {
     pub(super) read_only: bool,
     pub(super) devices: bool,
 }
 
-/// mount_setattr(2) on the tree that an `O_PATH` descriptor or one of open_tree(2) stands for: no set-user-id programs, and
-/// what `wanted` says.
+/// Calls mount_setattr(2) for the tree of an `O_PATH` descriptor or one of open_tree(2): no set-user-id programs, and
+/// the `wanted` attributes.
 pub(super) fn set_attributes(tree: BorrowedFd<'_>, wanted: Attributes) -> io::Result<()> {
     let read_only = if wanted.read_only { libc::MOUNT_ATTR_RDONLY } else { 0 };
     let no_devices = if wanted.devices { 0 } else { libc::MOUNT_ATTR_NODEV };
@@ -87,7 +87,8 @@ pub(super) fn set_attributes(tree: BorrowedFd<'_>, wanted: Attributes) -> io::Re
         propagation: 0,
         userns_fd: 0,
     };
-    // SAFETY: the path is a C string and the structure has the size that is told; both outlive the call, which only reads.
+    // SAFETY: the path is a C string and the structure has the size that is passed; both outlive the call, which only
+    // reads.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -101,11 +102,11 @@ pub(super) fn set_attributes(tree: BorrowedFd<'_>, wanted: Attributes) -> io::Re
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Signals that wait to be asked for.
+/// Blocked signals that are received by a call.
 pub(super) struct Signals(libc::sigset_t);
 
 impl Signals {
-    /// Blocks these signals; a child inherits that.
+    /// Blocks these signals. A child inherits that.
     pub(super) fn block(numbers: &[i32]) -> io::Result<Signals> {
         let mut set = MaybeUninit::uninit();
         // SAFETY: sigemptyset fills in the whole set.
@@ -117,40 +118,41 @@ impl Signals {
             // SAFETY: the set is filled in; a number that is no signal is refused and changes nothing.
             unsafe { libc::sigaddset(&raw mut set, number) };
         }
-        // SAFETY: the set outlives the call, and the old one is not asked for.
+        // SAFETY: the set outlives the call, and the null pointer requests no old set.
         let done = unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
         if done == 0 { Ok(Signals(set)) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Lets them through again, for a program that is about to be started.
+    /// Unblocks the signals for a program that is about to be started.
     pub(super) fn unblock(&self) {
         // SAFETY: as in `block`.
         unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &raw const self.0, std::ptr::null_mut()) };
     }
 
-    /// Waits for one of them.
+    /// Waits for one of the signals.
     pub(super) fn wait(&self) -> io::Result<i32> {
-        // SAFETY: the set is filled in, and what came with the signal is not asked for.
+        // SAFETY: the set is filled in, and the null pointer requests no further information.
         let number = unsafe { libc::sigwaitinfo(&raw const self.0, std::ptr::null_mut()) };
         if number < 0 { Err(io::Error::last_os_error()) } else { Ok(number) }
     }
 
-    /// A descriptor that can be read when one of them has come.
+    /// Returns a descriptor that is readable when one of the signals is pending.
     pub(super) fn descriptor(&self) -> io::Result<OwnedFd> {
-        // SAFETY: the set is filled in and -1 asks for a new descriptor.
+        // SAFETY: the set is filled in and -1 requests a new descriptor.
         let fd = unsafe { libc::signalfd(-1, &raw const self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor is new, so nobody else owns it.
+        // SAFETY: the descriptor is new, so this is its only owner.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 }
 
-/// Takes stdin away as a descriptor of its own and closes all others above the first three:
-/// what a host let slip through is nobody's here. Must be the first thing that the process does.
+/// Moves stdin to a descriptor of its own and closes all others above the first three, which a host may have leaked.
+/// Must be the first thing that the process does.
 pub(super) fn take_stdin() -> io::Result<OwnedFd> {
-    // SAFETY: dup2 on numbers; nothing of this process owns a descriptor yet but the standard library its first three.
+    // SAFETY: dup2 on numbers; nothing in this process owns a descriptor yet, except that the standard library owns the
+    // first three.
     let taken = unsafe { libc::dup2(0, 3) };
     if taken < 0 {
         return Err(io::Error::last_os_error());
@@ -160,7 +162,7 @@ pub(super) fn take_stdin() -> io::Result<OwnedFd> {
     if done < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the number was made a moment ago, and this is its only owner.
+    // SAFETY: the number was returned a moment ago, and this is its only owner.
     let taken = unsafe { OwnedFd::from_raw_fd(taken) };
     rustix::io::fcntl_setfd(&taken, rustix::io::FdFlags::CLOEXEC)?;
     Ok(taken)

@@ -1,4 +1,4 @@
-//! The types in which a host speaks of the sandbox.
+//! The public types of the sandbox.
 
 use crate::process::Message;
 use crate::project::Mask;
@@ -6,25 +6,25 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use toolfence_protocol::Text;
 
-/// Which sandbox is wanted around every command.
+/// The sandbox to set up around every command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// How much a command may change.
+    /// Which files a command may change.
     pub mode: Mode,
-    /// Whether every command may use the network. A sandbox with an open network is not said to hold.
+    /// Whether every command may use the network. A sandbox with network does not count as holding.
     pub network: bool,
-    /// The most processes and threads a command may have at a time: 301 at least, which is the kernel's own least.
+    /// Processes and threads that a command may have at a time: at least 301, which is the kernel's own minimum.
     pub processes: u32,
-    /// The most bytes of memory a command may use with all it starts, with the sandbox or without; 0 for no limit. The default is
-    /// half of what the machine has, and 8 GiB at the most. Files in its private folders are not in it: they may take half as
-    /// much again.
+    /// Bytes of memory that a command may use with all processes that it starts, with or without the sandbox; 0 for no
+    /// limit. The default is half of the machine's memory, but at most 8 GiB. Files in its private folders do not
+    /// count: they may use half as much in addition.
     pub memory: u64,
-    /// The helper, where it is another one than would be found.
+    /// The helper, if it is not the default one.
     pub helper: Option<PathBuf>,
     /// The best kind that is tried.
     pub at_most: Kind,
-    /// A container in the place of all other kinds: then a command runs in it or, within the sandbox, not at all.
+    /// A container to use instead of all other kinds. If it is not available, commands cannot run in a sandbox at all.
     pub container: Option<Container>,
 }
 
@@ -32,26 +32,26 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Container {
-    /// Whose.
+    /// The engine.
     pub(super) engine: Engine,
-    /// The image, which must be there: nothing is fetched. It needs bash.
+    /// The image, which must exist locally, since nothing is downloaded. It needs bash.
     pub image: String,
-    /// The engine's client, where it is another one than the PATH has.
+    /// The engine's client, if it is not the one in the PATH.
     pub program: Option<PathBuf>,
 }
 
 impl Container {
-    /// A container of Podman, of an image that Podman has.
+    /// Returns a container of Podman with an image that Podman has.
     pub fn podman(image: impl Into<String>) -> Container {
         Container { engine: Engine::Podman, image: image.into(), program: None }
     }
 
-    /// A container of Docker, of an image that Docker has.
+    /// Returns a container of Docker with an image that Docker has.
     pub fn docker(image: impl Into<String>) -> Container {
         Container { engine: Engine::Docker, image: image.into(), program: None }
     }
 
-    /// The name of the engine's client: `podman` or `docker`.
+    /// Returns the name of the engine's client: `podman` or `docker`.
     pub fn engine(&self) -> &'static str {
         self.engine.name()
     }
@@ -63,7 +63,7 @@ impl Container {
     }
 }
 
-/// Who runs containers.
+/// The program that runs containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Engine {
     /// Podman.
@@ -73,7 +73,7 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// The name of its client.
+    /// Returns the name of its client.
     pub(super) fn name(self) -> &'static str {
         match self {
             Engine::Podman => "podman",
@@ -82,17 +82,18 @@ impl Engine {
     }
 }
 
-/// Enough for a build on a hundred processors, and few enough for the machine to stay usable.
+/// The default limit of processes: enough for a build on a hundred processors, and few enough for the machine to stay
+/// usable.
 const PROCESSES: u32 = 2048;
 
-/// What most builds never need, in bytes.
+/// Bytes of memory that most builds never exceed.
 const MEMORY: u64 = 8 << 30;
 
 /// Bytes for files: what a program wants to write may be little, but nothing is too little.
 #[cfg(target_os = "linux")]
 const LEAST_TEMPORARY: u64 = 64 << 20;
 
-/// Half of the machine's memory, so that the other half is left for everything else, but not more than [`MEMORY`].
+/// Returns half of the machine's memory, so that the other half is left for everything else, but at most [`MEMORY`].
 #[cfg(target_os = "linux")]
 fn default_memory() -> u64 {
     let machine = rustix::system::sysinfo();
@@ -120,12 +121,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The default: the project can be written, the network is off.
+    /// Returns the default settings: the project can be written, the network is off.
     pub fn new() -> Settings {
         Settings::default()
     }
 
-    /// Sets how much a command may change.
+    /// Sets which files a command may change.
     #[must_use]
     pub fn mode(self, mode: Mode) -> Settings {
         Settings { mode, ..self }
@@ -137,19 +138,19 @@ impl Settings {
         Settings { network, ..self }
     }
 
-    /// Sets the most processes and threads of a command.
+    /// Sets the limit of processes and threads of a command.
     #[must_use]
     pub fn processes(self, processes: u32) -> Settings {
         Settings { processes, ..self }
     }
 
-    /// Sets the most bytes of memory of a command; 0 for no limit.
+    /// Sets the limit of a command's memory in bytes; 0 for no limit.
     #[must_use]
     pub fn memory(self, memory: u64) -> Settings {
         Settings { memory, ..self }
     }
 
-    /// The most bytes of files in the private folders of a command.
+    /// Returns the limit for files in the private folders of a command, in bytes.
     #[cfg(target_os = "linux")]
     pub(super) fn temporary(&self) -> u64 {
         let memory = if self.memory > 0 { self.memory } else { default_memory() };
@@ -162,96 +163,97 @@ impl Settings {
         Settings { at_most, ..self }
     }
 
-    /// Runs every command in this container, in the place of all other kinds of sandbox.
+    /// Runs every command in this container instead of any other kind of sandbox.
     #[must_use]
     pub fn container(self, container: Container) -> Settings {
         Settings { container: Some(container), ..self }
     }
 
-    /// Sets the helper, a program whose `main` begins as a helper must: see [`enter_if_asked`](super::enter_if_asked).
+    /// Sets the helper, a program whose `main` calls [`enter_if_asked`](super::enter_if_asked) first.
     #[must_use]
     pub fn helper(self, helper: impl Into<PathBuf>) -> Settings {
         Settings { helper: Some(helper.into()), ..self }
     }
 }
 
-/// How much a command may change.
+/// Which files a command may change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mode {
     /// There is no sandbox.
     Off,
-    /// Nothing but what is private to the command.
+    /// Only files that are private to the command.
     ReadOnly,
-    /// The project, but for its hooks, its settings of git and what is blocked.
+    /// The project, except for its hooks, its git settings and blocked files.
     #[default]
     ProjectWrite,
 }
 
-/// Which sandbox is available.
+/// A kind of sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Kind {
-    /// None.
+    /// No sandbox.
     Nothing,
-    /// What a process can do to itself: Landlock and a filter of system calls.
+    /// The restrictions that a process can put on itself: Landlock and a filter of system calls.
     Landlock,
     /// The sandbox of a container.
     Container,
-    /// All of them, raised by `bwrap` of the system.
+    /// All barriers, set up by the system's `bwrap`.
     Bubblewrap,
-    /// All of them, raised by the helper itself.
+    /// All barriers, set up by the helper itself.
     Namespaces,
 }
 
-/// Which sandbox can be set up on this machine around one project.
+/// The sandbox that can be set up on this machine around one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// The best that was raised when it was tried.
+    /// The best kind that worked when it was tried.
     pub kind: Kind,
-    /// Why nothing better stands: one sentence for each kind that was tried in vain.
+    /// Why no better kind works: one sentence for each kind that failed.
     pub why: Vec<Text>,
-    /// The program that raises them.
+    /// The program that sets up the sandbox.
     pub helper: Option<PathBuf>,
-    /// Whether they fully hold: files, processes and network.
+    /// Whether it fully confines files, processes and network.
     pub holds: bool,
 }
 
-/// A command that is to run inside.
+/// A command to run in the sandbox.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The program by its absolute path, and its arguments. Without any, the helper itself tries what must be refused and
-    /// writes a line for each: `refused NAME` or `allowed NAME`.
+    /// The absolute path of the program with its arguments. If it is empty, the helper itself tries the calls that must
+    /// be refused and writes a line for each: `refused NAME` or `allowed NAME`.
     pub command: &'a [&'a OsStr],
     /// The folder the command runs in, relative to the root.
     pub folder: &'a Path,
-    /// What of the project is hidden, frozen or kept; a folder before what is in it.
+    /// The masks over files of the project, a folder before its entries.
     pub masks: &'a [Mask],
     /// The folder of the command's private layer, which has the empty folders `upper` and `work`. The command then sees the
     /// project through an overlay, and everything it writes goes to `upper`. Only [`Kind::Namespaces`] mounts layers.
     pub layer: Option<&'a Path>,
     /// Whether it may use the network.
     pub network: bool,
-    /// Whether it only looks: it may not write in the project, whatever the settings allow.
+    /// Whether the command may only read: it cannot write to the project, regardless of the settings.
     pub looks: bool,
-    /// Folders of the project, relative to the root and without links, that the command may write although it only looks. One that is
-    /// gone or a link when the sandbox is set up counts as a change of the project. Only a sandbox with a tree of its own has them.
+    /// Folders of the project, relative to the root and without links, that the command may write to although it may
+    /// only read the rest. If one is missing or a link when the sandbox is set up, the project counts as changed. Only
+    /// a sandbox with a tree of its own supports them.
     pub writable_folders: &'a [PathBuf],
-    /// Whether the command uses the home, `/tmp`, toolchain layers and loopback network of the session. Any other command has its
-    /// own, which end with it. Only [`Kind::Namespaces`] has sessions.
+    /// Whether the command uses the home folder, `/tmp`, toolchain layers and loopback network of the session. Any
+    /// other command has its own, which are removed with it. Only [`Kind::Namespaces`] has sessions.
     pub session: bool,
     /// Whether the command of a session may use unix sockets with names: see [`Enclosure::enter_session`](super::Enclosure::enter_session).
     pub sockets: bool,
-    /// The names of the variables that the command has. A container gets only those that its engine is told of.
+    /// The names of the command's variables. A container gets only those that are passed to its engine.
     pub variables: &'a [&'a OsStr],
 }
 
-/// What has to be started for a command: a helper, and the message that it gets on a socket that is its stdin.
+/// The process to start for a command: a helper, and the message that it reads from a socket, its stdin.
 ///
-/// The helper answers with one line: `status N`, `signal N`, `failed WHY`, or `changed WHY` where the masked files are not as they
-/// were said to be. It ends everything when the socket is closed.
+/// The helper answers with one line: `status N`, `signal N`, `failed WHY`, or `changed WHY` if the masked files are not
+/// those of the message. It ends everything when the socket is closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {

@@ -1,4 +1,4 @@
-//! Systems without a sandbox: everything is said to be down, and nothing is set up.
+//! The API on systems without a sandbox, where nothing is set up.
 
 use super::{Entry, Kind, Report, Request, Settings};
 use crate::project::Project;
@@ -9,17 +9,17 @@ use toolfence_protocol::{Text, text};
 /// Does nothing on this system, where no program is ever started as a helper.
 pub fn enter_if_asked() {}
 
-/// Never anything: a supervisor needs what Linux has.
+/// Returns `None`: a supervisor needs Linux.
 pub fn supervised(_: &[&OsStr]) -> Option<Entry> {
     None
 }
 
-/// Nothing: there is no sandbox in which something could be shared.
+/// An empty list, because there is no sandbox to share paths with.
 #[derive(Debug, Clone, Default)]
 pub struct Shared;
 
 impl Shared {
-    /// Nothing.
+    /// Returns an empty list.
     ///
     /// # Errors
     /// None.
@@ -27,18 +27,18 @@ impl Shared {
         Ok(Shared)
     }
 
-    /// Nothing is hidden, so nothing is revealed.
+    /// Returns `false`, because nothing is hidden.
     pub fn reveals(&self, _: &Shared) -> bool {
         false
     }
 
-    /// Whether there is nothing.
+    /// Returns `true`.
     pub fn is_empty(&self) -> bool {
         true
     }
 }
 
-/// No sandbox.
+/// The settings and the report of a system without a sandbox.
 #[derive(Debug)]
 pub struct Enclosure {
     settings: Settings,
@@ -46,43 +46,43 @@ pub struct Enclosure {
 }
 
 impl Enclosure {
-    /// Around nothing.
+    /// Returns an enclosure without a sandbox.
     pub fn new(settings: Settings, _: &dyn Project) -> Enclosure {
         let why = vec![text!("There is a sandbox on Linux only.")];
         Enclosure { settings, report: Report { kind: Kind::Nothing, why, helper: None, holds: false } }
     }
 
-    /// That there are none.
+    /// Returns the report that there is no sandbox.
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// Why no command may run: a container was asked for, and is not kept on this system.
+    /// Returns why no command may run: the settings require a container, which this system does not support.
     pub fn refusal(&self) -> Option<Text> {
         self.settings.container.as_ref().map(|_| Text::join(self.report.why.clone(), " "))
     }
 
-    /// The settings it was made with.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Never anything: a supervisor needs what Linux has.
+    /// Returns `None`: a supervisor needs Linux.
     pub fn supervised(&self, _: &[&OsStr]) -> Option<Entry> {
         None
     }
 
-    /// Never anything.
+    /// Returns `None`.
     pub fn entry(&self, _: &Request<'_>) -> Option<Entry> {
         None
     }
 
-    /// Nothing is hidden.
+    /// Returns `true`, because nothing is hidden.
     pub fn shows(&self, _: &Path, _: &Shared) -> bool {
         true
     }
 
-    /// Never anything.
+    /// Returns `None`.
     pub fn entry_sharing(&self, _: &Request<'_>, _: &Shared) -> Option<Entry> {
         None
     }

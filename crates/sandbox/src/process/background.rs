@@ -1,5 +1,4 @@
-//! A command that others look at while it runs: what it writes is taken piece by piece, it can be told something on its
-//! stdin, and it can be told to stop.
+//! A command that others observe while it runs: they take its output piece by piece, send it input, and stop it.
 
 use super::overflow::{self, Overflow};
 use rustix::fd::OwnedFd;
@@ -10,7 +9,8 @@ use tokio::sync::{Notify, watch};
 use toolfence_protocol::Language;
 use toolfence_protocol::clip::{Clipped, HeadTail};
 
-/// The handle. It belongs to one [`Job`](super::Job), and is shared with the code that looks at the command.
+/// The handle of a command that runs. It belongs to one [`Job`](super::Job), and is shared with the code that observes
+/// the command.
 #[derive(Debug)]
 pub struct Background {
     output: Mutex<HeadTail>,
@@ -26,36 +26,36 @@ pub struct Background {
 #[derive(Debug)]
 struct Input {
     reading: OwnedFd,
-    /// `None` where all there is to read is there already.
+    /// The writing end; `None` if all of the input is already there.
     writing: Option<OwnedFd>,
 }
 
-/// Whether a command shall end, and how.
+/// Whether and how a command is to be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ending {
-    /// When it is done.
+    /// It runs to its end.
     ByItself,
-    /// Soon: it is asked to, and has a moment for it.
+    /// It is terminated, and has a moment to end by itself.
     Soon,
-    /// Now, and all it has started.
+    /// It is killed at once with all processes that it has started.
     Now,
 }
 
-/// What came of an attempt to write.
+/// The outcome of an attempt to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sent {
     /// The pipe took all of it.
     All,
-    /// It took so many bytes and is full: the command does not read.
+    /// The pipe took this many bytes and is full: the command does not read.
     Some(usize),
     /// The command has no input.
     Nowhere,
 }
 
 impl Background {
-    /// A handle that keeps `keep` bytes of the output that was not taken yet, half of the beginning and half of the end; with or without
-    /// a stdin that can be written to.
+    /// Returns a handle that keeps `keep` bytes of the output that was not taken yet, half from the beginning and half
+    /// from the end. With `input`, the command has a stdin that can be written to.
     ///
     /// # Errors
     /// The system runs out of descriptors.
@@ -64,12 +64,12 @@ impl Background {
         Ok(Background::with(keep, input))
     }
 
-    /// One whose stdin is this text, all of it.
+    /// Returns a handle for a command whose stdin is this text.
     ///
     /// # Errors
-    /// The system runs out of descriptors or memory, or knows no files without a name.
+    /// The system runs out of descriptors or memory, or does not support files without a name.
     pub fn fed(keep: usize, text: &[u8]) -> io::Result<Background> {
-        let reading = nameless(text)?;
+        let reading = memory_file(text)?;
         Ok(Background::with(keep, Some(Input { reading, writing: None })))
     }
 
@@ -85,24 +85,24 @@ impl Background {
         }
     }
 
-    /// Adds a file for output that is more than is kept. It begins with what was not taken yet at that time.
+    /// Adds a file for output that exceeds the kept bytes. It begins with the output that was not taken at that time.
     #[must_use]
     pub fn overflow(self, overflow: Overflow<'static>) -> Background {
         Background { overflow: Some(overflow), ..self }
     }
 
-    /// Sets the language of the sentence about output that was left out. The default is English.
+    /// Sets the language of the note about output that was left out. The default is English.
     #[must_use]
     pub fn language(self, language: Language) -> Background {
         Background { language, ..self }
     }
 
-    /// The file that was made, and whether all of that is in it.
+    /// Returns the name of the overflow file, and whether it has all of the output.
     pub fn file(&self) -> Option<(String, bool)> {
         self.overflow.as_ref()?.file()
     }
 
-    /// Takes what was written since the last time.
+    /// Takes the output that was written since the last call.
     pub fn take(&self) -> Clipped {
         let fresh = HeadTail::new(self.keep / 2, self.keep / 2);
         let mut output = self.output();
@@ -111,22 +111,23 @@ impl Background {
         taken
     }
 
-    /// The last bytes of what was written and not taken yet, so many at most, and how many were written in all since it was taken.
+    /// Returns at most `most` of the last bytes that were not taken yet, and the number of bytes since the last
+    /// [`take`](Background::take).
     pub fn last(&self, most: usize) -> (Vec<u8>, u64) {
         let output = self.output();
         (output.last(most), output.total_bytes())
     }
 
-    /// Whether there is anything to take.
+    /// Returns `true` if there is output to take.
     pub fn has_output(&self) -> bool {
         self.output().total_bytes() > 0
     }
 
-    /// Waits until something is written, or was since it was taken.
+    /// Waits until there is output to take.
     pub async fn wrote(&self) {
         loop {
             let mut written = pin!(self.written.notified());
-            // Who is on the list before the look misses nothing that comes after it.
+            // Registering before the check ensures that no later output is missed.
             written.as_mut().enable();
             if self.has_output() {
                 return;
@@ -135,12 +136,12 @@ impl Background {
         }
     }
 
-    /// Tells the command to end; see [`run`](super::run).
+    /// Asks the command to end; see [`run`](super::run).
     pub fn stop(&self) {
         self.end(Ending::Soon);
     }
 
-    /// Ends the command at once, for a caller that does not wait for it any more.
+    /// Kills the command, for a caller that no longer waits for it.
     pub fn kill(&self) {
         self.end(Ending::Now);
     }
@@ -149,12 +150,12 @@ impl Background {
         self.stop.send_modify(|ending| *ending = how.max(*ending));
     }
 
-    /// Whether [`Background::kill`] was called.
+    /// Returns `true` if [`Background::kill`] was called.
     pub fn is_killed(&self) -> bool {
         *self.stop.borrow() == Ending::Now
     }
 
-    /// Writes on its stdin as much as it takes at once.
+    /// Writes to the command's stdin as much as the pipe takes at once.
     ///
     /// # Errors
     /// The pipe is broken.
@@ -174,10 +175,10 @@ impl Background {
         Ok(Sent::All)
     }
 
-    /// Waits until the command shall end in this way, or a harder one.
-    pub(super) async fn ends(live: Option<&Background>, how: Ending) {
+    /// Waits until the command is to be ended in this way, or a harder one.
+    pub(super) async fn wait_for_ending(live: Option<&Background>, how: Ending) {
         let Some(live) = live else { return std::future::pending().await };
-        // The sender lives in this handle: the channel is open as long as somebody waits.
+        // This handle owns the sender, so the channel is open as long as a task waits.
         let _ = live.stop.subscribe().wait_for(|ending| *ending >= how).await;
     }
 
@@ -186,12 +187,12 @@ impl Background {
         self.written.notify_waiters();
     }
 
-    /// What the command reads from.
+    /// Returns the file that becomes the command's stdin.
     pub(super) fn stdin(&self) -> Option<&OwnedFd> {
         self.input.as_ref().map(|input| &input.reading)
     }
 
-    /// A push or a take is one call: what a thread that died left is whole.
+    /// A push or a take is one call, so the buffer is consistent even after a panic.
     fn output(&self) -> MutexGuard<'_, HeadTail> {
         self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -205,9 +206,9 @@ impl Input {
     }
 }
 
-/// A file in memory that holds this.
+/// Creates a file in memory with this content.
 #[cfg(target_os = "linux")]
-fn nameless(text: &[u8]) -> io::Result<OwnedFd> {
+fn memory_file(text: &[u8]) -> io::Result<OwnedFd> {
     use std::io::{Seek, Write};
     let mut file = std::fs::File::from(rustix::fs::memfd_create("text", rustix::fs::MemfdFlags::CLOEXEC)?);
     file.write_all(text)?;
@@ -216,7 +217,7 @@ fn nameless(text: &[u8]) -> io::Result<OwnedFd> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn nameless(_: &[u8]) -> io::Result<OwnedFd> {
+fn memory_file(_: &[u8]) -> io::Result<OwnedFd> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -226,7 +227,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_is_taken_is_taken_once_and_splits_no_character() {
+    fn output_is_taken_once_without_split_characters() {
         let live = Background::new(100, false).unwrap();
         live.push("aé".as_bytes().split_last().unwrap().1);
         assert_eq!(live.take().text, "a");
@@ -236,16 +237,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_who_wait_hear_of_output() {
+    async fn all_waiting_tasks_are_notified_of_output() {
         let live = Background::new(100, false).unwrap();
         let both = async { tokio::join!(live.wrote(), live.wrote(), async { live.push(b"x") }) };
-        tokio::time::timeout(Duration::from_secs(5), both).await.expect("both are told");
-        // What was written before is no less than what comes while somebody waits.
+        tokio::time::timeout(Duration::from_secs(5), both).await.expect("both are notified");
+        // Output from before the call counts, too.
         tokio::time::timeout(Duration::from_secs(5), live.wrote()).await.expect("it is there already");
     }
 
     #[test]
-    fn input_that_nobody_reads_is_not_waited_for() {
+    fn send_does_not_wait_for_a_full_pipe() {
         let live = Background::new(100, true).unwrap();
         assert_eq!(live.send(b"x").unwrap(), Sent::All);
         assert!(matches!(live.send(&vec![0; 1 << 20]).unwrap(), Sent::Some(most) if most < 1 << 20));

@@ -1,15 +1,15 @@
-//! A child that is reaped, even where its host does not wait for it.
+//! A child process that is reaped even if its host does not wait for it.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use toolfence_protocol::text;
 
-/// The leader of a group. Dropping it ends nothing.
+/// The leader of a process group. Dropping it does not end the process.
 #[derive(Debug)]
 pub(super) struct Leader(Option<Child>);
 
-/// A child, and the pipe that it writes to.
+/// A child with the pipe for its output.
 #[derive(Debug)]
 pub(super) struct Spawned {
     pub(super) leader: Leader,
@@ -17,7 +17,8 @@ pub(super) struct Spawned {
 }
 
 impl Spawned {
-    /// Its stdout and stderr are one pipe, and it leads a group of its own. Nothing of ours runs between fork and exec.
+    /// Starts a child whose stdout and stderr are one pipe, and that leads a process group. None of our code runs
+    /// between fork and exec.
     pub(super) fn new(mut command: Command, input: Stdio) -> io::Result<Spawned> {
         use std::os::unix::process::CommandExt;
         let (reading, writing) = io::pipe()?;
@@ -29,7 +30,7 @@ impl Spawned {
 }
 
 impl Leader {
-    /// Starts a child. The command holds the other ends of its pipes: as long as it lives, they have no end, so it goes here.
+    /// Starts a child. Drops the command, because it holds the other ends of the pipes, which would keep them open.
     pub(super) fn of(mut command: Command) -> io::Result<Leader> {
         Ok(Leader(Some(command.spawn()?)))
     }
@@ -38,7 +39,7 @@ impl Leader {
         self.0.as_ref().map(Child::id)
     }
 
-    /// How it has ended, if it has.
+    /// Returns the exit status, if the child has ended.
     pub(super) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         let child = self.0.as_mut().ok_or_else(|| io::Error::other(text!("its end was noted already")))?;
         let status = child.try_wait()?;
@@ -52,10 +53,10 @@ impl Leader {
 impl Drop for Leader {
     fn drop(&mut self) {
         if let (Ok(None), Some(mut child)) = (self.ended(), self.0.take()) {
-            /// For one system call.
+            /// The stack of a thread that makes one system call.
             const STACK: usize = 64 << 10;
             let reaper = std::thread::Builder::new().name("reaper".into()).stack_size(STACK);
-            // Without a thread it stays a zombie until this process ends.
+            // If the thread cannot be started, the child stays a zombie until this process ends.
             let _ = reaper.spawn(move || child.wait());
         }
     }

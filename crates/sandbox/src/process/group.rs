@@ -1,4 +1,4 @@
-//! A process group, ended as a whole.
+//! A process group, which is ended as a whole.
 
 use super::child::Leader;
 #[cfg(not(target_vendor = "apple"))]
@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 use toolfence_protocol::text;
 
-/// The group that a child leads. Dropping it kills the group, unless it ends by itself.
+/// The group that a child leads. Dropping it kills the group, unless the group ends by itself.
 pub(super) struct Group {
     number: Option<Pid>,
     left_alone: bool,
@@ -21,36 +21,36 @@ impl Group {
     pub(super) fn led_by(leader: &Leader) -> io::Result<Group> {
         let number = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let Some(number) = number else { return Err(io::Error::other(text!("the child has no process id"))) };
-        let mut guard = Unguarded(Some(number));
-        let group = Group::watching(number)?;
+        let mut guard = KillOnDrop(Some(number));
+        let group = Group::open_pidfd(number)?;
         guard.0 = None;
         Ok(group)
     }
 
-    /// pidfd_open(2): the end of the leader can be waited for without reaping it.
+    /// Opens a pidfd (pidfd_open(2)), which allows waiting for the leader without reaping it.
     #[cfg(target_os = "linux")]
     #[allow(
         deprecated,
-        reason = "the new way is unsafe; an OwnedFd stays the same descriptor for as long as it is registered"
+        reason = "the new function is unsafe; an OwnedFd stays the same descriptor for as long as it is registered"
     )]
-    fn watching(number: Pid) -> io::Result<Group> {
+    fn open_pidfd(number: Pid) -> io::Result<Group> {
         let leader = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
         let leader = tokio::io::unix::AsyncFd::with_interest(leader, tokio::io::Interest::READABLE)?;
         Ok(Group { number: Some(number), left_alone: false, leader })
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn watching(number: Pid) -> io::Result<Group> {
+    fn open_pidfd(number: Pid) -> io::Result<Group> {
         Ok(Group { number: Some(number), left_alone: false })
     }
 
-    /// Waits until the leader has ended. `false` if that cannot be known.
+    /// Waits until the leader has ended. Returns `false` if that cannot be determined.
     #[cfg(target_os = "linux")]
     pub(super) async fn leader_ended(&self, _: &mut Leader) -> bool {
         self.leader.readable().await.is_ok()
     }
 
-    /// Without pidfd its end is looked for now and then, also without reaping it.
+    /// Polls for the end of the leader without reaping it, because there is no pidfd.
     #[cfg(not(target_os = "linux"))]
     pub(super) async fn leader_ended(&self, _: &mut Leader) -> bool {
         use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -66,29 +66,29 @@ impl Group {
         }
     }
 
-    /// Says whether the leader ends by itself, and all that it started with it, when it hears nothing of us any more.
+    /// Sets whether the leader ends by itself, with all processes that it started, when its line to us is closed.
     pub(super) fn ends_by_itself(&mut self, yes: bool) {
         self.left_alone = yes;
     }
 
-    /// Asks every process of the group to end.
+    /// Sends SIGTERM to every process of the group.
     pub(super) fn terminate(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// Ends every process of the group.
+    /// Kills every process of the group.
     pub(super) fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
-    /// The leader is reaped and the group was killed: its number may belong to another process from now on.
+    /// Forgets the number of the group, because the leader was reaped and another process may get it.
     pub(super) fn is_over(&mut self) {
         self.number = None;
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(number) = self.number {
-            // The only failure is a group that is empty already.
+            // The only failure is an empty group.
             let _ = kill_process_group(number, signal);
         }
     }
@@ -102,10 +102,10 @@ impl Drop for Group {
     }
 }
 
-/// Kills a group that cannot be watched, so that an error on the way leaves nothing running.
-struct Unguarded(Option<Pid>);
+/// Kills a group that cannot be watched, so that an error in between leaves no process running.
+struct KillOnDrop(Option<Pid>);
 
-impl Drop for Unguarded {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         if let Some(number) = self.0 {
             let _ = kill_process_group(number, Signal::KILL);
@@ -113,7 +113,7 @@ impl Drop for Unguarded {
     }
 }
 
-/// A path by which a child that is just being started can enter an open folder of ours, wherever it was moved to.
+/// Returns a path by which a child that is just being started can enter an open folder of ours, even if it was moved.
 #[cfg(target_os = "linux")]
 #[allow(clippy::unnecessary_wraps, reason = "the other systems can fail")]
 pub(super) fn path_to(folder: BorrowedFd<'_>) -> io::Result<PathBuf> {

@@ -1,4 +1,4 @@
-//! The message to a supervisor: text, and the descriptors that it needs.
+//! The message to a supervisor: text with descriptors.
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::io::{self, IoSlice};
@@ -7,10 +7,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use toolfence_protocol::text;
 
-/// The most descriptors that go with a message: four of a session, and the stdin of the command.
+/// Descriptors of a message: four of a session, and the stdin of the command.
 pub(crate) const MOST_DESCRIPTORS: usize = 5;
 
-/// The message to a supervisor, which it gets on the socket that is its stdin.
+/// A message to a supervisor, which reads it from the socket that is its stdin.
 ///
 /// Two messages are equal if they have the same text and share one list of descriptors.
 #[derive(Debug, Clone)]
@@ -25,13 +25,14 @@ impl Message {
         Message { text, descriptors }
     }
 
-    /// The text of the message.
+    /// Returns the text of the message.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Sends the first byte of the text with the descriptors of the message and then that of the command, and returns the rest of the
-    /// text. The line must be new, so that it takes a byte without waiting. See unix(7) for `SCM_RIGHTS`.
+    /// Sends the first byte of the text with the descriptors of the message followed by that of the command, and
+    /// returns the rest of the text. The socket must be new, so that it takes a byte without waiting. See unix(7) for
+    /// `SCM_RIGHTS`.
     pub(crate) fn begin(&self, line: BorrowedFd<'_>, of_command: Option<BorrowedFd<'_>>) -> io::Result<&[u8]> {
         let (first, rest) = self.text.split_at(self.text.len().min(1));
         let own = self.descriptors.iter().map(AsFd::as_fd);

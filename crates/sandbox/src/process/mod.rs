@@ -1,8 +1,8 @@
-//! A child and all it starts: a deadline, bounded output, nothing left behind.
+//! Runs a child with a deadline and bounded output, and ends all processes that it starts.
 //!
-//! This module judges no command and sets up no sandbox. By itself it knows process groups: what leaves its group on purpose
-//! (a daemon that calls setsid(2)) is out of its reach. With a *supervisor*, a program that holds the command and all it starts,
-//! nothing is.
+//! This module judges no command and sets up no sandbox. By itself it can only signal process groups: it does not reach
+//! a process that leaves its group on purpose (a daemon that calls setsid(2)). With a *supervisor*, a program that runs
+//! the command and ends all processes that it starts, every process is reached.
 
 mod background;
 mod child;
@@ -33,42 +33,43 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use toolfence_protocol::clip::{Clipped, HeadTail};
 use toolfence_protocol::{Language, Text, text};
 
-/// How much is read at once: the size of a pipe. Bigger reads and bigger pipes are slower.
+/// Bytes that are read at once: the size of a pipe. Bigger reads and bigger pipes are slower.
 const CHUNK: usize = 64 << 10;
 
-/// How long a process that outlives the command may hold its output before it is ended.
+/// The time for which a process that outlives the command may hold its output before it is ended.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// As long as a command can run that has no other limit.
+/// The time limit of a command without any other.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// From the polite signal to the other one.
+/// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// How long a killed child is waited for; one in the hands of a broken disk may take for ever.
+/// The time limit for reaping a killed child. A process that waits for a broken disk may never end.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// How long a supervisor may take to end all it keeps: longer than the supervisor itself gives it.
+/// The time that a supervisor may take to end all its processes. It must be longer than the limit in the supervisor
+/// itself.
 const LAST_KEPT: Duration = Duration::from_secs(3);
 
-/// What to run, and within which bounds.
+/// A command with its limits.
 #[derive(Debug)]
 pub struct Job<'a> {
-    /// An absolute path, or a name looked for in the caller's PATH.
+    /// An absolute path, or a name that is searched in the caller's PATH.
     pub program: &'a OsStr,
     /// The arguments of the program.
     pub args: &'a [&'a OsStr],
-    /// The folder it runs in, as an open descriptor.
+    /// The working folder as an open descriptor.
     pub folder: BorrowedFd<'a>,
-    /// All of its environment.
+    /// The complete environment.
     pub environment: &'a [(OsString, OsString)],
-    /// How long it may run.
+    /// The time limit.
     pub limit: Duration,
-    /// Bytes of output kept: half of the beginning, half of the end.
+    /// Bytes of output that are kept: half of the beginning, half of the end.
     pub keep: usize,
-    /// Where all of the output goes if it is more than is kept. A `live` one has its own.
+    /// The file for all of the output if it is more than is kept. A `live` handle has its own.
     pub overflow: Option<&'a Overflow<'a>>,
-    /// Where others look at it while it runs. Then the output is there, and `keep` does not count.
+    /// The handle for observing the command while it runs. It then holds the output, and `keep` is ignored.
     pub live: Option<&'a Background>,
 }
 
@@ -76,37 +77,37 @@ pub struct Job<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Stdout and stderr in the order they were written; bytes that are not UTF-8 are U+FFFD.
+    /// Stdout and stderr in the order in which they were written; bytes that are not UTF-8 are U+FFFD.
     pub output: String,
     /// Bytes that were written.
     pub total_bytes: u64,
     /// Lines that were written.
     pub total_lines: u64,
-    /// Whether `output` is less than that.
+    /// Whether `output` is incomplete.
     pub truncated: bool,
-    /// The exit status; 128 and the signal where one ended it; 124 where the time was over.
+    /// The exit status; 128 plus the signal if one ended it; 124 after a timeout.
     pub exit_code: i32,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Whether the time was over.
+    /// Whether the time limit was reached.
     pub timed_out: bool,
-    /// Whether it was told to stop.
+    /// Whether it was asked to stop.
     pub stopped: bool,
-    /// Whether a process it had started still held its output two seconds after the command itself had ended.
+    /// Whether a process that it had started still held its output two seconds after the command itself had ended.
     pub lingered: bool,
-    /// Whether a process still held its output after the whole group was killed: it has left the group and may go on
-    /// running. Without a supervisor, one that left the group and gave up the output as well is not noticed; with one, it is said
-    /// here that it could not end everything, or was ended itself before it had.
+    /// Whether a process still held its output after the whole group was killed: it has left the group and may still be
+    /// running. Without a supervisor, a process that left the group and closed the output is not detected. With one,
+    /// this means that it could not end all processes, or was itself killed before.
     pub escaped: bool,
-    /// Whether it was ended because it used more memory than its supervisor lets it have.
+    /// Whether it was killed because it exceeded the memory limit of its supervisor.
     pub memory_exceeded: bool,
 }
 
-/// Runs a command to its end, and ends what it leaves running in its process group. Dropping the future kills the whole
-/// group.
+/// Runs a command to its end, and ends the processes that it leaves running in its process group. Dropping the future
+/// kills the whole group.
 ///
-/// Its input is empty, its stdout and stderr are one pipe. Memory is one buffer and what is kept. It needs a tokio runtime
-/// with I/O and time enabled.
+/// Its input is empty, and its stdout and stderr are one pipe. Memory is bounded by one buffer and the kept output. It
+/// needs a tokio runtime with I/O and time enabled.
 ///
 /// # Errors
 /// The program cannot be started, or the system runs out of descriptors.
@@ -119,21 +120,21 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
     follow(job, running, output).await
 }
 
-/// Runs a program that is a supervisor to its end, like [`run`]. `told` is the message to it on its stdin, a socket. It answers
-/// with one line when the command it holds has ended: `status N` or `signal N`, or else why there was none. It ends all it keeps when the
-/// socket is closed, and passes SIGTERM on.
+/// Runs a supervisor to its end, like [`run`]. `message` is sent to it on its stdin, a socket. It answers with one line
+/// when its command has ended: `status N` or `signal N`, or an error if there was no command. It ends all its processes
+/// when the socket is closed, and passes SIGTERM on.
 ///
 /// # Errors
 /// The errors of [`run`], and the answer of a supervisor that could not start its command; see [`is_changed`].
-pub async fn run_supervised(job: &Job<'_>, told: &Message) -> io::Result<Outcome> {
+pub async fn run_supervised(job: &Job<'_>, message: &Message) -> io::Result<Outcome> {
     let (supervisor, theirs) = Supervisor::new()?;
     let (mut running, output) = Running::new(spawned(job, theirs.into())?, Some(supervisor))?;
     let input = job.live.and_then(Background::stdin).map(AsFd::as_fd);
-    running.tell(told, input).await?;
+    running.send(message, input).await?;
     follow(job, running, output).await
 }
 
-/// Whether an error of [`run_supervised`] says that the supervisor was told of files that are not as they were.
+/// Returns `true` if an error of [`run_supervised`] means that files of the message have changed.
 pub fn is_changed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::StaleNetworkFileHandle
 }
@@ -143,7 +144,7 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
     let deadline = Instant::now() + job.limit.min(LONGEST);
     let stopped = tokio::select! {
         biased;
-        () = Background::ends(job.live, background::Ending::Soon) => None,
+        () = Background::wait_for_ending(job.live, background::Ending::Soon) => None,
         ended = running.ends_by(deadline, &mut reader) => Some(ended),
     };
     let timed_out = stopped == Some(false);
@@ -154,19 +155,19 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
             running.group.terminate();
             tokio::select! {
                 biased;
-                () = Background::ends(job.live, background::Ending::Now) => {}
+                () = Background::wait_for_ending(job.live, background::Ending::Now) => {}
                 _ = running.ends_by(Instant::now() + GRACE, &mut reader) => {}
             }
         }
     } else {
-        lingered = !reader.drains_by(Instant::now() + LINGER).await;
+        lingered = !reader.read_to_end_by(Instant::now() + LINGER).await;
         if lingered {
             running.group.terminate();
-            reader.drains_by(Instant::now() + GRACE).await;
+            reader.read_to_end_by(Instant::now() + GRACE).await;
         }
     }
     running.end().await;
-    let escaped = !reader.drains_by(Instant::now() + GRACE).await;
+    let escaped = !reader.read_to_end_by(Instant::now() + GRACE).await;
     let escaped = escaped || running.has_left;
     let ending = running.reap(timed_out || stopped).await;
     let kept = job.live.map_or_else(|| reader.finish(), Background::take);
@@ -175,7 +176,7 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
     Ok(Outcome { stopped, lingered, escaped, ..outcome })
 }
 
-/// Where there was no command, what was written is a word on why.
+/// Adds the last line of the output to an error, because it explains why no command was started.
 fn with_last_line(error: io::Error, output: &str) -> io::Error {
     const LONGEST: usize = 300;
     match output.lines().map(str::trim).rfind(|line| !line.is_empty()) {
@@ -201,9 +202,9 @@ fn spawned(job: &Job<'_>, input: Stdio) -> io::Result<Spawned> {
 struct Running {
     group: Group,
     supervisor: Option<Supervisor>,
-    /// Whether the supervisor has said that it is done. It is reaped when it ends, without anybody waiting for it.
-    seen_off: bool,
-    /// Whether the supervisor could not end everything, or did not say that it had.
+    /// Whether the supervisor has reported that it is done. It is reaped when it ends, without waiting for it.
+    has_reported_end: bool,
+    /// Whether the supervisor could not end all processes, or did not report that it had.
     has_left: bool,
     leader: Leader,
 }
@@ -217,38 +218,38 @@ impl Running {
     fn led_by(leader: Leader, supervisor: Option<Supervisor>) -> io::Result<Running> {
         let mut group = Group::led_by(&leader)?;
         group.ends_by_itself(supervisor.is_some());
-        Ok(Running { group, supervisor, seen_off: false, has_left: false, leader })
+        Ok(Running { group, supervisor, has_reported_end: false, has_left: false, leader })
     }
 
-    /// Says to the supervisor what it has to know. One that ends before it has heard it has an answer.
-    async fn tell(&mut self, told: &Message, of_command: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    /// Sends the message to the supervisor. One that ends before it has read the message has sent an answer.
+    async fn send(&mut self, message: &Message, of_command: Option<BorrowedFd<'_>>) -> io::Result<()> {
         let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
-        listens(supervisor.tell(told, of_command)).await
+        check_line(supervisor.send(message, of_command)).await
     }
 
-    /// Reads output until the command has ended; `false` if the time is over before. The leader is not reaped, so that the
-    /// number of the group stays taken and no other group can be hit by a signal meant for this one.
+    /// Reads output until the command has ended. Returns `false` if the deadline comes first. The leader is not reaped,
+    /// so that the number of the group stays taken and no signal for it can reach another group.
     async fn ends_by(&mut self, deadline: Instant, reader: &mut Reader<'_>) -> bool {
         loop {
             tokio::select! {
                 biased;
                 () = sleep_until(deadline) => return false,
-                () = Supervisor::answered(&mut self.supervisor) => return true,
+                () = Supervisor::wait_for_answer(&mut self.supervisor) => return true,
                 ended = self.group.leader_ended(&mut self.leader) => return ended,
                 () = reader.read(), if !reader.output.has_ended() => {}
             }
         }
     }
 
-    /// Ends whatever is still there. A supervisor is given the time to see everything off.
+    /// Ends all processes that are left. Gives a supervisor the time to end its processes.
     async fn end(&mut self) {
         if let Some(supervisor) = &mut self.supervisor {
             supervisor.hang_up();
             tokio::select! {
                 biased;
-                // It ends by itself and is reaped behind us: what it kept is gone.
-                all = Supervisor::gone(&mut self.supervisor) => {
-                    self.seen_off = true;
+                // The supervisor ends by itself and is reaped in the background: all its processes are gone.
+                all = Supervisor::wait_until_gone(&mut self.supervisor) => {
+                    self.has_reported_end = true;
                     self.has_left = !all;
                     return;
                 }
@@ -260,13 +261,13 @@ impl Running {
         self.group.kill();
     }
 
-    async fn reap(mut self, timed_out: bool) -> io::Result<OwnEnd> {
-        let status = if self.seen_off { None } else { Some(self.reap_leader().await?) };
-        let Some(supervisor) = self.supervisor else { return Ok(OwnEnd::of(status)) };
+    async fn reap(mut self, timed_out: bool) -> io::Result<CommandEnd> {
+        let status = if self.has_reported_end { None } else { Some(self.reap_leader().await?) };
+        let Some(supervisor) = self.supervisor else { return Ok(CommandEnd::of(status)) };
         match supervisor.answer().await {
             Answer::Ended(ending) => Ok(ending),
-            Answer::Memory => Ok(OwnEnd { memory: true, ..OwnEnd::of(None) }),
-            Answer::None if timed_out => Ok(OwnEnd::of(None)),
+            Answer::Memory => Ok(CommandEnd { memory: true, ..CommandEnd::of(None) }),
+            Answer::None if timed_out => Ok(CommandEnd::of(None)),
             Answer::None => Err(io::Error::other(text!(
                 "the helper that held the command ended before it ({status}); without a sandbox, what the command \
                  started may still be running",
@@ -285,28 +286,28 @@ impl Running {
     }
 }
 
-/// Waits until the supervisor has a message. If the line is broken, the supervisor has ended, and its answer says why.
-async fn listens(told: impl Future<Output = io::Result<()>>) -> io::Result<()> {
-    match timeout_at(Instant::now() + LAST_WAIT, told).await {
+/// Sends the message to the supervisor. If the line is broken, the supervisor has ended, and its answer has the reason.
+async fn check_line(message: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    match timeout_at(Instant::now() + LAST_WAIT, message).await {
         Ok(_) => Ok(()),
         Err(_) => Err(io::Error::other(text!("the helper of the sandbox does not listen"))),
     }
 }
 
-/// How a command ended by itself.
+/// The end of a command before it was turned into an [`Outcome`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct OwnEnd {
+struct CommandEnd {
     code: Option<i32>,
     signal: Option<i32>,
-    /// Whether it was ended for its memory.
+    /// Whether it was killed because of its memory.
     memory: bool,
 }
 
-impl OwnEnd {
-    fn of(status: Option<std::process::ExitStatus>) -> OwnEnd {
+impl CommandEnd {
+    fn of(status: Option<std::process::ExitStatus>) -> CommandEnd {
         use std::os::unix::process::ExitStatusExt;
         let (code, signal) = (status.and_then(|status| status.code()), status.and_then(|status| status.signal()));
-        OwnEnd { code, signal, memory: false }
+        CommandEnd { code, signal, memory: false }
     }
 }
 
@@ -329,9 +330,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Waits for output and takes what is there. Nothing is lost if the future is dropped.
+    /// Waits for output and reads it. Nothing is lost if the future is dropped.
     async fn read(&mut self) {
-        /// Reads before anybody else gets a turn.
+        /// Reads before other tasks get a turn.
         const TURN: usize = 16;
         self.output.ready().await;
         for _ in 0..TURN {
@@ -344,8 +345,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads to the end of the output; `false` if the time is over before.
-    async fn drains_by(&mut self, deadline: Instant) -> bool {
+    /// Reads to the end of the output. Returns `false` if the deadline comes first.
+    async fn read_to_end_by(&mut self, deadline: Instant) -> bool {
         while !self.output.has_ended() {
             if timeout_at(deadline, self.read()).await.is_err() {
                 return false;
@@ -354,18 +355,18 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// What is kept. The room to read is given back before the text is made.
+    /// Returns the kept output. Frees the read buffer before it builds the text.
     fn finish(self) -> Clipped {
         drop(self.chunk);
-        // A command whose output a model reads has a `live` one, which knows the language.
+        // A command whose output a model reads has a `live` handle with a language.
         self.buffer.finish(Language::English)
     }
 }
 
-fn outcome(ending: &OwnEnd, kept: Clipped, timed_out: bool) -> Outcome {
-    /// As of timeout(1).
+fn outcome(ending: &CommandEnd, kept: Clipped, timed_out: bool) -> Outcome {
+    /// The exit status of timeout(1).
     const TIMED_OUT: i32 = 124;
-    /// As a shell has it where something was killed.
+    /// The exit status in a shell after SIGKILL.
     const KILLED: i32 = 137;
     let signal = ending.signal.filter(|_| !timed_out);
     let otherwise = if ending.memory { KILLED } else { TIMED_OUT };

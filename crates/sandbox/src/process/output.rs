@@ -1,4 +1,4 @@
-//! What a command writes: the reading end of its pipe.
+//! The reading end of the pipe for a command's output.
 
 use rustix::io::Errno;
 use std::io;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A pipe is watched only while a reader waits: epoll is told of every single write to what it watches, and in a flood the
-/// one who writes pays for it.
+/// A pipe is watched only while a reader waits: epoll is notified of every single write to a watched pipe, which slows
+/// down a process that writes much.
 #[derive(Debug)]
 pub(super) struct Output {
-    /// Until its end.
+    /// The pipe until its end.
     pipe: Option<OwnedFd>,
-    /// The last look found nothing.
+    /// Whether the last read found no output.
     dry: bool,
 }
 
 impl Output {
-    /// Of a descriptor that does not block.
+    /// Wraps a descriptor in non-blocking mode.
     pub(super) fn new(pipe: OwnedFd) -> Output {
         Output { pipe: Some(pipe), dry: true }
     }
@@ -27,7 +27,7 @@ impl Output {
         self.pipe.is_none()
     }
 
-    /// Waits until there is something to read. In a flood there is, and everybody else gets a turn.
+    /// Waits until there is output. While there is much output, returns at once after other tasks got a turn.
     pub(super) async fn ready(&mut self) {
         let Some(pipe) = &self.pipe else { return };
         if !self.dry {
@@ -37,7 +37,7 @@ impl Output {
         }
     }
 
-    /// The next bytes; `None` where they have to be waited for, and at the end.
+    /// Reads the next bytes. Returns `None` if the pipe is empty, and at the end.
     pub(super) fn read(&mut self, chunk: &mut [u8]) -> Option<usize> {
         let read = read_after_a_moment(self.pipe.as_ref()?, chunk);
         self.dry = read == Err(Errno::AGAIN);
@@ -50,13 +50,13 @@ impl Output {
     }
 }
 
-/// An error says that nothing more is waited for: the runtime ends.
+/// Waits until the pipe is readable. An error means that the runtime is shutting down.
 #[allow(
     deprecated,
-    reason = "the new way is unsafe; a borrowed descriptor stays the same for as long as it is registered"
+    reason = "the new function is unsafe; a borrowed descriptor stays the same for as long as it is registered"
 )]
 async fn readable(pipe: &OwnedFd) -> io::Result<()> {
-    /// Between two looks at what the system cannot watch, for it has too much to watch already.
+    /// The polling interval if the system has no more room for watched descriptors.
     const PAUSE: Duration = Duration::from_millis(5);
     match AsyncFd::with_interest(pipe.as_fd(), Interest::READABLE) {
         Ok(watched) => watched.readable().await.map(drop),
@@ -67,7 +67,7 @@ async fn readable(pipe: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// The next piece of a flood is a moment away; to be woken takes longer.
+/// Tries again after a moment, because more output usually follows at once, and being woken takes longer.
 fn read_after_a_moment(pipe: &OwnedFd, chunk: &mut [u8]) -> Result<usize, Errno> {
     match rustix::io::read(pipe, &mut *chunk) {
         Err(Errno::AGAIN) => {

@@ -1,17 +1,17 @@
-//! A file for output that is more than is kept. It is made when it is needed.
+//! A file for output that exceeds the kept bytes. It is created when it is needed.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use toolfence_protocol::clip::HeadTail;
 
-/// The most bytes of a file.
+/// Bytes of a file.
 const MOST: u64 = 64 << 20;
 
-/// Makes the file and gives it its name.
+/// Creates the file and returns it with its name.
 type Make<'a> = Box<dyn Fn() -> io::Result<(File, String)> + Send + Sync + 'a>;
 
-/// Where the output of one [`Job`](super::Job) goes if it is too much: all of it, up to 64 MiB.
+/// The file for all output of one [`Job`](super::Job) if it is too much to keep, up to 64 MiB.
 pub struct Overflow<'a> {
     make: Make<'a>,
     state: Mutex<State>,
@@ -26,7 +26,7 @@ enum State {
         name: String,
         bytes: u64,
     },
-    /// Nothing more is written.
+    /// The file has reached its limit.
     Full(String),
     Failed,
 }
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Overflow<'_> {
     }
 }
 
-/// Keeps a piece of output; from the first that does not fit on, all of it goes to the file too.
+/// Keeps a piece of output. As soon as a piece does not fit, writes all of the output to the file, too.
 pub(super) fn keep(piece: &[u8], kept: &mut HeadTail, overflow: Option<&Overflow<'_>>) {
     if let Some(overflow) = overflow {
         if overflow.is_unused() && kept.whole_before(piece.len()).is_none() {
@@ -49,12 +49,12 @@ pub(super) fn keep(piece: &[u8], kept: &mut HeadTail, overflow: Option<&Overflow
 }
 
 impl<'a> Overflow<'a> {
-    /// One whose file is made so.
+    /// Returns an overflow whose file is created by `make`.
     pub fn new(make: impl Fn() -> io::Result<(File, String)> + Send + Sync + 'a) -> Overflow<'a> {
         Overflow { make: Box::new(make), state: Mutex::default() }
     }
 
-    /// The file that was made, and whether all of the output is in it.
+    /// Returns the name of the file, and whether it has all of the output.
     pub fn file(&self) -> Option<(String, bool)> {
         match &*self.state() {
             State::Open { name, .. } => Some((name.clone(), true)),
@@ -63,7 +63,7 @@ impl<'a> Overflow<'a> {
         }
     }
 
-    /// Begins with what was kept so far.
+    /// Creates the file with the output that was kept so far.
     fn begin(&self, so_far: [&[u8]; 2]) {
         *self.state() = match (self.make)() {
             Ok((file, name)) => State::Open { file, name, bytes: 0 },

@@ -1,9 +1,8 @@
-//! A program that runs with pipes: its stdin is written, and its stdout and its stderr are read separately, piece by piece, while it
-//! runs.
+//! A program that runs with pipes: its stdin is written, and its stdout and stderr are read separately while it runs.
 
 use super::child::Leader;
 use super::supervisor::Supervisor;
-use super::{LINGER, Message, OwnEnd, Running};
+use super::{CommandEnd, LINGER, Message, Running};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -15,60 +14,60 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::{Instant, sleep_until};
 
-/// What is read of stdout at once: the size of a pipe.
+/// Bytes of stdout that are read at once: the size of a pipe.
 const CHUNK: usize = 64 << 10;
 
-/// What is read of stderr at once, which is little.
+/// Bytes of stderr that are read at once, which is little.
 const SMALL_CHUNK: usize = 4 << 10;
 
-/// What to start, and what to tell it.
+/// A program with its input.
 #[derive(Debug)]
 pub struct Program<'a> {
-    /// An absolute path, or a name looked for in the caller's PATH. With `told`, a supervisor.
+    /// An absolute path, or a name that is searched in the caller's PATH. With `told`, a supervisor.
     pub program: &'a OsStr,
     /// The arguments of the program.
     pub args: &'a [OsString],
-    /// The folder that it runs in; the caller's own where there is none.
+    /// The working folder; `None` for the caller's own.
     pub folder: Option<&'a Path>,
-    /// Variables besides those of the caller; what has no value is taken away.
+    /// Variables that are added to those of the caller, or removed if they have no value.
     pub environment: &'a [(&'a str, Option<OsString>)],
-    /// Whether the program gets the variables of the caller too.
+    /// Whether the program inherits the variables of the caller.
     pub inherits: bool,
-    /// The text on its stdin. A program that does not read it is not waited for.
+    /// The text on its stdin. It does not block on a program that does not read it.
     pub input: Vec<u8>,
-    /// Whether its stdin stays open behind that text, for what [`Piped::send`] adds.
+    /// Whether its stdin stays open after that text, so that [`Piped::send`] can add to it.
     pub converses: bool,
-    /// The message to a supervisor, which starts the program and ends all that it started, also when the caller dies. Without it only
-    /// what stays in the group of the program is ended, only while the caller lives.
+    /// The message to a supervisor, which starts the program and ends all processes that it started, even if the caller
+    /// dies. Without it, only processes in the group of the program are ended, and only while the caller lives.
     pub told: Option<&'a Message>,
 }
 
-/// A program that runs. Dropping it ends the program and what it started.
+/// A program that runs. Dropping it ends the program and the processes that it started.
 pub struct Piped {
     running: Running,
     stdin: Option<Sender>,
     input: Vec<u8>,
     /// Bytes of the input that were written.
     sent: usize,
-    /// Whether more input may come.
+    /// Whether more input may be sent.
     converses: bool,
     stdout: Stream,
     stderr: Stream,
-    /// When the program ended.
+    /// The time when the program ended.
     ended: Option<Instant>,
 }
 
-/// A piece of what a program writes.
+/// A piece of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Heard<'a> {
-    /// On its stdout.
+    /// A piece of stdout.
     Output(&'a [u8]),
-    /// On its stderr.
+    /// A piece of stderr.
     Errors(&'a [u8]),
 }
 
-/// How a program ended; neither where it was ended, or nobody knows.
+/// The exit status of a program; empty if it was killed, or if the status is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Exit {
@@ -78,7 +77,7 @@ pub struct Exit {
     pub signal: Option<i32>,
 }
 
-/// The reading end of a pipe until its end, and the last piece that came out of it.
+/// The reading end of a pipe until its end, and the last piece that was read from it.
 #[derive(Debug)]
 struct Stream {
     pipe: Option<Receiver>,
@@ -98,7 +97,8 @@ impl Stream {
         Ok(Stream { pipe: Some(pipe), piece: vec![0; size].into_boxed_slice() })
     }
 
-    /// Reads a piece and gives its length; 0 at the end, and never after it. Nothing is lost if the future is dropped.
+    /// Reads a piece and returns its length; 0 at the end, and never after it. Nothing is lost if the future is
+    /// dropped.
     async fn read(&mut self) -> usize {
         let Some(pipe) = &mut self.pipe else { return std::future::pending().await };
         match pipe.read(&mut self.piece).await {
@@ -144,7 +144,7 @@ impl Piped {
                 let (supervisor, theirs) = Supervisor::new()?;
                 command.stdin(theirs);
                 let mut running = Running::led_by(Leader::of(command)?, Some(supervisor))?;
-                running.tell(told, Some(stdin.as_fd())).await?;
+                running.send(told, Some(stdin.as_fd())).await?;
                 running
             }
         };
@@ -162,8 +162,9 @@ impl Piped {
         })
     }
 
-    /// Waits for what the program writes next; `None` when it has ended and all of that was given. What outlives the program and holds
-    /// its output is not waited for long. Nothing is lost if the future is dropped.
+    /// Waits for the next output. Returns `None` when the program has ended and all of its output was returned. A
+    /// process that outlives the program and holds its output is not waited for long. Nothing is lost if the future is
+    /// dropped.
     pub async fn next(&mut self) -> Option<Heard<'_>> {
         loop {
             let Piped { running, stdin, input, sent, converses, stdout, stderr, ended } = self;
@@ -176,15 +177,15 @@ impl Piped {
                 read = stdout.read() => if read > 0 { return Some(Heard::Output(&self.stdout.piece[..read])) },
                 read = stderr.read() => if read > 0 { return Some(Heard::Errors(&self.stderr.piece[..read])) },
                 () = write(stdin, input, sent, *converses) => {}
-                () = Supervisor::answered(supervisor), if ended.is_none() => *ended = Some(Instant::now()),
+                () = Supervisor::wait_for_answer(supervisor), if ended.is_none() => *ended = Some(Instant::now()),
                 _ = group.leader_ended(leader), if ended.is_none() => *ended = Some(Instant::now()),
                 () = lingered(*ended) => return None,
             }
         }
     }
 
-    /// Adds to the input of a program that is conversed with, which is written while [`next`](Piped::next) waits. Where nobody reads
-    /// it any more it is dropped.
+    /// Adds to the input of a program with `converses`. It is written while [`next`](Piped::next) waits, and dropped if
+    /// the program no longer reads it.
     pub fn send(&mut self, bytes: &[u8]) {
         if self.stdin.is_some() && self.converses {
             self.input.drain(..std::mem::take(&mut self.sent));
@@ -192,12 +193,12 @@ impl Piped {
         }
     }
 
-    /// Bytes of the input that the program has not read yet.
+    /// Returns the number of input bytes that the program has not read yet.
     pub fn unread(&self) -> usize {
         if self.stdin.is_some() { self.input.len() - self.sent } else { 0 }
     }
 
-    /// Closes the stdin of the program behind what was sent: nothing more will come.
+    /// Closes the stdin of the program after the input that was sent.
     pub fn close(&mut self) {
         self.converses = false;
         if self.unread() == 0 {
@@ -205,25 +206,25 @@ impl Piped {
         }
     }
 
-    /// Whether the program has closed its stdout.
+    /// Returns `true` if the program has closed its stdout.
     pub fn output_has_ended(&self) -> bool {
         self.stdout.pipe.is_none()
     }
 
-    /// Ends whatever is still there, and says how the program ended.
+    /// Ends the processes that are left, and returns how the program ended.
     ///
     /// # Errors
-    /// A supervisor could not start the program, or was ended itself.
+    /// A supervisor could not start the program, or was killed.
     pub async fn end(self) -> io::Result<Exit> {
         let Piped { mut running, ended, .. } = self;
         running.end().await;
-        let OwnEnd { code, signal, .. } = running.reap(ended.is_none()).await?;
+        let CommandEnd { code, signal, .. } = running.reap(ended.is_none()).await?;
         Ok(Exit { code, signal })
     }
 }
 
-/// Writes some of the input, and closes the pipe behind the last of it, or where nobody reads it any more. With `converses` the pipe
-/// stays open for more.
+/// Writes some of the input. Closes the pipe after the last of it, unless `converses` is set, or if the program no
+/// longer reads it.
 async fn write(stdin: &mut Option<Sender>, input: &[u8], sent: &mut usize, converses: bool) {
     let Some(pipe) = stdin else { return std::future::pending().await };
     if converses && *sent == input.len() {
@@ -235,7 +236,7 @@ async fn write(stdin: &mut Option<Sender>, input: &[u8], sent: &mut usize, conve
     }
 }
 
-/// Waits until what outlives a program that has ended has held its output for long enough.
+/// Waits until a process that outlives the program has held its output for too long.
 async fn lingered(ended: Option<Instant>) {
     match ended {
         Some(ended) => sleep_until(ended + LINGER).await,
@@ -265,7 +266,7 @@ mod tests {
         Piped::start(program).await.unwrap()
     }
 
-    /// All that a program writes to its stdout and its stderr, and how it ends.
+    /// Reads all of the program's stdout and stderr, and waits for its end.
     async fn all(mut piped: Piped) -> (String, String, Exit) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         while let Some(heard) = piped.next().await {
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_it_writes_is_read_apart() {
+    async fn stdout_and_stderr_are_read_separately() {
         let (out, err, exit) = all(shell("cat; echo $WORD >&2; exit 3", "asked\n").await).await;
         assert_eq!((out.as_str(), err.as_str()), ("asked\n", "said\n"));
         assert_eq!((exit.code, exit.signal), (Some(3), None));
@@ -290,12 +291,12 @@ mod tests {
     async fn a_program_that_does_not_read_is_not_waited_for() {
         let long = "x".repeat(4 << 20);
         assert_eq!(all(shell("echo one", &long).await).await.0, "one\n");
-        // It also gets all of it.
+        // It also gets all of its input.
         assert_eq!(all(shell("sleep 0.1; wc -c", &long).await).await.0.trim(), long.len().to_string());
     }
 
     #[tokio::test]
-    async fn more_is_sent_while_it_runs() {
+    async fn input_can_be_sent_while_it_runs() {
         let (program, args) =
             (OsStr::new("/bin/sh"), ["-c".into(), "env; read a; echo $a; read b; echo $b; cat; echo end".into()]);
         let program = Program {
@@ -332,12 +333,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_outlives_it_is_ended() {
+    async fn processes_that_outlive_it_are_ended() {
         let began = Instant::now();
         let (out, ..) = all(shell("sleep 60 & echo $!", "").await).await;
         assert!(began.elapsed() < Duration::from_secs(30), "it was not waited for");
         let stat = || std::fs::read_to_string(format!("/proc/{}/stat", out.trim()));
-        // The kernel may still be at it.
+        // The kernel may not be done with it.
         while stat().is_ok_and(|stat| !stat.contains(") Z ")) {
             assert!(began.elapsed() < Duration::from_secs(30), "it still runs");
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -1,8 +1,9 @@
-//! What the workspace and the sandbox tell each other of a project's files: which file is meant, and what is done to it.
+//! The types by which the workspace describes a project's files to the sandbox: which file is meant, and how it is
+//! masked.
 //!
-//! The workspace finds the files that a command must not read or change, and the sandbox masks them. Neither knows the other; both
-//! know a [`Mask`]. A path alone does not say which file is meant, for another process may put a different file there, so a mask
-//! carries the [`Identity`] of its file:
+//! The workspace finds the files that a command must not read or change, and the sandbox masks them. Neither knows the
+//! other; both know a [`Mask`]. A path alone does not identify a file, because another process may put a different file
+//! there, so a mask has the [`Identity`] of its file:
 //!
 //! ```
 //! use toolfence_sandbox::project::{Mask, MaskKind, identity_at};
@@ -14,7 +15,7 @@
 //! # Ok::<(), rustix::io::Errno>(())
 //! ```
 //!
-//! This module opens no file and decides nothing: it does not know why a file is masked, nor how.
+//! This module opens no file and decides nothing: it does not know why or how a file is masked.
 
 mod random;
 
@@ -24,34 +25,34 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// A project as the sandbox must know it.
+/// The project from the view of the sandbox.
 pub trait Project {
-    /// The real path of the root.
+    /// Returns the real path of the root.
     fn path(&self) -> &Path;
 
-    /// Which folder the root is.
+    /// Returns the identity of the root folder.
     fn identity(&self) -> Identity;
 
-    /// The PATH of the project's commands.
+    /// Returns the PATH of the project's commands.
     fn search_path(&self) -> &OsStr;
 
-    /// Whether a file or folder is hidden of those that are shown beside the project: `below` is its name in the folder
-    /// `shown`.
-    fn hides_beside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool;
+    /// Returns `true` if an entry of a folder outside of the project must be hidden. `shown` is a folder that commands
+    /// may read, and `below` is the path of the entry in it.
+    fn hides_outside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool;
 }
 
-/// A file or folder of the project that is not as the others.
+/// A masked file or folder of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mask {
-    /// Relative to the root, without links.
+    /// The path relative to the root, without links.
     pub path: PathBuf,
-    /// Which file is meant.
-    pub is: Identity,
-    /// What is done to the file.
+    /// The identity of the masked file.
+    pub identity: Identity,
+    /// How the file is masked.
     pub how: MaskKind,
 }
 
-/// What is done to a file or folder.
+/// How a file or folder is masked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum MaskKind {
@@ -61,38 +62,39 @@ pub enum MaskKind {
     Freeze,
     /// The file or folder cannot be renamed, removed, changed or read.
     Hide,
-    /// The content cannot be read. The file may be removed, renamed or replaced: what stands in a folder that git ignores is the
-    /// build's, and a mask must not keep `rm -rf dist` from working.
+    /// The content cannot be read. The file may be removed, renamed or replaced: builds own the files in folders that
+    /// git ignores, and a mask must not prevent `rm -rf dist`.
     HideRemovable,
 }
 
-/// Which file is meant: its device, its inode and, where the file system tells it, the time of its birth in seconds and
-/// nanoseconds. A file that is removed leaves its inode number to the next one that is made, often at once. Where no birth
-/// is told, such a file counts as the one before. A file of the lower layer of an overlay is born again when it is first changed.
+/// The identity of a file: its device, its inode and, if the file system has it, its birth time in seconds and
+/// nanoseconds. The inode number of a removed file is often given to the next new one at once. Without a birth time,
+/// such a file counts as the old one. A file of the lower layer of an overlay gets a new identity when it is first
+/// changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity(pub u64, pub u64, #[serde(default)] pub Option<(i64, u32)>);
 
-/// Device and inode. They tell two files apart that are both there.
+/// Device and inode. They distinguish two files that both exist.
 pub type Number = (u64, u64);
 
 impl Identity {
-    /// Device and inode alone.
+    /// Returns device and inode alone.
     pub fn number(&self) -> Number {
         (self.0, self.1)
     }
 }
 
-/// Device and inode of the file whose status this is.
+/// Returns device and inode of the file with this status.
 #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
 pub fn number_of(stat: &rustix::fs::Stat) -> Number {
     (stat.st_dev as u64, stat.st_ino as u64)
 }
 
-/// The identity of what has this name in an open folder; a link is not followed. Without a name it is that of the open file or
-/// folder itself.
+/// Returns the identity of the entry with this name in an open folder, or of the open file or folder itself if the name
+/// is empty. Does not follow a link.
 ///
 /// # Errors
-/// Nothing can be told of it, or it is not there.
+/// The file does not exist or cannot be stat'ed.
 #[cfg(target_os = "linux")]
 pub fn identity_at(folder: BorrowedFd<'_>, name: &Path) -> rustix::io::Result<Identity> {
     use rustix::fs::{AtFlags, StatxFlags, makedev, statat, statx};
@@ -113,11 +115,11 @@ pub fn identity_at(folder: BorrowedFd<'_>, name: &Path) -> rustix::io::Result<Id
     }
 }
 
-/// The identity of what has this name in an open folder; a link is not followed. Without a name it is that of the open file or
-/// folder itself.
+/// Returns the identity of the entry with this name in an open folder, or of the open file or folder itself if the name
+/// is empty. Does not follow a link.
 ///
 /// # Errors
-/// Nothing can be told of it, or it is not there.
+/// The file does not exist or cannot be stat'ed.
 #[cfg(not(target_os = "linux"))]
 pub fn identity_at(folder: BorrowedFd<'_>, name: &Path) -> rustix::io::Result<Identity> {
     use rustix::fs::{AtFlags, fstat, statat};

@@ -2,10 +2,10 @@
 
 use std::io;
 
-/// Sixteen hexadecimal digits of the system's randomness, for a name that cannot be guessed or taken before.
+/// Returns sixteen random hexadecimal digits for a name that cannot be guessed.
 ///
 /// # Errors
-/// The system has no randomness.
+/// The system has no random numbers.
 pub fn random_name() -> io::Result<String> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(io::Error::other)?;

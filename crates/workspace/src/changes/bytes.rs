@@ -1,4 +1,4 @@
-//! Properties of edits of files that hold any bytes.
+//! Property tests: edits of files with arbitrary bytes.
 
 use crate::changes::draft::{Draft, Report};
 use crate::changes::edit::{EditFile, EditLines, ReplaceText};
@@ -7,7 +7,7 @@ use std::fs;
 use toolfence_policy::rules::PathRules;
 use toolfence_protocol::ToolFailure;
 
-/// Pieces of contents: ASCII, ends of lines, UTF-8, U+FFFD itself, and bytes of other encodings.
+/// Pieces of contents: ASCII, line endings, UTF-8, U+FFFD itself, and bytes of other encodings.
 const PIECES: &[&[u8]] = &[
     b"a",
     b"bc ",
@@ -23,7 +23,7 @@ const PIECES: &[&[u8]] = &[
     b"\x80",
 ];
 
-/// A generator that gives the same numbers in every run.
+/// A deterministic pseudo-random generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -45,7 +45,7 @@ fn replacements(text: &[u8]) -> usize {
     memchr::memmem::find_iter(text, "\u{fffd}".as_bytes()).count()
 }
 
-/// The new content, if the change is made.
+/// Returns the new content if the change is accepted.
 fn after<R: Report>(draft: Result<Draft<R>, ToolFailure>) -> Option<Vec<u8>> {
     draft.ok().and_then(|draft| draft.files.into_iter().next()?.after)
 }
@@ -101,7 +101,7 @@ fn bytes_around_a_replaced_passage_stay() {
         let rest = before[same..].iter().rev().zip(after[same..].iter().rev());
         let same_end = rest.take_while(|(one, other)| one == other).count();
         let replaced = &before[same..before.len() - same_end];
-        // What goes was text: a byte that is not UTF-8 cannot be named.
+        // The removed bytes were text: a model cannot name a byte that is not UTF-8.
         let invalid = |text: &[u8]| text.utf8_chunks().map(|chunk| chunk.invalid().len()).sum::<usize>();
         assert!(invalid(&after) >= invalid(before) || invalid(replaced) == 0, "{before:?} became {after:?}");
         if std::str::from_utf8(before).is_err() {
@@ -116,7 +116,7 @@ fn written_files_and_patches_lose_no_bytes() {
     let (mut made, mut refused) = (0, 0);
     each_case(|numbers, changes, before| {
         let is_text = std::str::from_utf8(before).is_ok();
-        // What a model writes back of what it was shown, with one more line.
+        // The model sends the displayed text back with one more line.
         let shown = String::from_utf8_lossy(before);
         let content = format!("{shown}{}", numbers.text(3));
         let written = after(changes.draft_write("a", &content, None));

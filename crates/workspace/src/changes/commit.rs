@@ -1,13 +1,13 @@
-//! Several files changed together: all of them or none.
+//! Changes several files together: all or none.
 //!
-//! Everything new is written beside its place first. Then one name after the other is put in place, each at once; where
-//! one fails, those before it are put back from the links that were kept of the old files.
+//! All new content is written to temporary files first. Then each is renamed into place atomically. If one rename
+//! fails, the earlier ones are reverted from links that were kept to the old files.
 
 use crate::attributes::Like;
 use crate::changes::journal::Journal;
-use crate::changes::record::{Coming, RecordedBy};
+use crate::changes::record::{PendingChange, RecordedBy};
 use crate::changes::target::Target;
-use crate::changes::temp::{Home, Made, Onto, Temp};
+use crate::changes::temp::{CreatedFolders, Destination, Temp, TempFolder};
 use crate::fault;
 use crate::root::resolve::{Last, Spot};
 use crate::root::{Root, conflict, not_a_file, of_io, of_system};
@@ -19,40 +19,40 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
-/// What one file shall be.
+/// The planned state of one file.
 #[derive(Debug)]
-pub(super) struct Wanted<'w> {
+pub(super) struct PlannedFile<'w> {
     pub(super) target: &'w Target,
     /// `None` for no file.
     pub(super) content: Option<&'w [u8]>,
-    /// The owner, mode and attributes that the new file gets; without, those of any new file.
+    /// The owner, mode and attributes that the new file gets; `None` for those of any new file.
     pub(super) like: Option<Like>,
     pub(super) executable: Option<bool>,
 }
 
-/// The folder in which a file stands, open, and its name there.
+/// The open folder of a file, and the file's name in it.
 struct ParentFolder<'j> {
     folder: OwnedFd,
-    /// Relative to the root.
+    /// The path relative to the root.
     folder_name: PathBuf,
     name: OsString,
     journal: &'j Journal,
 }
 
 impl ParentFolder<'_> {
-    fn home(&self) -> Home<'_> {
-        Home { folder: &self.folder, name: &self.folder_name, journal: self.journal }
+    fn home(&self) -> TempFolder<'_> {
+        TempFolder { folder: &self.folder, name: &self.folder_name, journal: self.journal }
     }
 }
 
-/// Makes the files what they shall be. On any failure all of them are as they were. Gives for each, by its place in
-/// `wanted`, what it could not have of the file it is like.
+/// Makes the planned changes, or none of them if one fails. Returns the index in `wanted` of each file that could not
+/// keep all properties, with the missing ones.
 pub(super) fn commit(
     root: &Root,
     recorded_by: RecordedBy<'_>,
-    wanted: &[Wanted<'_>],
+    wanted: &[PlannedFile<'_>],
 ) -> Result<Vec<(usize, Vec<Text>)>, ToolFailure> {
-    // It goes last: until then it names what the others take away.
+    // Declared first and so dropped last: until then it must list the temporary files of the others.
     let journal = Journal::begin(root);
     let mut made = Folders(Vec::new());
     let places: Vec<ParentFolder<'_>> =
@@ -63,11 +63,11 @@ pub(super) fn commit(
     }
     let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
     let lost: Vec<(usize, Vec<Text>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
-    // What is new comes before what goes, so that a crash in between loses nothing.
+    // Files are written before others are removed, so that a crash in between loses nothing.
     staged.sort_by_key(|step| step.temp.is_none());
     let several = staged.len() > 1;
-    let made_now: Vec<&Made> = made.0.iter().collect();
-    let recording = recorded_by.change(staged.iter().map(CommitStep::coming), &made_now);
+    let made_now: Vec<&CreatedFolders> = made.0.iter().collect();
+    let recording = recorded_by.change(staged.iter().map(CommitStep::pending_change), &made_now);
     for at in 0..staged.len() {
         if let Err(failure) = staged[at].carry_out(several) {
             return Err(put_back(&mut staged[..at], failure));
@@ -81,12 +81,12 @@ pub(super) fn commit(
 impl<'j> ParentFolder<'j> {
     fn of(
         root: &Root,
-        wanted: &Wanted<'_>,
+        wanted: &PlannedFile<'_>,
         made: &mut Folders,
         journal: &'j Journal,
     ) -> Result<ParentFolder<'j>, ToolFailure> {
         let Target { path, spot, .. } = wanted.target;
-        let home = Home { folder: &spot.folder, name: &spot.folder_name, journal };
+        let home = TempFolder { folder: &spot.folder, name: &spot.folder_name, journal };
         refuse_moved(root, path, spot)?;
         match &spot.last {
             Last::File(name) => {
@@ -97,7 +97,7 @@ impl<'j> ParentFolder<'j> {
                 let Some((name, folders)) = names.split_last() else {
                     return Err(not_a_file(path, FileType::Directory));
                 };
-                let (folder, new) = Made::below(home, folders).map_err(|errno| of_system(errno, path))?;
+                let (folder, new) = CreatedFolders::create(home, folders).map_err(|errno| of_system(errno, path))?;
                 made.0.push(new);
                 let by_hand = folders.iter().fold(spot.folder_name.clone(), |path, name| path.join(name));
                 let folder_name = root.real_folder(path, &folder, &by_hand)?;
@@ -109,22 +109,22 @@ impl<'j> ParentFolder<'j> {
     }
 }
 
-/// Refuses a change in a folder that was moved since the change was planned: the rules were asked about its old name, and
+/// Refuses a change in a folder that was moved since the change was planned: the rules judged its old name, and
 /// checkers may have run for minutes since.
 fn refuse_moved(root: &Root, path: &str, spot: &Spot) -> Result<(), ToolFailure> {
     let now = root.real_folder(path, &spot.folder, &spot.folder_name)?;
     if now == spot.folder_name { Ok(()) } else { Err(conflict(path)) }
 }
 
-/// Why a file could not be put in its place.
-fn not_put(errno: Errno, path: &str) -> ToolFailure {
+/// Returns the error for a file that could not be put in place.
+fn commit_failure(errno: Errno, path: &str) -> ToolFailure {
     match errno {
         Errno::EXIST | Errno::STALE => conflict(path),
         errno => of_system(errno, path),
     }
 }
 
-impl Wanted<'_> {
+impl PlannedFile<'_> {
     fn temp<'p>(&self, place: &'p ParentFolder<'_>) -> Result<Option<Temp<'p>>, ToolFailure> {
         let failed = |error: std::io::Error| of_io(&error, &self.target.path);
         let Some(content) = self.content else { return Ok(None) };
@@ -136,12 +136,12 @@ impl Wanted<'_> {
     }
 }
 
-/// Folders made for new files; the innermost go first.
-struct Folders(Vec<Made>);
+/// Folders that were created for new files. Dropping them removes them, the innermost first.
+struct Folders(Vec<CreatedFolders>);
 
 impl Folders {
     fn keep(mut self) {
-        self.0.drain(..).for_each(Made::keep);
+        self.0.drain(..).for_each(CreatedFolders::keep);
     }
 }
 
@@ -152,17 +152,17 @@ impl Drop for Folders {
 }
 
 struct CommitStep<'s> {
-    wanted: &'s Wanted<'s>,
+    wanted: &'s PlannedFile<'s>,
     place: &'s ParentFolder<'s>,
     temp: Option<Temp<'s>>,
-    /// The old file, as long as it may have to come back.
+    /// The old file, while it may still be restored.
     old: Option<Temp<'s>>,
 }
 
 impl CommitStep<'_> {
-    fn coming(&self) -> Coming<'_> {
+    fn pending_change(&self) -> PendingChange<'_> {
         let content = self.temp.as_ref().zip(self.wanted.content).map(|(temp, content)| (content, temp));
-        Coming::onto(self.place.home(), &self.place.name, self.wanted.target.stat(), content)
+        PendingChange::new(self.place.home(), &self.place.name, self.wanted.target.stat(), content)
     }
 
     fn carry_out(&mut self, keep_old: bool) -> Result<(), ToolFailure> {
@@ -178,9 +178,9 @@ impl CommitStep<'_> {
                 self.old = Some(Temp::link(self.place.home(), name).map_err(|error| of_io(&error, path))?);
             }
         }
-        let onto = self.wanted.target.stat().map_or(Onto::Nothing, Onto::This);
+        let onto = self.wanted.target.stat().map_or(Destination::Nothing, Destination::This);
         match self.temp.take() {
-            Some(temp) => temp.rename(name, onto).map_err(|errno| not_put(errno, path)),
+            Some(temp) => temp.rename(name, onto).map_err(|errno| commit_failure(errno, path)),
             None => {
                 fault::point();
                 rustix::fs::unlinkat(folder, name, AtFlags::empty()).map_err(system)
@@ -190,13 +190,13 @@ impl CommitStep<'_> {
 
     fn put_back(&mut self) -> Result<(), Errno> {
         match self.old.take() {
-            Some(old) => old.rename(&self.place.name, Onto::Anything),
+            Some(old) => old.rename(&self.place.name, Destination::Anything),
             None => rustix::fs::unlinkat(&self.place.folder, &self.place.name, AtFlags::empty()),
         }
     }
 }
 
-/// Undoes the steps, last first, and says so if one of them cannot be.
+/// Reverts the steps, the last first, and adds to the failure if one of them cannot be reverted.
 fn put_back(done: &mut [CommitStep<'_>], mut failure: ToolFailure) -> ToolFailure {
     for step in done.iter_mut().rev() {
         if let Err(errno) = step.put_back() {

@@ -1,7 +1,7 @@
-//! The process is killed at every step that changes the disk, the disk fills up at every step, the root cannot be written
-//! to: each file is old or new, and nothing is left that the next one to open the root does not take away.
+//! Kills the process at every step that changes the disk, fills up the disk at every step, and makes the root
+//! read-only. Each file must then have its old or its new content, and the next start must remove all leftovers.
 //!
-//! The test runs itself again as a child, which does one thing and may not live to its end.
+//! The test runs itself again as a child, which makes one change and can be killed in it.
 
 use crate::fault::counted;
 use crate::{EditFile, EditLines, ReplaceText, Workspace};
@@ -15,7 +15,7 @@ use toolfence_protocol::ToolFailure;
 
 const ROOT: &str = "TOOLFENCE_TEST_ROOT";
 const ACT: &str = "TOOLFENCE_TEST_ACT";
-const SAYS: &str = "TOOLFENCE_TEST_SAYS";
+const REPORT: &str = "TOOLFENCE_TEST_SAYS";
 
 type Act = fn(&Workspace) -> Result<(), ToolFailure>;
 type Files = BTreeMap<PathBuf, String>;
@@ -29,7 +29,7 @@ const ACTS: [(&str, Act); 6] = [
     }),
     ("replace", |workspace| workspace.changes().replace_text(&ReplaceText::new("a.txt", "7 old", "7 new")).map(drop)),
     ("patch", |workspace| workspace.changes().apply_patch(&patch("gone"), false).map(drop)),
-    // Somebody else changed what is to be deleted last, so that all before it has to be put back.
+    // Another process changes the file that is deleted last, so that all earlier changes are reverted.
     ("undone", |workspace| {
         let draft = workspace.changes().draft_patch(&patch("gone"))?;
         fs::write(workspace.root().path().join("gone.txt"), "other").expect("it is ours");
@@ -57,7 +57,7 @@ fn scene(root: &Path) -> Files {
     picture(root)
 }
 
-/// Every file with its content, every folder with a slash.
+/// Returns every file with its content, and every folder with a slash.
 fn picture(root: &Path) -> Files {
     let mut files = Files::new();
     let mut pending = vec![root.to_owned()];
@@ -75,10 +75,10 @@ fn picture(root: &Path) -> Files {
     files
 }
 
-fn child(act: &str, root: &Path, says: &Path, kill_at: usize) -> Command {
+fn child(act: &str, root: &Path, report_path: &Path, kill_at: usize) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a name"));
     command.args(["--exact", "changes::crash::one_act", "--ignored", "--quiet", "--test-threads=1"]);
-    command.env(ACT, act).env(ROOT, root).env(SAYS, says).env(counted::AT, kill_at.to_string());
+    command.env(ACT, act).env(ROOT, root).env(REPORT, report_path).env(counted::AT, kill_at.to_string());
     command.stdin(Stdio::null());
     command
 }
@@ -87,17 +87,21 @@ fn child(act: &str, root: &Path, says: &Path, kill_at: usize) -> Command {
 #[ignore = "it is the child of the other tests"]
 fn one_act() {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let (Some(act), Some(root), Some(says)) = (std::env::var(ACT).ok(), variable(ROOT), variable(SAYS)) else { return };
+    let (Some(act), Some(root), Some(report_path)) = (std::env::var(ACT).ok(), variable(ROOT), variable(REPORT)) else {
+        return;
+    };
     let (_, act) = ACTS.iter().find(|(name, _)| *name == act).expect("there is such an act");
     let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder");
     let done = act(&workspace).map_err(|failure| format!("{:?}", failure.code));
     drop(workspace);
-    fs::write(says, format!("{} {}", counted::passed(), done.err().unwrap_or_default())).expect("it can be written");
+    fs::write(report_path, format!("{} {}", counted::passed(), done.err().unwrap_or_default()))
+        .expect("it can be written");
 }
 
-/// What the child said: the points it passed, and its failure.
-fn said(says: &Path, output: &Output) -> (usize, String) {
-    let text = fs::read_to_string(says).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stdout)));
+/// Reads the report of the child: the points that it passed, and its failure.
+fn read_report(report_path: &Path, output: &Output) -> (usize, String) {
+    let text =
+        fs::read_to_string(report_path).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stdout)));
     let (points, failure) = text.split_once(' ').expect("it says both");
     (points.parse().expect("it is a number"), failure.to_owned())
 }
@@ -105,14 +109,14 @@ fn said(says: &Path, output: &Output) -> (usize, String) {
 #[test]
 fn killed_at_every_step_each_file_is_old_or_new() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
-    let says = home.path().join("says");
+    let report_path = home.path().join("says");
     let mut survived = 0;
     for (act, _) in ACTS {
-        let scenes = Scenes::of(act, home.path(), &says);
+        let scenes = Scenes::of(act, home.path(), &report_path);
         for point in 1..=scenes.points {
             let root = home.path().join(format!("{act}{point}"));
             scene(&root);
-            let output = child(act, &root, &says, point).output().expect("it can be started");
+            let output = child(act, &root, &report_path, point).output().expect("it can be started");
             assert_eq!(output.status.signal(), Some(9), "{act} at {point}");
             scenes.check(&picture(&root), false, &format!("{act} at {point}, at once"));
             let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder");
@@ -124,25 +128,25 @@ fn killed_at_every_step_each_file_is_old_or_new() {
     println!("{survived} kills survived");
 }
 
-/// What a root may look like.
+/// The contents that a root may have.
 struct Scenes {
     points: usize,
     old: Files,
-    /// What each file may be, beside what it was.
+    /// The contents that each file may have, in addition to the original one.
     new: Vec<Files>,
 }
 
 impl Scenes {
-    fn of(act: &str, home: &Path, says: &Path) -> Scenes {
+    fn of(act: &str, home: &Path, report_path: &Path) -> Scenes {
         let run = |whole: &str| {
             let root = home.join(format!("{act}, {whole} whole"));
             let old = scene(&root);
-            let output = child(whole, &root, says, 0).output().expect("it can be started");
-            (said(says, &output).0, old, picture(&root))
+            let output = child(whole, &root, report_path, 0).output().expect("it can be started");
+            (read_report(report_path, &output).0, old, picture(&root))
         };
         let (points, old, new) = run(act);
         assert!(points >= 8 && old != new, "{act}: {points} points");
-        // What is undone was done before.
+        // The act `undone` first makes the changes that it reverts.
         let done = (act == "undone").then(|| run("patch").2);
         Scenes { points, old, new: [new].into_iter().chain(done).collect() }
     }
@@ -152,7 +156,7 @@ impl Scenes {
         for (name, content) in now {
             let known = all().any(|files| files.get(name) == Some(content));
             let left = name.to_string_lossy().contains(".toolfence-");
-            // A file that somebody else writes is empty for a moment; a folder that was made stays for what is in it.
+            // A file that another process writes is empty for a moment; a created folder stays if it has entries.
             let others = self.new.len() > 1 && name.as_os_str() == "gone.txt" && content.is_empty();
             let folder = name.to_string_lossy().ends_with('/') && (!cleaned || is_above_a_file(name, now));
             assert!(known || others || folder || (left && !cleaned), "{when}: {name:?} {content:?}");
@@ -162,35 +166,35 @@ impl Scenes {
     }
 }
 
-/// A folder that was made stays where a file stands in it.
+/// Returns `true` if a file is in the folder. A created folder stays in that case.
 fn is_above_a_file(folder: &Path, files: &Files) -> bool {
     files.keys().any(|name| name.starts_with(folder) && !name.to_string_lossy().ends_with('/'))
 }
 
-/// Files may not grow over so many KiB: writing fails in the middle.
+/// Limits the size of files to so many KiB, so that writing fails in the middle.
 #[test]
-fn a_file_that_cannot_grow_stays_as_it_was() {
+fn a_file_that_cannot_grow_is_not_changed() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
-    let says = home.path().join("says");
+    let report_path = home.path().join("says");
     for (act, _) in &ACTS[..5] {
         let root = home.path().join(act);
         let old = scene(&root);
-        let child = child(act, &root, &says, 0);
+        let child = child(act, &root, &report_path, 0);
         let mut limited = Command::new("bash");
         limited
             .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""])
             .arg(child.get_program())
             .args(child.get_args());
         limited.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        // Not even what it says can be written.
+        // The report cannot be written either.
         limited.stdin(Stdio::null()).output().expect("bash can be started");
         assert_eq!(picture(&root), old, "{act}");
     }
 }
 
-/// Disks of all sizes that are too small, and at last one that is large enough. Needs user namespaces.
+/// Tries disks of all sizes that are too small, and at last one that is large enough. Needs user namespaces.
 #[test]
-fn a_full_disk_and_one_that_cannot_be_written_leave_all_as_it_was() {
+fn full_and_read_only_disks_leave_files_unchanged() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let script = "\
 mount -t tmpfs -o size=\"$SIZE\",nr_inodes=\"$NODES\" tmpfs \"$TOOLFENCE_TEST_ROOT\" || exit 90
@@ -198,7 +202,7 @@ cp -r \"$SCENE/.\" \"$TOOLFENCE_TEST_ROOT\" || exit 91
 [ -z \"$READ_ONLY\" ] || mount -o remount,ro \"$TOOLFENCE_TEST_ROOT\" || exit 92
 \"$0\" \"$@\" || exit 93
 cp -r \"$TOOLFENCE_TEST_ROOT\" \"$SAYS_ROOT\"";
-    let (root, kept, says) = (home.path().join("root"), home.path().join("scene"), home.path().join("says"));
+    let (root, kept, report_path) = (home.path().join("root"), home.path().join("scene"), home.path().join("says"));
     fs::create_dir_all(&root).expect("a folder can be made");
     let old = scene(&kept);
     let (mut failed, mut done) = (0, 0);
@@ -206,14 +210,14 @@ cp -r \"$TOOLFENCE_TEST_ROOT\" \"$SAYS_ROOT\"";
         let (act, read_only) =
             if turn % 20 == 19 { ("patch", "1") } else { (["patch", "create", "write"][turn / 20], "") };
         let after = home.path().join(format!("after{turn}"));
-        let child = child(act, &root, &says, 0);
+        let child = child(act, &root, &report_path, 0);
         let mut small = Command::new("unshare");
         small
             .args(["--user", "--map-root-user", "--mount", "bash", "-c", script])
             .arg(child.get_program())
             .args(child.get_args());
         small.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        // Pages are missing, or nodes.
+        // Either pages or inodes are missing.
         let (pages, nodes) = if turn % 20 < 10 { (5 + turn % 20, 100) } else { (100, turn % 20 - 2) };
         small.env("SIZE", format!("{}k", 4 * pages)).env("NODES", nodes.to_string()).env("READ_ONLY", read_only);
         small.env("SCENE", &kept).env("SAYS_ROOT", &after).stdin(Stdio::null());
@@ -223,7 +227,7 @@ cp -r \"$TOOLFENCE_TEST_ROOT\" \"$SAYS_ROOT\"";
             return;
         };
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        let (_, failure) = said(&says, &output);
+        let (_, failure) = read_report(&report_path, &output);
         if failure.is_empty() {
             assert_ne!(picture(&after), old, "{act}");
             done += 1;
@@ -238,7 +242,7 @@ cp -r \"$TOOLFENCE_TEST_ROOT\" \"$SAYS_ROOT\"";
 }
 
 #[test]
-fn a_root_that_vanished_is_not_made_again() {
+fn a_removed_root_is_not_created_again() {
     for (act, run) in ACTS {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let root = home.path().join("root");

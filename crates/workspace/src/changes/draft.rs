@@ -1,7 +1,7 @@
-//! What a change would make of files, before it is made.
+//! The plan of a change: what it would make of each file.
 
 use crate::attributes::Like;
-use crate::changes::commit::Wanted;
+use crate::changes::commit::PlannedFile;
 use crate::changes::target::{Content, Old, Target};
 use crate::changes::utf8;
 use crate::root::path_arg::shown;
@@ -10,9 +10,9 @@ use std::borrow::Cow;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
-/// A change that is planned and not made yet: what it makes of each file, and what there is to say of it.
+/// A planned change that was not made yet: the new state of each file, and a report.
 ///
-/// It holds the folders of its files open, so that a commit changes what was looked at or nothing.
+/// It holds the folders of its files open, so that a commit changes the files that were read, or nothing.
 #[derive(Debug)]
 pub struct Draft<R> {
     pub(super) files: Vec<FileDraft>,
@@ -20,10 +20,10 @@ pub struct Draft<R> {
 }
 
 impl<R> Draft<R> {
-    /// A change of these files.
+    /// Returns a change of these files.
     ///
     /// # Errors
-    /// `invalid_argument` where it would destroy bytes that are not UTF-8.
+    /// `invalid_argument` if the change would destroy bytes that are not UTF-8.
     pub(super) fn new(files: Vec<FileDraft>, report: R) -> Result<Draft<R>, ToolFailure> {
         for file in &files {
             file.refuse_loss()?;
@@ -31,26 +31,26 @@ impl<R> Draft<R> {
         Ok(Draft { files, report })
     }
 
-    /// What the change makes of each file, in its order.
+    /// Returns the planned state of each file, in the order of the change.
     pub fn files(&self) -> &[FileDraft] {
         &self.files
     }
 
-    /// What the change would do, as after a dry run.
+    /// Returns the report that a dry run gives.
     pub fn report(&self) -> &R {
         &self.report
     }
 
-    /// The report alone, where the change is not to be made.
+    /// Returns only the report, if the change is not to be made.
     pub fn into_report(self) -> R {
         self.report
     }
 }
 
-/// The report of a change: [`Written`](super::Written) of one file, [`Patched`](super::Patched) of the files of a patch.
+/// The report of a change: [`Written`](super::Written) for one file, [`Patched`](super::Patched) for a patch.
 pub trait Report: Clone + Send + Sync + 'static {
-    /// The report of a change that was made. `lost` says which files, by their place in `files`, could not have all of what
-    /// they were like, and what is missing.
+    /// Returns the report of a change that was made. `lost` has the index in `files` of each file that could not keep
+    /// all properties, with the missing ones.
     #[must_use]
     fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<Text>)>) -> Self;
 }
@@ -63,11 +63,11 @@ pub struct FileDraft {
     pub path: String,
     pub(super) target: Target,
     pub(super) before: Content,
-    /// What shall be there; `None` for no file.
+    /// The planned content; `None` for no file.
     pub(super) after: Option<Vec<u8>>,
-    /// The content it comes from, where that is another file's: of one that is renamed or copied.
+    /// The content of the file that this one is renamed or copied from.
     pub(super) origin: Option<Vec<u8>>,
-    /// The file whose owner, mode and attributes it takes, where that is not the one in its place.
+    /// The file whose owner, mode and attributes it gets, if that is not the file it replaces.
     pub(super) like: Option<Like>,
     pub(super) executable: Option<bool>,
 }
@@ -85,12 +85,12 @@ impl FileDraft {
         }
     }
 
-    /// Whether the file is gone after the change.
+    /// Returns `true` if the change removes the file.
     pub fn is_removal(&self) -> bool {
         self.after.is_none()
     }
 
-    /// Whether the content after the change is another one, or it is not known what it was.
+    /// Returns `true` if the change makes the content different, or if the old content is unknown.
     pub fn changes_content(&self) -> bool {
         match &self.before {
             Content::Nothing => self.after.is_some(),
@@ -99,13 +99,13 @@ impl FileDraft {
         }
     }
 
-    /// Whether there is anything to do for this file.
+    /// Returns `true` if the change has any effect on this file.
     pub(super) fn is_needed(&self) -> bool {
         self.changes_content() || self.executable.is_some()
     }
 
-    /// The text the file comes from, be it another file's, and the text it shall be. Bytes that are not UTF-8 are U+FFFD, and
-    /// no file is "". `None` where the old content is too long to be read.
+    /// Returns the text before the change, which may be that of another file, and the text after it. Bytes that are not
+    /// UTF-8 become U+FFFD, and a missing file is "". Returns `None` if the old content is too long to be read.
     pub fn texts(&self) -> Option<[Cow<'_, str>; 2]> {
         let before = match (&self.before, &self.origin) {
             (Content::TooLong, _) => return None,
@@ -115,7 +115,7 @@ impl FileDraft {
         Some([before, self.after.as_deref().unwrap_or_default()].map(String::from_utf8_lossy))
     }
 
-    /// The content before the change; `None` where there is no file, or one that is too long to be read.
+    /// Returns the content before the change; `None` if there is no file, or if it is too long to be read.
     pub fn old_bytes(&self) -> Option<&[u8]> {
         match &self.before {
             Content::Bytes(before) => Some(before),
@@ -123,23 +123,23 @@ impl FileDraft {
         }
     }
 
-    /// The content that the change leaves.
-    pub(super) fn left(&self) -> Content {
+    /// Returns the content after the change.
+    pub(super) fn after_content(&self) -> Content {
         self.after.clone().map_or(Content::Nothing, Content::Bytes)
     }
 
-    /// The content after the change, for an edit that must not meet another one.
+    /// Returns the version of the content after the change, so that another edit can detect a conflict.
     pub(super) fn version(&self) -> Option<Version> {
         self.after.as_deref().map(Version::of)
     }
 
-    pub(super) fn wanted(&self) -> Wanted<'_> {
+    pub(super) fn planned_file(&self) -> PlannedFile<'_> {
         let like = self.like.clone().or_else(|| self.target.old.as_ref().map(Old::like));
-        Wanted { target: &self.target, content: self.after.as_deref(), like, executable: self.executable }
+        PlannedFile { target: &self.target, content: self.after.as_deref(), like, executable: self.executable }
     }
 }
 
-/// The refusal of a content that is too long to be written.
+/// Returns the error for content that is too long to be written.
 pub(super) fn too_large(path: &str, bytes: u64, most: u64) -> ToolFailure {
     let message = text!(
         "The content for {path} has {bytes} bytes; {most} are the most. Write it in parts, or with a command.",
@@ -150,7 +150,7 @@ pub(super) fn too_large(path: &str, bytes: u64, most: u64) -> ToolFailure {
     ToolFailure::new(ErrorCode::TooLarge, message)
 }
 
-/// The refusal of a file that is too long to be edited.
+/// Returns the error for a file that is too long to be edited.
 pub(super) fn too_large_to_edit(path: &str, bytes: u64, most: u64) -> ToolFailure {
     let message = text!(
         "{path} has {bytes} bytes; {most} are the most that can be edited. Change it with a command such as sed.",
@@ -161,7 +161,7 @@ pub(super) fn too_large_to_edit(path: &str, bytes: u64, most: u64) -> ToolFailur
     ToolFailure::new(ErrorCode::TooLarge, message)
 }
 
-/// The refusal of a change to a file that is not what the model has seen.
+/// Returns the error for a file that changed since the model read it.
 pub(super) fn stale(path: &str) -> ToolFailure {
     ToolFailure::new(
         ErrorCode::Conflict,
@@ -173,7 +173,7 @@ pub(super) fn stale(path: &str) -> ToolFailure {
     )
 }
 
-/// The refusal to take a change back whose old content was not read.
+/// Returns the error for a change that cannot be reverted because the old content was not read.
 pub(super) fn not_kept(path: &str) -> ToolFailure {
     ToolFailure::new(
         ErrorCode::TooLarge,

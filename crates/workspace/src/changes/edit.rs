@@ -1,11 +1,11 @@
-//! Parts of a text file changed: ranges of lines, one passage, or values of a JSON text. All of it or nothing.
+//! Edits parts of a text file, all or none: line ranges, one passage, or values of a JSON text.
 
 use crate::changes::draft::{Draft, FileDraft, stale, too_large, too_large_to_edit};
 use crate::changes::target::{Content, Target};
 use crate::changes::write::Written;
 use crate::root::Root;
 use crate::root::path_arg::{invalid, shown};
-use crate::root::resolve::Trouble;
+use crate::root::resolve::ResolveError;
 use crate::text::refuse_no_text;
 use crate::version::Version;
 use rustix::io::Errno;
@@ -17,54 +17,55 @@ use toolfence_patch::{
 };
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
-/// Line ranges of one file, and what shall stand there.
+/// Line ranges of one file with their replacements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditFile {
-    /// Relative to the root, or absolute and inside it.
+    /// The path, relative to the root, or absolute and inside it.
     pub path: String,
-    /// All of them are made, or none. They may come in any order; their numbers are those of the file as it is.
+    /// The edits, of which all are made or none. They may be in any order. Their numbers refer to the file before the
+    /// edits.
     pub edits: Vec<EditLines>,
-    /// The content that the file must still have, where it was read before.
+    /// The content that the file must still have, if it was read before.
     pub base: Option<Version>,
-    /// Say what would change and change nothing.
+    /// Reports the changes without making them.
     pub dry_run: bool,
 }
 
 impl EditFile {
-    /// These edits, whatever the file is by now.
+    /// Returns these edits without a check that the file is unchanged.
     pub fn new(path: impl Into<String>, edits: Vec<EditLines>) -> EditFile {
         EditFile { path: path.into(), edits, base: None, dry_run: false }
     }
 }
 
-/// One range of lines and what shall stand there.
+/// A range of lines and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditLines {
-    /// The first line that goes, from 1.
+    /// The first line to be replaced, from 1.
     pub start_line: u64,
-    /// The last line that goes; `start_line - 1` for none, which inserts before `start_line`.
+    /// The last line to be replaced; `start_line - 1` inserts before `start_line`.
     pub end_line: u64,
-    /// The lines that come; one newline at the end is ignored, and "" is no line.
+    /// The new lines. One newline at the end is ignored, and "" is no line.
     pub replacement: String,
 }
 
-/// A passage that occurs exactly once in a file, and what shall stand there.
+/// A passage that occurs exactly once in a file, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplaceText {
-    /// Relative to the root, or absolute and inside it.
+    /// The path, relative to the root, or absolute and inside it.
     pub path: String,
-    /// The passage as it is; CRLF and LF are the same.
+    /// The passage in the file; CRLF and LF are equal.
     pub old: String,
-    /// The passage as it shall be.
+    /// The new passage.
     pub new: String,
-    /// What the file must still be, where that matters: the passage itself says already what is meant.
+    /// The content that the file must still have; usually `None`, since the passage itself identifies the place.
     pub base: Option<Version>,
-    /// Say what would change and change nothing.
+    /// Reports the changes without making them.
     pub dry_run: bool,
 }
 
 impl ReplaceText {
-    /// This passage, whatever else the file is by now.
+    /// Returns this replacement without a check that the rest of the file is unchanged.
     pub fn new(path: impl Into<String>, old: impl Into<String>, new: impl Into<String>) -> ReplaceText {
         ReplaceText { path: path.into(), old: old.into(), new: new.into(), base: None, dry_run: false }
     }
@@ -73,18 +74,18 @@ impl ReplaceText {
 /// Values of a JSON or JSONC file to set or to remove.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EditData {
-    /// Relative to the root, or absolute and inside it.
+    /// The path, relative to the root, or absolute and inside it.
     pub path: String,
-    /// All of them are made, in this order, or none.
+    /// The edits, which are made in this order, all or none.
     pub edits: Vec<EditValue>,
-    /// The content that the file must still have, where it was read before.
+    /// The content that the file must still have, if it was read before.
     pub base: Option<Version>,
-    /// Report what would change and change nothing.
+    /// Reports the changes without making them.
     pub dry_run: bool,
 }
 
 impl EditData {
-    /// These edits, whatever the file is by now.
+    /// Returns these edits without a check that the file is unchanged.
     pub fn new(path: impl Into<String>, edits: Vec<EditValue>) -> EditData {
         EditData { path: path.into(), edits, base: None, dry_run: false }
     }
@@ -93,11 +94,11 @@ impl EditData {
 /// One value to set or to remove.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EditValue {
-    /// The place of the value, as a JSON Pointer (RFC 6901). A last part `-` is the end of a list.
+    /// The location of the value, as a JSON Pointer (RFC 6901). A last part `-` is the end of a list.
     pub at: String,
     /// The new value.
     pub value: Option<Value>,
-    /// Whether the old value is removed instead.
+    /// Removes the old value instead.
     pub remove: bool,
 }
 
@@ -141,7 +142,7 @@ pub(super) fn draft_replacement(root: &Root, most: u64, wanted: &ReplaceText) ->
     })
 }
 
-/// A file's new content, and what the result says about it.
+/// A file's new content, and the facts for its report.
 struct Edited {
     text: Vec<u8>,
     /// See [`Written::restated`].
@@ -149,7 +150,7 @@ struct Edited {
     reindented: bool,
 }
 
-/// The lines around a replaced passage, which began in this line, that the new passage restates.
+/// Returns the lines next to a replaced passage that the new passage repeats. The old passage began in `line`.
 fn restated_around(before: &[u8], after: &[u8], line: u64, wanted: &ReplaceText) -> Vec<u64> {
     let whole = wanted.old.ends_with('\n') && wanted.new.ends_with('\n');
     let lines = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!whole);
@@ -170,7 +171,7 @@ fn draft(
     let (target, name, before) = Target::find(root, most, path)?;
     let old = match &before {
         Content::Bytes(old) => old,
-        Content::Nothing => return Err(root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(&name))),
+        Content::Nothing => return Err(root.explain(ResolveError::Sys(Errno::NOENT), path, Path::new(&name))),
         Content::TooLong => {
             return Err(too_large_to_edit(path, target.stat().map_or(0, |stat| stat.st_size.unsigned_abs()), most));
         }
@@ -198,7 +199,7 @@ impl EditValue {
     fn as_data(&self) -> Result<DataEdit<'_>, Text> {
         let at = self.at.as_str();
         match &self.value {
-            // A model that removes a value often writes null for it.
+            // Models often send null together with `remove`.
             None | Some(Value::Null) if self.remove => Ok(DataEdit { at, value: None }),
             Some(value) if !self.remove => Ok(DataEdit { at, value: Some(value) }),
             Some(_) => Err(text!("The edit at {at} has both a value and remove. Give one of them.", at)),

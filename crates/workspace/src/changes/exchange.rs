@@ -1,4 +1,4 @@
-//! The exchange of a stash as a recorded change.
+//! Makes the exchange of a stash a recorded change.
 
 #[cfg(test)]
 mod tests;
@@ -8,19 +8,19 @@ use crate::stash::{ExchangeError, Stash};
 use std::path::Path;
 
 impl Changes {
-    /// Swaps all entries of the stash with those of the project, or none, like [`Stash::exchange`], and records it first, so that
-    /// undo covers it like any other change of the turn. The stash then belongs to the undo history, which moves the previous entries
-    /// back from it. If nothing is recorded, the stash is deleted.
+    /// Swaps all entries of the stash with those of the project, or none, like [`Stash::exchange`], and records the
+    /// exchange first, so that undo covers it like any other change of the turn. The undo history then owns the stash
+    /// and moves the previous entries back from it. If nothing is recorded, the stash is deleted.
     ///
     /// A swap of a path for which `undoable` returns `false`, such as build output that git ignores, is made but not recorded.
     ///
     /// # Errors
-    /// Another process changed one of the project's entries, or the system refused. The project is then as it was before, with what
-    /// the other process changed, and nothing is recorded.
+    /// Another process changed one of the project's entries, or the system refused. The project is then as it was
+    /// before, including the changes of the other process, and nothing is recorded.
     #[doc(hidden)]
     pub fn exchange(&self, mut stash: Stash, undoable: &dyn Fn(&Path) -> bool) -> Result<(), ExchangeError> {
         let (names, bytes) = stash.amount(undoable);
-        let recorder = self.recorded().recorder().filter(|_| names > 0);
+        let recorder = self.active_recorder().recorder().filter(|_| names > 0);
         let prepared = stash.refuse_conflicts().and_then(|()| {
             let recorded =
                 recorder.and_then(|recorder| Some((recorder, recorder.exchanging(stash.path(), names, bytes)?)));
@@ -41,12 +41,12 @@ impl Changes {
         };
         let exchanged = stash.exchange(&self.root);
         let Some((recorder, (number, _))) = recorded else {
-            // What cannot be deleted now is deleted at the next start.
+            // If it cannot be deleted now, the next start deletes it.
             let _ = stash.delete();
             return exchanged;
         };
         stash.delete_unrecorded();
-        // If another process has already changed what the project got here, it could not be swapped back.
+        // An entry that another process has already changed cannot be swapped back.
         if exchanged.is_err() && !stash.has_exchanged() {
             recorder.unchanged(number);
             let _ = stash.delete();

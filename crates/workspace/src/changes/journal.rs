@@ -1,9 +1,10 @@
-//! What a change leaves behind if the process is killed in the middle, written down before it is made.
+//! Lists the temporary entries of a change before they are created, so that they can be removed if the process is
+//! killed.
 //!
-//! A journal is a file in the root with a lock on it, and is gone when its change is done. The next program that opens the root and
-//! finds a journal without its lock held takes away what it names. It may have come with a hostile project: nothing is removed but
-//! files that are called as our temporary files are, and folders that are empty and that tools may write to. One that is
-//! over the limits which ours keep to is left alone.
+//! A journal is a locked file in the root, and is removed when its change is done. The next process that opens the root
+//! and finds a journal that is not locked removes the entries that it lists. A hostile project may contain a journal,
+//! so only files that are named like our temporary files are removed, and empty folders that tools may write to. A
+//! journal that exceeds the limits of ours is left alone.
 
 use crate::root::resolve::LOOK;
 use crate::root::{Root, folder};
@@ -21,25 +22,26 @@ use toolfence_sandbox::project::random_name;
 const TEMPORARY: &str = ".tmp";
 const JOURNAL: &str = ".journal";
 
-/// Bytes of a journal. Ours has no more, so that one that has is not ours.
+/// Bytes of a journal. A longer one is not ours.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Entries of a journal, for the same reason: a change has at most some hundred files, and folders on the way to them.
+/// Entries of a journal. A change has at most some hundred files, and the folders above them.
 const MOST_ENTRIES: usize = 4096;
 
-/// The kernel opens no longer path (`PATH_MAX`, path_resolution(7)), and to look at one for its rules takes time.
+/// Bytes of a path (`PATH_MAX`, path_resolution(7)). The kernel opens no longer one, and matching one with the rules
+/// takes time.
 const LONGEST: usize = 4096;
 
-/// Journals that one start reads; what is over waits for the next.
+/// Journals that one start reads. The next start reads the rest.
 const MOST_JOURNALS: usize = 64;
 
-/// Names of the root that are looked at.
+/// Entries of the root that are read.
 const MOST_NAMES: usize = 100_000;
 
-/// The journal of one change. Dropped, it says that nothing is left.
+/// The journal of one change. Dropping it removes it, since nothing is left then.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    /// `None` where the root cannot be written to: then a change goes on without.
+    /// `None` if the root is read-only. The change is then made without a journal.
     file: RefCell<Option<(File, OwnedFd, String)>>,
     room: Cell<Room>,
 }
@@ -61,34 +63,35 @@ impl Room {
 
 impl Journal {
     pub(crate) fn begin(root: &Root) -> Journal {
-        Journal { file: RefCell::new(make(root).ok()), room: Cell::new(Room::WHOLE) }
+        Journal { file: RefCell::new(create(root).ok()), room: Cell::new(Room::WHOLE) }
     }
 
-    /// A name that cannot be guessed for a file in this folder. The file is taken away with the journal, if it is still there.
+    /// Returns a name for a file in this folder that cannot be guessed, and adds it to the journal.
     pub(crate) fn temporary(&self, folder: &Path) -> io::Result<String> {
-        let name = secret_name(TEMPORARY)?;
-        self.note(b't', &folder.join(&name));
+        let name = random_file_name(TEMPORARY)?;
+        self.append(b't', &folder.join(&name));
         Ok(name)
     }
 
-    /// A folder that is about to be made.
+    /// Adds a folder that is about to be created.
     pub(crate) fn folder(&self, path: &Path) {
-        self.note(b'd', path);
+        self.append(b'd', path);
     }
 
-    fn note(&self, kind: u8, path: &Path) {
+    fn append(&self, kind: u8, path: &Path) {
         fault::point();
         if let Some((file, ..)) = self.file.borrow_mut().as_mut() {
             let entry = [&[kind], path.as_os_str().as_bytes(), b"\0"].concat();
-            // Of a change without measure something may be left; a journal over the limits would leave all of it.
-            if self.takes(entry.len()) {
-                // Without room for it on the disk the change itself will fail.
+            // An entry over the limits is skipped: some leftovers would stay, but a journal over the limits would leave
+            // all of them.
+            if self.reserve(entry.len()) {
+                // If the disk is full, the change itself will fail.
                 let _ = file.write_all(&entry);
             }
         }
     }
 
-    fn takes(&self, bytes: usize) -> bool {
+    fn reserve(&self, bytes: usize) -> bool {
         self.room.get().without(1, bytes).map(|left| self.room.set(left)).is_some()
     }
 }
@@ -102,23 +105,23 @@ impl Drop for Journal {
     }
 }
 
-fn make(root: &Root) -> io::Result<(File, OwnedFd, String)> {
+fn create(root: &Root) -> io::Result<(File, OwnedFd, String)> {
     let root = root.fd().try_clone_to_owned()?;
     loop {
-        let name = secret_name(JOURNAL)?;
+        let name = random_file_name(JOURNAL)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::openat(&root, &name, flags, Mode::from_raw_mode(0o600))?);
         fault::point();
-        // A file system without locks has journals that nobody reads.
+        // On a file system without locks, journals are not read either.
         let _ = rustix::fs::flock(&file, FlockOperation::LockExclusive);
-        // Somebody who opened the root just now may have taken it for one that was left.
+        // Another process may have removed the journal before it was locked.
         if rustix::fs::fstat(&file)?.st_nlink > 0 {
             return Ok((file, root, name));
         }
     }
 }
 
-fn secret_name(ending: &str) -> io::Result<String> {
+fn random_file_name(ending: &str) -> io::Result<String> {
     Ok(format!(".toolfence-{}{ending}", random_name()?))
 }
 
@@ -127,48 +130,50 @@ fn is_ours(name: &OsStr, ending: &str) -> bool {
     middle.is_some_and(|middle| middle.len() == 16 && middle.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Takes away what changes left whose program was killed: so much of it that a hostile project cannot hold up the start.
+/// Removes what killed processes left of their changes. The amount of work is limited, so that a hostile project cannot
+/// hold up the start.
 pub(crate) fn clean(root: &Root) {
     let Ok((items, _)) = folder::items(root.fd(), MOST_NAMES) else { return };
     let names = items.into_iter().map(|item| item.name).filter(|name| is_ours(name, JOURNAL));
-    // Only those that are read count: what cannot be ours must not stand in the way of what is.
-    let left = names.filter_map(|name| Some((open_left(root, &name)?, name)));
+    // Files that cannot be our journals do not count towards the limit.
+    let left = names.filter_map(|name| Some((open_abandoned(root, &name)?, name)));
     let mut room = Room::WHOLE;
     for (file, name) in left.take(MOST_JOURNALS) {
-        clean_one(root, &file, &name, &mut room);
+        clean_journal(root, &file, &name, &mut room);
     }
 }
 
-/// A journal whose program has ended, locked.
-fn open_left(root: &Root, journal: &OsStr) -> Option<File> {
+/// Opens and locks a journal whose process has ended.
+fn open_abandoned(root: &Root, journal: &OsStr) -> Option<File> {
     let fd = rustix::fs::openat(root.fd(), journal, LOOK | OFlags::NOFOLLOW, Mode::empty()).ok()?;
     let file = File::from(fd);
     let facts = file.metadata().ok()?;
     if !facts.is_file() || facts.len() > MOST_BYTES as u64 {
         return None;
     }
-    // Whoever still works on it holds the lock.
+    // A running process holds the lock of its journal.
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     Some(file)
 }
 
-fn clean_one(root: &Root, file: &File, journal: &OsStr, room: &mut Room) -> Option<()> {
+fn clean_journal(root: &Root, file: &File, journal: &OsStr, room: &mut Room) -> Option<()> {
     let mut text = Vec::new();
     file.take(MOST_BYTES as u64).read_to_end(&mut text).ok()?;
-    // All journals of a start share what one may need: the first always fits, what does not waits for the next start.
+    // The journals of one start share the limits of a single one: the first always fits, and the next start reads the
+    // rest.
     *room = room.without(text.iter().filter(|byte| **byte == 0).count(), text.len())?;
     let whole = text.iter().rposition(|byte| *byte == 0).map_or(&[][..], |end| &text[..end]);
     for entry in whole.split(|byte| *byte == 0).rev() {
-        take_away(root, entry);
+        remove_entry(root, entry);
     }
     rustix::fs::unlinkat(root.fd(), journal, AtFlags::empty()).ok()
 }
 
-fn take_away(root: &Root, entry: &[u8]) -> Option<()> {
+fn remove_entry(root: &Root, entry: &[u8]) -> Option<()> {
     let (kind, path) = entry.split_first().filter(|(_, path)| path.len() < LONGEST)?;
     let path = Path::new(OsStr::from_bytes(path));
     let (above, name) = (path.parent()?, path.file_name()?);
-    // We write only names below the root; where they must not leave it is also seen to by how `above` is opened.
+    // We write only names below the root. `open_exact` refuses paths that leave it, too.
     if !path.components().all(|step| matches!(step, Component::Normal(_))) {
         return None;
     }
@@ -192,34 +197,34 @@ mod tests {
     const NAME: &str = ".toolfence-0123456789abcdef.tmp";
 
     #[test]
-    fn only_what_is_ours_goes() {
+    fn only_our_leftovers_are_removed() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
-        let (root, beside) = (home.path().join("root"), home.path().join("beside"));
-        for folder in ["root/a/made/deep", "root/full", "root/.git/refs", "beside/empty"] {
+        let (root, outside) = (home.path().join("root"), home.path().join("outside"));
+        for folder in ["root/a/made/deep", "root/full", "root/.git/refs", "outside/empty"] {
             fs::create_dir_all(home.path().join(folder)).expect("a folder can be made");
         }
         let kept = ["root/a/main.rs", "root/full/x", "root/.toolfence-0123.tmp"];
-        for file in [&kept[..], &["beside/.toolfence-0123456789abcdef.tmp"]].concat() {
+        for file in [&kept[..], &["outside/.toolfence-0123456789abcdef.tmp"]].concat() {
             fs::write(home.path().join(file), "x").expect("it can be written");
         }
         fs::write(root.join("a").join(NAME), "left").expect("it can be written");
-        std::os::unix::fs::symlink(&beside, root.join("link")).expect("a link can be made");
+        std::os::unix::fs::symlink(&outside, root.join("link")).expect("a link can be made");
         let journal = format!(
-            "ta/{NAME}\0ta/main.rs\0t../beside/{NAME}\0tlink/{NAME}\0t.toolfence-0123.tmp\0da/made\0da/made/deep\0dfull\0d.git/refs\0\
-             d..\0d\0\0x\0t{0}/{NAME}\0d{0}/empty\0d../beside/empty\0ta/../../beside/{NAME}\0ta/made/torn",
-            beside.display()
+            "ta/{NAME}\0ta/main.rs\0t../outside/{NAME}\0tlink/{NAME}\0t.toolfence-0123.tmp\0da/made\0da/made/deep\0dfull\0d.git/refs\0\
+             d..\0d\0\0x\0t{0}/{NAME}\0d{0}/empty\0d../outside/empty\0ta/../../outside/{NAME}\0ta/made/torn",
+            outside.display()
         );
         let name = ".toolfence-00000000000000aa.journal";
         fs::write(root.join(name), journal).expect("it can be written");
         Workspace::open(&root, PathRules::default()).expect("it is a folder");
         let there = |path: &str| home.path().join(path).exists();
         assert!(!there(&format!("root/{name}")) && !there(&format!("root/a/{NAME}")) && !there("root/a/made"));
-        assert!(kept.iter().all(|path| there(path)) && there("root/.git/refs") && there(&format!("beside/{NAME}")));
-        assert!(there("beside/empty"));
+        assert!(kept.iter().all(|path| there(path)) && there("root/.git/refs") && there(&format!("outside/{NAME}")));
+        assert!(there("outside/empty"));
     }
 
     #[test]
-    fn what_somebody_works_on_stays() {
+    fn journals_in_use_stay() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
         let journal = Journal::begin(workspace.root());
@@ -231,8 +236,8 @@ mod tests {
         assert_eq!(fs::read_dir(home.path()).expect("it is there").count(), 1);
     }
 
-    /// Opens a root with journals of this content and says how many are left.
-    fn left_of(count: usize, content: &[u8], opened: usize) -> usize {
+    /// Opens a root with journals of this content and returns how many are left.
+    fn count_left(count: usize, content: &[u8], opened: usize) -> usize {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         for number in 0..count {
             let name = format!(".toolfence-{number:016x}{JOURNAL}");
@@ -245,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_does_so_much_and_no_more() {
+    fn one_start_cleans_a_limited_number_of_journals() {
         let (full, over) = (b"da\0".repeat(4096), b"da\0".repeat(4097));
         let (large, larger) = ([vec![b'x'; (1 << 20) - 1], vec![0]].concat(), [vec![b'x'; 1 << 20], vec![0]].concat());
         for (case, count, content, opened, left) in [
@@ -257,12 +262,12 @@ mod tests {
             ("as large as it may be", 3, &large, 1, 2),
             ("larger", 3, &larger, 1, 3),
         ] {
-            assert_eq!(left_of(count, content, opened), left, "{case}");
+            assert_eq!(count_left(count, content, opened), left, "{case}");
         }
     }
 
     #[test]
-    fn what_cannot_be_ours_is_in_nobodys_way() {
+    fn foreign_journals_do_not_count_towards_the_limit() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         for number in 0..70 {
             let file = fs::File::create(home.path().join(format!(".toolfence-{number:016x}{JOURNAL}")));
@@ -277,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_of_ours_is_never_over_the_limit() {
+    fn our_journals_keep_the_limits() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
         for path in ["a".to_owned(), "a/".repeat(2000)] {

@@ -1,8 +1,8 @@
-//! Changing files: all of a change or nothing.
+//! Changes files, each change as a whole or not at all.
 //!
-//! Every change is planned as a [`Draft`], which can be looked at, and made by [`Changes::commit`]. Architecture invariant: only
-//! a commit, an undo and the exchange of a [`stash`](crate::stash) change a file of the project, and all three notify the
-//! [`Recorder`] before.
+//! Every change is planned as a [`Draft`], which can be inspected, and made by [`Changes::commit`]. Architecture
+//! invariant: only a commit, an undo and the exchange of a [`stash`](crate::stash) change a file of the project, and
+//! all three call the [`Recorder`] first.
 
 #[cfg(test)]
 mod bytes;
@@ -22,7 +22,7 @@ pub(crate) mod write;
 
 use crate::root::{Root, conflict};
 use crate::version::Version;
-use commit::Wanted;
+use commit::PlannedFile;
 use draft::{Draft, FileDraft, Report};
 use edit::{EditData, EditFile, ReplaceText};
 use patch::Patched;
@@ -34,7 +34,7 @@ use target::{Old, Target};
 use toolfence_protocol::{Limits, ToolFailure};
 use write::Written;
 
-/// Changes of files below a root.
+/// Changes files below a root.
 #[derive(Debug, Clone)]
 pub struct Changes {
     root: Arc<Root>,
@@ -53,142 +53,145 @@ impl Changes {
         self.recorder = Some(recorder);
     }
 
-    /// A copy of these operations that changes files of at most `file_bytes` bytes; the default is 10 MiB. It neither writes nor edits
-    /// larger files. The recorder keeps what files held up to this size or the default, whichever is larger.
+    /// Returns a copy of these operations that changes files of at most `file_bytes` bytes; the default is 10 MiB. It
+    /// neither writes nor edits larger files. The recorder keeps the old contents of files up to this size or the
+    /// default, whichever is larger.
     #[must_use]
     pub fn up_to(&self, file_bytes: u64) -> Changes {
         Changes { file_bytes, ..self.clone() }
     }
 
-    /// Writes a file and makes the folders it needs. Mode, CRLF line endings and byte order mark of an old file are kept.
+    /// Writes a file and creates its missing folders. Keeps the mode, CRLF line endings and byte order mark of an old
+    /// file.
     ///
     /// # Errors
-    /// `too_large` over the size of [`up_to`](Changes::up_to); `denied` for blocked and protected names; `permission_denied` outside the root, for
-    /// read-only files and where the system refuses; `invalid_argument` for what is not a regular file; `conflict` when
-    /// the file changed meanwhile. On any failure every byte is as it was.
+    /// `too_large` over the size of [`up_to`](Changes::up_to); `denied` for blocked and protected names;
+    /// `permission_denied` outside the root, for read-only files and if the system refuses; `invalid_argument` if the
+    /// path is not a regular file; `conflict` if the file changed meanwhile. After an error every byte is as it was.
     pub fn write(&self, path: &str, content: &str) -> Result<Written, ToolFailure> {
         self.write_over(path, content, None)
     }
 
-    /// Writes a file like [`write`](Changes::write), if it still has the content `base` that was seen of it.
+    /// Writes a file like [`write`](Changes::write), if it still has the content of the version `base`.
     ///
     /// # Errors
-    /// The errors of [`write`](Changes::write), and `conflict` when there is a file with other content than `base`.
+    /// The errors of [`write`](Changes::write), and `conflict` if the file has other content than `base`.
     pub fn write_over(&self, path: &str, content: &str, base: Option<Version>) -> Result<Written, ToolFailure> {
         self.commit(&self.draft_write(path, content, base)?)
     }
 
-    /// Replaces ranges of lines of a text file, all or none. Mode, line endings and byte order mark are kept, and the file is
-    /// replaced at once, as by [`write`](Changes::write).
+    /// Replaces line ranges of a text file, all or none. Keeps the mode, line endings and byte order mark, and replaces
+    /// the file atomically like [`write`](Changes::write).
     ///
     /// # Errors
-    /// `not_found` with close names; `conflict` when the file is not `base` or changed meanwhile; `invalid_argument` for
-    /// ranges that are not in the file or overlap, and for what is no text file; `too_large` over the size of [`up_to`](Changes::up_to); else those of
-    /// [`write`](Changes::write). On any failure every byte is as it was.
+    /// `not_found` with close names; `conflict` if the file is not `base` or changed meanwhile; `invalid_argument` for
+    /// ranges that are not in the file or overlap, and for files that are not text; `too_large` over the size of
+    /// [`up_to`](Changes::up_to); and the errors of [`write`](Changes::write). After an error every byte is as it was.
     pub fn edit(&self, wanted: &EditFile) -> Result<Written, ToolFailure> {
-        self.made(self.draft_edit(wanted)?, wanted.dry_run)
+        self.commit_unless_dry_run(self.draft_edit(wanted)?, wanted.dry_run)
     }
 
-    /// Replaces a passage that occurs exactly once; occurrences that overlap count. Everything else is as for
+    /// Replaces a passage that occurs exactly once, counting overlapping occurrences. Otherwise works like
     /// [`edit`](Changes::edit).
     ///
     /// # Errors
-    /// `not_unique` with the lines of all occurrences; `no_match` with the part of the file that is most like the passage;
-    /// `invalid_argument` where there is nothing to replace; else those of [`edit`](Changes::edit).
+    /// `not_unique` with the lines of all occurrences; `no_match` with the most similar part of the file;
+    /// `invalid_argument` if the passage is empty or equal to its replacement; and the errors of
+    /// [`edit`](Changes::edit).
     pub fn replace_text(&self, wanted: &ReplaceText) -> Result<Written, ToolFailure> {
-        self.made(self.draft_replacement(wanted)?, wanted.dry_run)
+        self.commit_unless_dry_run(self.draft_replacement(wanted)?, wanted.dry_run)
     }
 
-    /// Sets and removes values of a JSON or JSONC file, all or none; everything else of the text stays byte for byte. Everything
-    /// else is as for [`edit`](Changes::edit).
+    /// Sets and removes values of a JSON or JSONC file, all or none. Keeps the rest of the text byte for byte.
+    /// Otherwise works like [`edit`](Changes::edit).
     ///
-    /// # Errors
-    /// `no_match` if a place does not exist; `invalid_argument` if the file is no JSON or has a name twice in an object; else those
-    /// of [`edit`](Changes::edit).
+    /// `no_match` if a location does not exist; `invalid_argument` if the file is not JSON or has a name twice in an
+    /// object; and the errors of [`edit`](Changes::edit).
     pub fn edit_data(&self, wanted: &EditData) -> Result<Written, ToolFailure> {
-        self.made(self.draft_data(wanted)?, wanted.dry_run)
+        self.commit_unless_dry_run(self.draft_data(wanted)?, wanted.dry_run)
     }
 
-    /// Applies a unified diff or a `*** Begin Patch` text to all of its files, or to none. With `dry_run` nothing is
-    /// written.
+    /// Applies a unified diff or a `*** Begin Patch` text to all of its files, or to none. With `dry_run`, writes
+    /// nothing.
     ///
     /// # Errors
-    /// `invalid_argument` for what is no patch; `no_match` and `not_unique` where hunks have no place; `not_found` for files
-    /// that do not exist; `too_large` for more than 200 files, or more than 100 MB of files; those of
-    /// [`write`](Changes::write) where a file may not be written; `conflict` when a file changed meanwhile. On any failure
-    /// every byte is as it was.
+    /// `invalid_argument` if the text is not a patch; `no_match` and `not_unique` if hunks have no place; `not_found`
+    /// for files that do not exist; `too_large` for more than 200 files, or more than 100 MB of files; the errors of
+    /// [`write`](Changes::write); `conflict` if a file changed meanwhile. After an error every byte is as it was.
     pub fn apply_patch(&self, text: &str, dry_run: bool) -> Result<Patched, ToolFailure> {
-        self.made(self.draft_patch(text)?, dry_run)
+        self.commit_unless_dry_run(self.draft_patch(text)?, dry_run)
     }
 
-    /// Plans what [`write_over`](Changes::write_over) does.
+    /// Plans the change of [`write_over`](Changes::write_over).
     ///
     /// # Errors
-    /// The errors of writing the file, as far as they can be known before.
+    /// The errors of writing the file, as far as they are detected before.
     pub fn draft_write(&self, path: &str, content: &str, base: Option<Version>) -> Result<Draft<Written>, ToolFailure> {
         write::draft(&self.root, self.file_bytes, path, content, base)
     }
 
-    /// Plans what [`edit`](Changes::edit) does.
+    /// Plans the change of [`edit`](Changes::edit).
     ///
     /// # Errors
-    /// The errors of the edit, as far as they can be known before.
+    /// The errors of the edit, as far as they are detected before.
     pub fn draft_edit(&self, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
         edit::draft_edit(&self.root, self.file_bytes, wanted)
     }
 
-    /// Plans what [`replace_text`](Changes::replace_text) does.
+    /// Plans the change of [`replace_text`](Changes::replace_text).
     ///
     /// # Errors
-    /// The errors of the replacement, as far as they can be known before.
+    /// The errors of the replacement, as far as they are detected before.
     pub fn draft_replacement(&self, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
         edit::draft_replacement(&self.root, self.file_bytes, wanted)
     }
 
-    /// Plans what [`edit_data`](Changes::edit_data) does.
+    /// Plans the change of [`edit_data`](Changes::edit_data).
     ///
     /// # Errors
-    /// The errors of the edits, as far as they can be known before.
+    /// The errors of the edits, as far as they are detected before.
     pub fn draft_data(&self, wanted: &EditData) -> Result<Draft<Written>, ToolFailure> {
         edit::draft_data(&self.root, self.file_bytes, wanted)
     }
 
-    /// Plans what [`apply_patch`](Changes::apply_patch) does.
+    /// Plans the change of [`apply_patch`](Changes::apply_patch).
     ///
     /// # Errors
-    /// The errors of the patch, as far as they can be known before.
+    /// The errors of the patch, as far as they are detected before.
     pub fn draft_patch(&self, text: &str) -> Result<Draft<Patched>, ToolFailure> {
         self.draft_patch_in("", text)
     }
 
-    /// Plans a patch whose names are relative to `folder`, a path as other tools take it; "" is the root. The paths of the report are
-    /// relative to the root.
+    /// Plans a patch whose names are relative to `folder`, a path like those of other tools; "" is the root. The paths
+    /// of the report are relative to the root.
     ///
     /// # Errors
-    /// Those of [`draft_patch`](Changes::draft_patch); `invalid_argument` for a folder that is a file or contains `..`, and `not_found`
-    /// for one that does not exist, unless the patch only creates files.
+    /// The errors of [`draft_patch`](Changes::draft_patch); `invalid_argument` for a folder that is a file or contains
+    /// `..`, and `not_found` for one that does not exist, unless the patch only creates files.
     pub fn draft_patch_in(&self, folder: &str, text: &str) -> Result<Draft<Patched>, ToolFailure> {
         patch::draft(&self.root, self.file_bytes, folder, text)
     }
 
-    /// Makes a change as it was planned.
+    /// Makes a planned change.
     ///
     /// # Errors
-    /// `conflict` where a file, or the folder it stands in, is not what the draft has found; those of the system. On any
-    /// failure every byte is as it was.
+    /// `conflict` if a file, or its folder, is not what the draft found; the errors of the system. After an error every
+    /// byte is as it was.
     pub fn commit<R: Report>(&self, draft: &Draft<R>) -> Result<R, ToolFailure> {
         let needed = draft.files.iter().enumerate().filter(|(_, file)| file.is_needed());
-        let (places, wanted): (Vec<usize>, Vec<Wanted<'_>>) = needed.map(|(at, file)| (at, file.wanted())).unzip();
-        let lost = if wanted.is_empty() { Vec::new() } else { commit::commit(&self.root, self.recorded(), &wanted)? };
+        let (places, wanted): (Vec<usize>, Vec<PlannedFile<'_>>) =
+            needed.map(|(at, file)| (at, file.planned_file())).unzip();
+        let lost =
+            if wanted.is_empty() { Vec::new() } else { commit::commit(&self.root, self.active_recorder(), &wanted)? };
         let lost = lost.into_iter().map(|(at, lost)| (places[at], lost)).collect();
         Ok(draft.report.clone().committed(&draft.files, lost))
     }
 
-    /// Takes a change back that was made as planned: all of its files are as they were, or none.
+    /// Reverts a change that was made by [`commit`](Changes::commit), in all of its files or in none.
     ///
     /// # Errors
-    /// `conflict` where a file is not what the change left: another process changed it since, and its work stays. Else those
-    /// of [`commit`](Changes::commit).
+    /// `conflict` if another process has changed a file since, whose content then stays; and the errors of
+    /// [`commit`](Changes::commit).
     pub fn take_back<R>(&self, draft: &Draft<R>) -> Result<(), ToolFailure> {
         let files: Vec<&FileDraft> = draft.files.iter().filter(|file| file.is_needed()).collect();
         let mut targets = Vec::with_capacity(files.len());
@@ -197,46 +200,46 @@ impl Changes {
                 return Err(draft::not_kept(&file.path));
             }
             let (target, _, now) = Target::find(&self.root, self.file_bytes, &file.path)?;
-            if now != file.left() {
+            if now != file.after_content() {
                 return Err(conflict(&file.path));
             }
             targets.push(target);
         }
-        let back = files.iter().zip(&targets).map(|(file, target)| Wanted {
+        let back = files.iter().zip(&targets).map(|(file, target)| PlannedFile {
             target,
             content: file.old_bytes(),
             like: file.target.old.as_ref().map(Old::like),
             executable: None,
         });
-        commit::commit(&self.root, self.recorded(), &back.collect::<Vec<_>>())?;
+        commit::commit(&self.root, self.active_recorder(), &back.collect::<Vec<_>>())?;
         for file in files.iter().filter(|file| file.old_bytes().is_none()) {
             self.remove_folders(file);
         }
         Ok(())
     }
 
-    /// Returns `true` if changes are recorded now, so that they can be undone.
+    /// Returns `true` if changes are currently recorded, so that they can be undone.
     #[doc(hidden)]
     pub fn are_recorded(&self) -> bool {
         self.recorder.as_ref().is_some_and(|recorder| recorder.is_recording())
     }
 
-    fn made<R: Report>(&self, draft: Draft<R>, dry_run: bool) -> Result<R, ToolFailure> {
+    fn commit_unless_dry_run<R: Report>(&self, draft: Draft<R>, dry_run: bool) -> Result<R, ToolFailure> {
         if dry_run { Ok(draft.into_report()) } else { self.commit(&draft) }
     }
 
-    fn recorded(&self) -> RecordedBy<'_> {
-        // A project may lower the limit, which must not take from the person what can be undone.
+    fn active_recorder(&self) -> RecordedBy<'_> {
+        // A project may lower the limit, which must not prevent the user from undoing changes.
         RecordedBy::new(self.recorder.as_deref(), self.file_bytes.max(Limits::default().file_bytes))
     }
 
-    /// Removes the folders that were made for a file which is no more. One that is in use by now stays.
+    /// Removes the folders that were created for a file that was removed. Folders in use stay.
     fn remove_folders(&self, file: &FileDraft) {
         for folder in Path::new(&file.path).ancestors().skip(1).take(file.target.missing_folders()) {
             let Some(above) = folder.parent().and_then(Path::to_str) else { return };
             let above = self.root.folder(if above.is_empty() { "." } else { above });
             let (Ok(above), Some(name)) = (above, folder.file_name()) else { return };
-            let recording = self.recorded().removal(&above, name, folder);
+            let recording = self.active_recorder().removal(&above, name, folder);
             if rustix::fs::unlinkat(&above, name, AtFlags::REMOVEDIR).is_err() {
                 return;
             }
@@ -256,7 +259,7 @@ mod tests {
     const PATCH: &str = "*** Begin Patch\n*** Update File: a\n@@\n-one\n+1\n*** Add File: b/c/d\n+new\n*** Delete File: \
                          x\n*** Update File: y\n@@\n-two\n+2\n*** End Patch\n";
 
-    /// Every file and folder with its content.
+    /// Returns every file and folder with its content.
     fn picture(folder: &Path) -> Vec<String> {
         let mut lines = Vec::new();
         for entry in fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it can be read").path()) {
@@ -267,9 +270,9 @@ mod tests {
         lines
     }
 
-    /// Another process changes something between plan and commit; then all is as that process left it.
+    /// If another process changes a file between plan and commit, its version stays.
     #[test]
-    fn what_cannot_be_finished_is_put_back() {
+    fn a_change_that_fails_is_reverted() {
         let by_others: [fn(&Path); 5] = [
             |root| fs::write(root.join("a"), "other").expect("it can be written"),
             |root| fs::remove_file(root.join("x")).expect("it is there"),
@@ -286,7 +289,7 @@ mod tests {
             let draft = workspace.changes().draft_patch(PATCH).expect("it applies");
             act(home.path());
             let before = picture(home.path());
-            let failure = workspace.changes().commit(&draft).expect_err("somebody else was faster");
+            let failure = workspace.changes().commit(&draft).expect_err("another process was faster");
             assert!(matches!(failure.code, ErrorCode::Conflict | ErrorCode::NotFound), "{failure:?}");
             assert_eq!(picture(home.path()), before);
         }

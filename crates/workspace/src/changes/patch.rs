@@ -1,9 +1,9 @@
-//! A patch over files of the project, planned in memory.
+//! Plans a patch of several files in memory.
 
 use crate::changes::draft::{Draft, FileDraft, Report, too_large, too_large_to_edit};
 use crate::changes::target::{Content, Old, Target};
 use crate::root::path_arg::{invalid, shown};
-use crate::root::resolve::Trouble;
+use crate::root::resolve::ResolveError;
 use crate::root::{Root, of_system};
 use crate::stat::other_names;
 use crate::version::Version;
@@ -15,41 +15,41 @@ use toolfence_patch as patch;
 use toolfence_patch::{Base, Change, Done, Failure, Kind, Placed, Plan, Reason, Refusal, Source, Why};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
-/// Each takes some descriptors until all are in place, and a process has but so many.
+/// Files of one patch. Each uses some descriptors until all are in place, and their number is limited per process.
 const MOST_FILES: usize = 200;
 
-/// Bytes of them all: they are in memory until all are in place, as they were and as they will be.
+/// Bytes of all files. The old and new contents are in memory until all are in place.
 const MOST_BYTES: usize = 100 << 20;
 
-/// What a patch did, or would do.
+/// The report of a patch that was applied, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Patched {
-    /// Each file of the patch, in its order.
+    /// The files of the patch, in its order.
     pub files: Vec<PatchedFile>,
-    /// The paths that are not as they were, relative to the root.
+    /// The changed paths, relative to the root.
     pub modified: Vec<String>,
-    /// For each of them its real name and its content; `None` for a file that is gone. Empty after a dry run.
+    /// The real name of each changed path with its new content; `None` for a removed file. Empty after a dry run.
     pub after: Vec<(String, Option<Version>)>,
-    /// All of it as a unified diff; `None` where it would be too big, or a file is no text.
+    /// The whole change as a unified diff; `None` if it would be too big, or a file is not text.
     pub diff: Option<String>,
-    /// Files that had other names (hard links), which still hold the old content, as they can be shown on one line.
+    /// Files that had other names (hard links), which still have the old content. Formatted for display on one line.
     pub broken_links: Vec<String>,
-    /// Files that could not have all of what they were like, as they can be shown on one line, each with what is missing.
+    /// Files that could not keep all properties, formatted for display on one line, each with the missing ones.
     pub lost: Vec<(String, Vec<Text>)>,
 }
 
-/// What a patch did to one file.
+/// The report of a patch for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PatchedFile {
-    /// What was done with it as a whole.
+    /// The operation on the file.
     pub kind: Kind,
-    /// The file it was made from, as it can be shown on one line.
+    /// The old name, formatted for display on one line.
     pub old: String,
-    /// The file it is now, as it can be shown on one line.
+    /// The new name, formatted for display on one line.
     pub new: String,
-    /// Where its hunks stood.
+    /// The positions of its hunks.
     pub hunks: Vec<Placed>,
 }
 
@@ -67,15 +67,16 @@ impl Report for Patched {
     }
 }
 
-/// Plans a unified diff or a `*** Begin Patch` text for all of its files. Its names are relative to `folder`; "" is the root.
+/// Plans a unified diff or a `*** Begin Patch` text for all of its files. Its names are relative to `folder`; "" is the
+/// root.
 pub(super) fn draft(root: &Root, most: u64, folder: &str, text: &str) -> Result<Draft<Patched>, ToolFailure> {
-    let base = base_of(root, folder)?;
+    let base = parse_base(root, folder)?;
     let relative = |name: &str| root.relative(name).ok()?.into_os_string().into_string().ok();
     let mut found = Targets { root, most, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
     let plan = patch::plan_text(text, &base, relative, &mut found)
-        .map_err(|failure| explain_by_folder(root, folder, found.told(failure)))?;
+        .map_err(|failure| explain_by_folder(root, folder, found.explain(failure)))?;
     found.refuse_links(&plan)?;
-    let report = patched(&plan);
+    let report = report_of(&plan);
     let likes: HashMap<String, _> = plan
         .changes
         .iter()
@@ -113,8 +114,8 @@ pub(super) fn draft(root: &Root, most: u64, folder: &str, text: &str) -> Result<
     Draft::new(files, report)
 }
 
-/// Reads the folder of a patch. An absolute path becomes relative to the root, as paths of other tools do.
-fn base_of(root: &Root, folder: &str) -> Result<Base, ToolFailure> {
+/// Reads the folder of a patch. An absolute path becomes relative to the root, like the paths of other tools.
+fn parse_base(root: &Root, folder: &str) -> Result<Base, ToolFailure> {
     if folder.is_empty() {
         return Ok(Base::default());
     }
@@ -122,7 +123,8 @@ fn base_of(root: &Root, folder: &str) -> Result<Base, ToolFailure> {
     Base::new(&relative).map_err(|why| invalid(text!("Nothing was changed: {problem}", problem = why)))
 }
 
-/// If the folder of a patch cannot be opened, that is why its files do not exist. A patch that only creates files needs no folder.
+/// If the folder of a patch cannot be opened, replaces the error about its files by one about the folder. A patch that
+/// only creates files needs no folder.
 fn explain_by_folder(root: &Root, folder: &str, failure: ToolFailure) -> ToolFailure {
     if failure.code != ErrorCode::NotFound || folder.is_empty() {
         return failure;
@@ -130,14 +132,14 @@ fn explain_by_folder(root: &Root, folder: &str, failure: ToolFailure) -> ToolFai
     root.folder(folder).err().unwrap_or(failure)
 }
 
-/// The files of the project as the planner asks for them.
+/// The files of the project that the planner reads.
 struct Targets<'r> {
     root: &'r Root,
     /// Bytes of one file.
     most: u64,
     targets: HashMap<String, Target>,
     bytes: usize,
-    /// By the real name, under which name it was asked for.
+    /// Maps the real name of a file to the name in the patch.
     real: HashMap<String, String>,
 }
 
@@ -184,7 +186,7 @@ impl Source for Targets<'_> {
 }
 
 impl Targets<'_> {
-    /// What goes is the name that was given; behind a link stands another one.
+    /// Refuses to remove or replace a name that is reached by a link, because the real file has another name.
     fn refuse_links(&self, plan: &Plan) -> Result<(), ToolFailure> {
         let goes = |change: &&Change| change.after.is_none();
         for target in plan.changes.iter().filter(goes).filter_map(|change| self.targets.get(&change.path)) {
@@ -200,21 +202,21 @@ impl Targets<'_> {
         Ok(())
     }
 
-    fn told(&self, failure: Failure<ToolFailure>) -> ToolFailure {
+    fn explain(&self, failure: Failure<ToolFailure>) -> ToolFailure {
         match failure {
             Failure::Source(failure) => failure,
             Failure::Unreadable(problem) => invalid(text!("Nothing was changed: {problem}", problem = problem.text())),
-            Failure::Refused(refusals) => self.refused(&refusals),
-            // What a later version of the patch engine may add: like every failure of it, nothing was changed.
-            _ => self.refused(&[]),
+            Failure::Refused(refusals) => self.refusal_of(&refusals),
+            // Later versions of the patch engine may add failures. After any failure nothing was changed.
+            _ => self.refusal_of(&[]),
         }
     }
 
-    fn refused(&self, refusals: &[Refusal]) -> ToolFailure {
+    fn refusal_of(&self, refusals: &[Refusal]) -> ToolFailure {
         let Some(first) = refusals.first() else { return invalid(text!("Nothing was changed.")) };
         if let ([_], Reason::Missing) = (refusals, &first.reason) {
             let path = &first.path;
-            return self.root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(path));
+            return self.root.explain(ResolveError::Sys(Errno::NOENT), path, Path::new(path));
         }
         let all = Text::join(refusals.iter().map(Refusal::text), "\n");
         ToolFailure::new(code(&first.reason), text!("Nothing was changed.\n{refusals}", refusals = all))
@@ -239,14 +241,14 @@ fn code(reason: &Reason) -> ErrorCode {
     }
 }
 
-fn patched(plan: &Plan) -> Patched {
+fn report_of(plan: &Plan) -> Patched {
     let file = |done: &Done| PatchedFile {
         kind: done.kind,
         old: names::quoted(&done.old).into(),
         new: names::quoted(&done.new).into(),
         hunks: done.hunks.clone(),
     };
-    let diffs: Option<Vec<String>> = plan.changes.iter().map(difference).collect();
+    let diffs: Option<Vec<String>> = plan.changes.iter().map(diff_of).collect();
     Patched {
         files: plan.files.iter().map(file).collect(),
         modified: plan.changes.iter().map(|change| change.path.clone()).collect(),
@@ -255,6 +257,6 @@ fn patched(plan: &Plan) -> Patched {
     }
 }
 
-fn difference(change: &Change) -> Option<String> {
+fn diff_of(change: &Change) -> Option<String> {
     diff::of_file(&change.path, change.before.as_deref(), change.after.as_deref())
 }

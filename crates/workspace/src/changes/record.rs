@@ -1,8 +1,9 @@
-//! The write-ahead hook: called before every change, so that the undo store can save the old state.
+//! The write-ahead hook, which is called before every change so that the undo store can save the old state.
 //!
-//! Every change of a name that a root makes goes through here. A command that changes the project itself does not.
+//! Every change that a root makes to a path goes through this module. A command that changes the project itself does
+//! not.
 
-use crate::changes::temp::{Home, Made, Temp};
+use crate::changes::temp::{CreatedFolders, Temp, TempFolder};
 use crate::digest::Digest;
 use crate::state::{self, Change, State};
 use rustix::fd::{AsFd, OwnedFd};
@@ -11,75 +12,75 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The write-ahead hook of changes. It keeps what it takes to undo them, and never stops one: what it cannot keep it has to say
-/// itself.
+/// The write-ahead hook of changes. It stores the data for undo, and never prevents a change. It reports itself what it
+/// cannot store.
 pub trait Recorder: Send + Sync + fmt::Debug {
-    /// Whether there is anything to record now; without it nothing is read for it.
+    /// Returns `true` if changes are currently recorded. If not, the old contents are not read.
     fn is_recording(&self) -> bool;
 
-    /// Keeps a content, and gives the digest by which it is found again.
+    /// Stores content and returns its digest.
     fn keep(&self, content: &[u8]) -> Digest;
 
-    /// These changes are about to be made; their contents were kept. Gives a number for them.
+    /// Records changes that are about to be made and whose contents were stored. Returns a number for them.
     fn changing(&self, changes: Vec<Change>) -> u64;
 
-    /// The changes of this number came to nothing.
+    /// Records that the changes with this number were not made.
     fn unchanged(&self, number: u64);
 
-    /// The entries of the stash in this folder are about to be exchanged with those of the project at `names` paths, which have files
-    /// of so many `bytes`. The stash then belongs to the recorder. Returns a number for the exchange and the file of the record; `None`
-    /// if it cannot be recorded.
+    /// Records that the entries of the stash in this folder are about to be exchanged with those of the project at
+    /// `names` paths, whose files have `bytes` bytes. The recorder then owns the stash. Returns a number for the
+    /// exchange and the file of the record; `None` if it cannot be recorded.
     fn exchanging(&self, stash: &Path, names: u64, bytes: u64) -> Option<(u64, PathBuf)>;
 }
 
-/// A change that the recorder knows of. Dropped, the change came to nothing.
+/// A recorded change. Dropping it records that the change was not made.
 pub(crate) struct Recording<'w> {
-    told: Option<(&'w dyn Recorder, u64)>,
+    pending: Option<(&'w dyn Recorder, u64)>,
 }
 
 impl<'w> Recording<'w> {
-    /// Tells the recorder of changes whose contents it has kept.
+    /// Records changes whose contents were stored.
     pub(crate) fn of(recorder: &'w dyn Recorder, changes: Vec<Change>) -> Recording<'w> {
-        Recording { told: Some((recorder, recorder.changing(changes))) }
+        Recording { pending: Some((recorder, recorder.changing(changes))) }
     }
 
-    /// The change was made.
+    /// Confirms that the change was made.
     pub(crate) fn keep(mut self) {
-        self.told = None;
+        self.pending = None;
     }
 }
 
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
-        if let Some((recorder, number)) = self.told {
+        if let Some((recorder, number)) = self.pending {
             recorder.unchanged(number);
         }
     }
 }
 
-/// What is about to be put under a name.
-pub(crate) struct Coming<'c> {
-    home: Home<'c>,
+/// A path that is about to get other content.
+pub(crate) struct PendingChange<'c> {
+    home: TempFolder<'c>,
     last: &'c OsStr,
-    /// Whether something stands there already.
+    /// Whether the path has an entry.
     replaces: bool,
-    /// The new content, and the file it is in already; `None` for no file.
+    /// The new content with its temporary file; `None` to remove the entry.
     content: Option<(&'c [u8], &'c Temp<'c>)>,
 }
 
-impl<'c> Coming<'c> {
-    pub(crate) fn onto(
-        home: Home<'c>,
+impl<'c> PendingChange<'c> {
+    pub(crate) fn new(
+        home: TempFolder<'c>,
         last: &'c OsStr,
         replaces: Option<&Stat>,
         content: Option<(&'c [u8], &'c Temp<'c>)>,
-    ) -> Coming<'c> {
-        Coming { home, last, replaces: replaces.is_some(), content }
+    ) -> PendingChange<'c> {
+        PendingChange { home, last, replaces: replaces.is_some(), content }
     }
 
-    /// `None` where what stands there cannot even be looked at: then nothing will be put there either.
+    /// Returns `None` if the old entry cannot be read: then the change will fail, too.
     fn change(self, recorder: &dyn Recorder, most: u64) -> Option<Change> {
-        let Coming { home, last, replaces, content } = self;
+        let PendingChange { home, last, replaces, content } = self;
         let mut keep = |content: &[u8]| recorder.keep(content);
         let before = match replaces {
             true => state::look(home.folder.as_fd(), last, most, &mut keep).ok()?.0,
@@ -95,7 +96,7 @@ impl<'c> Coming<'c> {
     }
 }
 
-/// The recorder of the changes of one root, while there is something to record.
+/// The recorder for the changes of one root, if changes are currently recorded.
 #[derive(Clone, Copy)]
 pub(super) struct RecordedBy<'w> {
     recorder: Option<&'w dyn Recorder>,
@@ -104,34 +105,38 @@ pub(super) struct RecordedBy<'w> {
 }
 
 impl<'w> RecordedBy<'w> {
-    /// The recorder, while there is something to record.
+    /// Returns the recorder if it currently records changes, and none otherwise.
     pub(super) fn new(recorder: Option<&'w dyn Recorder>, most: u64) -> RecordedBy<'w> {
         RecordedBy { recorder: recorder.filter(|recorder| recorder.is_recording()), most }
     }
 
-    /// The recorder, while there is something to record.
+    /// Returns the recorder if changes are recorded.
     pub(super) fn recorder(self) -> Option<&'w dyn Recorder> {
         self.recorder
     }
 
-    /// Tells the recorder of files that are about to be changed together, and of folders that were made for them.
-    pub(super) fn change<'c>(self, files: impl IntoIterator<Item = Coming<'c>>, made: &[&Made]) -> Recording<'w> {
-        let Some(recorder) = self.recorder else { return Recording { told: None } };
+    /// Records files that are about to be changed together, and folders that were created for them.
+    pub(super) fn change<'c>(
+        self,
+        files: impl IntoIterator<Item = PendingChange<'c>>,
+        made: &[&CreatedFolders],
+    ) -> Recording<'w> {
+        let Some(recorder) = self.recorder else { return Recording { pending: None } };
         let folders = made.iter().flat_map(|made| made.states());
         let folders = folders.map(|(name, state)| Change::new(name, State::Nothing, state));
         let files = files.into_iter().filter_map(|coming| coming.change(recorder, self.most));
         Recording::of(recorder, folders.chain(files).collect())
     }
 
-    /// Tells the recorder of an empty folder that is about to go.
+    /// Records an empty folder that is about to be removed.
     pub(super) fn removal(self, above: &OwnedFd, last: &OsStr, name: &Path) -> Recording<'w> {
-        let Some(recorder) = self.recorder else { return Recording { told: None } };
+        let Some(recorder) = self.recorder else { return Recording { pending: None } };
         match state::look(above.as_fd(), last, 0, &mut |content| recorder.keep(content)) {
             Ok((before, _)) => {
                 let gone = Change { name: name.to_owned(), before, after: State::Nothing };
                 Recording::of(recorder, vec![gone])
             }
-            Err(_) => Recording { told: None },
+            Err(_) => Recording { pending: None },
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A file as it was found before a change, and what a file in its place takes of it.
+//! A file in its state before a change, and the properties that its replacement keeps.
 
 use crate::attributes::{self, Attributes, Like, MOST_CARRIED};
 use crate::root::path_arg::shown;
@@ -10,17 +10,17 @@ use std::fs::File;
 use std::io::Read;
 use toolfence_protocol::{ErrorCode, ToolFailure, text};
 
-/// A file as it was found, where it stands or would stand.
+/// A file, or the place where it would be created, as it was found.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The path as it was asked for.
+    /// The path as it was requested.
     pub(super) path: String,
     pub(super) spot: Spot,
-    /// What was there; `None` for nothing.
+    /// The file in that place, if it exists.
     pub(super) old: Option<Old>,
 }
 
-/// What a file is beside its content, as it was found.
+/// The properties of a file, without its content, as they were found.
 #[derive(Debug, Clone)]
 pub(super) struct Old {
     pub(super) stat: Stat,
@@ -32,15 +32,15 @@ pub(super) struct Old {
 pub(super) enum Content {
     /// There is no file.
     Nothing,
-    /// All of it.
+    /// All bytes of the file.
     Bytes(Vec<u8>),
-    /// More than can be edited, so that it was not read.
+    /// The file is too long to be edited and was not read.
     TooLong,
 }
 
 impl Target {
-    /// Finds the file that `path` names, or the place where it would stand, if it may be written. Gives its real name too, and
-    /// its content where that has at most so many bytes.
+    /// Finds the file that `path` names, or the place where it would be created, if it may be written. Also returns its
+    /// real name, and its content if it has at most `most` bytes.
     pub(super) fn find(root: &Root, most: u64, path: &str) -> Result<(Target, String, Content), ToolFailure> {
         let (spot, name) = root.spot_to_write(path)?;
         let (content, old) = match &spot.last {
@@ -58,7 +58,7 @@ impl Target {
         self.old.as_ref().map(|old| &old.stat)
     }
 
-    /// How many folders have to be made for the file.
+    /// Returns the number of folders to be created for the file.
     pub(super) fn missing_folders(&self) -> usize {
         match &self.spot.last {
             Last::Missing(missing) => missing.len().saturating_sub(1),
@@ -68,7 +68,7 @@ impl Target {
 }
 
 impl Old {
-    /// What the file holds now, and what it is beside that.
+    /// Reads the content and the properties of a file.
     fn read(root: &Root, most: u64, path: &str, spot: &Spot) -> Result<(Content, Old), ToolFailure> {
         let system = |errno: Errno| of_system(errno, path);
         let Last::File(last) = &spot.last else { return Err(system(Errno::NOENT)) };
@@ -89,7 +89,7 @@ impl Old {
         Ok((content, Old { stat, attributes }))
     }
 
-    /// What a file in the place of this one takes of it.
+    /// Returns the properties that a replacement of this file keeps.
     pub(super) fn like(&self) -> Like {
         Like::of(&self.stat, self.attributes.clone())
     }

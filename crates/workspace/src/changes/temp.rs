@@ -1,7 +1,7 @@
-//! A file that is not there until it is whole.
+//! Temporary files that replace files atomically.
 //!
-//! It is written under a name that cannot be guessed in the folder where it will stay, and renamed over the old one. Whatever
-//! goes wrong before that, it is taken away again, with the folders that were made for it.
+//! A temporary file has a name that cannot be guessed, in the folder of the file that it replaces, and is renamed over
+//! that file. If anything fails before that, it is removed together with the folders that were created for it.
 
 use crate::attributes::{self, Attributes, Like, MOST_CARRIED, MOST_KEPT};
 use crate::changes::journal::Journal;
@@ -22,35 +22,35 @@ use toolfence_protocol::{Text, text};
 /// The mode of a new file before the umask.
 const NEW: RawMode = 0o666;
 
-/// Where something is written: an open folder, its name relative to the root, and the journal of the change.
+/// A location for temporary files: an open folder, its name relative to the root, and the journal of the change.
 #[derive(Clone, Copy)]
-pub(crate) struct Home<'f> {
+pub(crate) struct TempFolder<'f> {
     pub(crate) folder: &'f OwnedFd,
     pub(crate) name: &'f Path,
     pub(crate) journal: &'f Journal,
 }
 
-/// What stands where a file is put.
+/// The entry that a rename may replace.
 #[derive(Clone, Copy)]
-pub(crate) enum Onto<'s> {
+pub(crate) enum Destination<'s> {
     Nothing,
-    /// Whatever it is.
+    /// Any entry.
     Anything,
-    /// This file, as it was found.
+    /// Only this file in its recorded state.
     This(&'s Stat),
 }
 
-/// Folders made on the way; they are taken away again unless [`keep`](Made::keep) is called.
-pub(crate) struct Made {
-    /// Each with the folder it stands in and its name relative to the root, outermost first.
+/// Folders that were created above a new file. Dropping them removes them unless [`keep`](Made::keep) was called.
+pub(crate) struct CreatedFolders {
+    /// Each with its parent folder, name, and path relative to the root, the outermost first.
     folders: Vec<(OwnedFd, OsString, PathBuf)>,
 }
 
-impl Made {
-    /// Makes `names` one in the other and gives the innermost. A folder that another process makes at the same moment is
-    /// taken as it is, but a link is not.
-    pub(crate) fn below(home: Home<'_>, names: &[OsString]) -> Result<(OwnedFd, Made), Errno> {
-        let mut made = Made { folders: Vec::new() };
+impl CreatedFolders {
+    /// Creates nested folders and returns the innermost. Uses a folder that another process creates at the same moment,
+    /// but not a link.
+    pub(crate) fn create(home: TempFolder<'_>, names: &[OsString]) -> Result<(OwnedFd, CreatedFolders), Errno> {
+        let mut made = CreatedFolders { folders: Vec::new() };
         let mut here = rustix::io::fcntl_dupfd_cloexec(home.folder, 0)?;
         let mut path = home.name.to_owned();
         for name in names {
@@ -70,7 +70,7 @@ impl Made {
         Ok((here, made))
     }
 
-    /// The names of the folders relative to the root, and what they are.
+    /// Returns the paths of the folders relative to the root, with their states.
     pub(crate) fn states(&self) -> impl Iterator<Item = (PathBuf, State)> {
         self.folders.iter().filter_map(|(above, name, path)| {
             let (state, _) = state::look(above.as_fd(), name, 0, &mut Digest::of).ok()?;
@@ -83,33 +83,33 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedFolders {
     fn drop(&mut self) {
         while let Some((above, name, _)) = self.folders.pop() {
             fault::point();
-            // One that is in use by now stays.
+            // A folder that is in use stays.
             let _ = rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);
         }
     }
 }
 
-/// The new content beside the old one.
+/// A temporary file with the new content, in the folder of the old one.
 pub(crate) struct Temp<'f> {
     folder: &'f OwnedFd,
     name: String,
     file: File,
     renamed: bool,
-    /// What the system would not let it have of the file it is like.
+    /// Properties that the system refused to copy from the old file.
     lost: Vec<Text>,
 }
 
 impl<'f> Temp<'f> {
-    /// Writes `content` beside where it will be. Owner, mode and attributes are those of `like`; without, those of any new
-    /// file.
-    pub(crate) fn write(home: Home<'f>, content: &[u8], like: Option<&Like>) -> io::Result<Temp<'f>> {
+    /// Writes `content` to a temporary file in the folder `home`. It gets the owner, mode and attributes of `like`, or
+    /// those of any new file.
+    pub(crate) fn write(home: TempFolder<'f>, content: &[u8], like: Option<&Like>) -> io::Result<Temp<'f>> {
         let name = home.journal.temporary(home.name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // Nobody may open it before it has the owner, lists and mode of the file it is like.
+        // No other user may open it before it has the owner, access control lists and mode of the old file.
         let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { NEW });
         fault::point();
         let file = File::from(rustix::fs::openat(home.folder, &name, flags, mode)?);
@@ -119,16 +119,16 @@ impl<'f> Temp<'f> {
             temp.file.write_all(piece)?;
         }
         if let Some(like) = like {
-            temp.lost = like.give(&temp.file)?;
+            temp.lost = like.apply(&temp.file)?;
         }
         fault::point();
         temp.file.sync_all()?;
         Ok(temp)
     }
 
-    /// A second name of a file that is about to be replaced, so that it can come back; where the file system has no such
-    /// names, a copy.
-    pub(crate) fn link(home: Home<'f>, old: &OsStr) -> io::Result<Temp<'f>> {
+    /// Creates a second name (hard link) for a file that is about to be replaced, so that it can be restored. Makes a
+    /// copy if the file system has no hard links.
+    pub(crate) fn link(home: TempFolder<'f>, old: &OsStr) -> io::Result<Temp<'f>> {
         let file = File::from(rustix::fs::openat(home.folder, old, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?);
         let name = home.journal.temporary(home.name)?;
         fault::point();
@@ -143,27 +143,27 @@ impl<'f> Temp<'f> {
         Temp::write(home, &content, Some(&Like::of(&rustix::fs::fstat(&file)?, attributes)))
     }
 
-    /// A symbolic link beside where it will be.
-    pub(crate) fn symlink(home: Home<'f>, target: &Path) -> io::Result<Temp<'f>> {
+    /// Creates a temporary symbolic link.
+    pub(crate) fn symlink(home: TempFolder<'f>, target: &Path) -> io::Result<Temp<'f>> {
         let name = home.journal.temporary(home.name)?;
         fault::point();
         rustix::fs::symlinkat(target, home.folder, &name)?;
         let opened = rustix::fs::openat(home.folder, &name, resolve::LINK, Mode::empty());
-        // Where it cannot be opened it is taken away by whoever opens the root next.
+        // If it cannot be opened here, the next process that opens the root removes it.
         Ok(Temp { folder: home.folder, name, file: File::from(opened?), renamed: false, lost: Vec::new() })
     }
 
-    /// The bits of its mode.
+    /// Returns the mode bits.
     pub(crate) fn mode(&self) -> u32 {
         rustix::fs::fstat(&self.file).map_or(0, |stat| mode_of(&stat))
     }
 
-    /// The attributes of the file as a record keeps them.
+    /// Returns the attributes of the file in the form of a record.
     pub(crate) fn attributes(&self) -> Option<Attributes> {
         attributes::read(&self.file, MOST_KEPT)
     }
 
-    /// What the system would not let it have of the file it is like.
+    /// Returns the properties that the system refused to copy from the old file.
     pub(crate) fn lost(&self) -> &[Text] {
         &self.lost
     }
@@ -175,16 +175,17 @@ impl<'f> Temp<'f> {
         Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?)
     }
 
-    /// Puts it in the place of `name`, at once.
+    /// Renames the file to `name` atomically.
     ///
     /// # Errors
-    /// `EXIST` where something is that should not be there, `STALE` where it is not what it should be; then all is as it was.
-    pub(crate) fn rename(mut self, name: &OsStr, onto: Onto<'_>) -> Result<(), Errno> {
+    /// `EXIST` if an entry exists that must not be replaced, `STALE` if it is not the expected one. Nothing is changed
+    /// then.
+    pub(crate) fn rename(mut self, name: &OsStr, onto: Destination<'_>) -> Result<(), Errno> {
         fault::point();
         match onto {
-            Onto::Nothing => self.rename_to_free(name)?,
-            Onto::Anything => rustix::fs::renameat(self.folder, &self.name, self.folder, name)?,
-            Onto::This(old) => self.change_places(name, old)?,
+            Destination::Nothing => self.rename_without_replacing(name)?,
+            Destination::Anything => rustix::fs::renameat(self.folder, &self.name, self.folder, name)?,
+            Destination::This(old) => self.swap_names(name, old)?,
         }
         self.renamed = true;
         self.sync_folder();
@@ -192,25 +193,26 @@ impl<'f> Temp<'f> {
         Ok(())
     }
 
-    /// Both change places, and what was replaced is looked at before it goes: another process may have put a file there a moment ago.
+    /// Exchanges both names, and checks the replaced file before it is removed, because another process may have put it
+    /// there a moment ago.
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    fn change_places(&mut self, name: &OsStr, old: &Stat) -> Result<(), Errno> {
+    fn swap_names(&mut self, name: &OsStr, old: &Stat) -> Result<(), Errno> {
         use rustix::fs::{RenameFlags, renameat_with};
-        let (folder, own) = (self.folder, self.name.clone());
-        let exchange = || renameat_with(folder, &own, folder, name, RenameFlags::EXCHANGE);
+        let (folder, temp_name) = (self.folder, self.name.clone());
+        let exchange = || renameat_with(folder, &temp_name, folder, name, RenameFlags::EXCHANGE);
         match exchange() {
-            // Some file systems cannot.
+            // Some file systems cannot exchange names.
             Err(Errno::INVAL | Errno::NOSYS) => {
-                return rustix::fs::renameat(folder, &own, folder, name);
+                return rustix::fs::renameat(folder, &temp_name, folder, name);
             }
             done => done?,
         }
-        // Under our name is now what is not ours: it goes only when it is known.
+        // The temporary name now belongs to a file that is not ours. It is removed only if it is the expected one.
         self.renamed = true;
         fault::point();
-        let replaced = rustix::fs::statat(folder, &own, AtFlags::SYMLINK_NOFOLLOW);
+        let replaced = rustix::fs::statat(folder, &temp_name, AtFlags::SYMLINK_NOFOLLOW);
         if replaced.is_ok_and(|now| is_content_of(&now, old)) {
-            let _ = rustix::fs::unlinkat(folder, &own, AtFlags::empty());
+            let _ = rustix::fs::unlinkat(folder, &temp_name, AtFlags::empty());
             return Ok(());
         }
         exchange()?;
@@ -219,12 +221,12 @@ impl<'f> Temp<'f> {
     }
 
     #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-    fn change_places(&mut self, name: &OsStr, _: &Stat) -> Result<(), Errno> {
+    fn swap_names(&mut self, name: &OsStr, _: &Stat) -> Result<(), Errno> {
         rustix::fs::renameat(self.folder, &self.name, self.folder, name)
     }
 
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    fn rename_to_free(&self, name: &OsStr) -> Result<(), Errno> {
+    fn rename_without_replacing(&self, name: &OsStr) -> Result<(), Errno> {
         use rustix::fs::{RenameFlags, renameat_with};
         match renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::NOREPLACE) {
             // Some file systems do not know the flag.
@@ -234,11 +236,11 @@ impl<'f> Temp<'f> {
     }
 
     #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-    fn rename_to_free(&self, name: &OsStr) -> Result<(), Errno> {
+    fn rename_without_replacing(&self, name: &OsStr) -> Result<(), Errno> {
         rustix::fs::renameat(self.folder, &self.name, self.folder, name)
     }
 
-    /// Makes the rename last through a crash. The change is done by now, so a file system that cannot is no failure.
+    /// Syncs the rename to the disk. The change is already made, so it is no failure if the file system cannot sync.
     fn sync_folder(&self) {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if let Ok(folder) = rustix::fs::openat(self.folder.as_fd(), ".", flags, Mode::empty()) {
@@ -264,14 +266,15 @@ mod tests {
     use toolfence_policy::rules::PathRules;
 
     #[test]
-    fn what_is_not_kept_is_taken_away() {
+    fn files_and_folders_that_are_not_kept_are_removed() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let root = Root::open(home.path(), PathRules::default(), None).expect("it is a folder");
         let root_folder = root.folder(".").expect("it is there");
         let journal = Journal::begin(&root);
-        let of = |folder, name| Home { folder, name: Path::new(name), journal: &journal };
+        let of = |folder, name| TempFolder { folder, name: Path::new(name), journal: &journal };
         let names = || fs::read_dir(home.path()).expect("it is there").count();
-        let (folder, made) = Made::below(of(&root_folder, ""), &["a".into(), "b".into()]).expect("they can be made");
+        let (folder, made) =
+            CreatedFolders::create(of(&root_folder, ""), &["a".into(), "b".into()]).expect("they can be made");
         let temp = Temp::write(of(&folder, "a/b"), b"content", None).expect("it can be written");
         assert_eq!(fs::read_dir(home.path().join("a/b")).expect("it is there").count(), 1);
         drop(temp);
@@ -279,12 +282,12 @@ mod tests {
         assert_eq!(names(), 1, "the journal");
         fs::write(home.path().join("taken"), "old").expect("it can be written");
         let temp = Temp::write(of(&root_folder, ""), b"new", None).expect("it can be written");
-        assert_eq!(temp.rename(OsStr::new("taken"), Onto::Nothing), Err(Errno::EXIST));
+        assert_eq!(temp.rename(OsStr::new("taken"), Destination::Nothing), Err(Errno::EXIST));
         let was = rustix::fs::statat(&root_folder, "taken", AtFlags::empty()).expect("it is there");
         fs::write(home.path().join("other"), "old").expect("it can be written");
         fs::rename(home.path().join("other"), home.path().join("taken")).expect("it can be renamed");
         let temp = Temp::write(of(&root_folder, ""), b"new", None).expect("it can be written");
-        assert_eq!(temp.rename(OsStr::new("taken"), Onto::This(&was)), Err(Errno::STALE));
+        assert_eq!(temp.rename(OsStr::new("taken"), Destination::This(&was)), Err(Errno::STALE));
         drop(journal);
         assert_eq!((names(), fs::read(home.path().join("taken")).ok()), (1, Some(b"old".to_vec())));
     }

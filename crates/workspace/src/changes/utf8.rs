@@ -1,7 +1,7 @@
 //! Refuses changes that would destroy bytes which are not UTF-8.
 //!
-//! Tools display such bytes as U+FFFD. A model that copies what it was shown must not write U+FFFD in their place, and must not
-//! add UTF-8 to a file of another encoding.
+//! Tools display such bytes as U+FFFD. A model that copies the displayed text must not write U+FFFD in their place, and
+//! must not add UTF-8 to a file of another encoding.
 
 use crate::diff;
 use crate::root::path_arg::{invalid, shown};
@@ -10,7 +10,7 @@ use toolfence_protocol::{ToolFailure, text};
 
 const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
 
-/// Refuses to make `after` of `before` where that loses bytes that are not UTF-8 without having asked for it.
+/// Refuses to replace `before` by `after` if that unintentionally loses bytes that are not UTF-8.
 ///
 /// # Errors
 /// `invalid_argument`: `before` is UTF-16; `after` has U+FFFD where `before` has bytes that are not UTF-8; `before` is text of
@@ -48,7 +48,7 @@ pub(super) fn refuse_loss(path: &str, before: &[u8], after: &[u8]) -> Result<(),
     Ok(())
 }
 
-/// The first line, from 1, whose bytes `after` replaces by U+FFFD.
+/// Returns the first line, from 1, whose bytes `after` replaces by U+FFFD.
 fn replaced_bytes(before: &[u8], after: &[u8]) -> Option<u64> {
     let count = |lines: &[&[u8]]| -> usize {
         lines.iter().map(|line| memchr::memmem::find_iter(line, REPLACEMENT).count()).sum()
@@ -63,13 +63,13 @@ fn replaced_bytes(before: &[u8], after: &[u8]) -> Option<u64> {
     Some((hunk.first + at) as u64 + 1)
 }
 
-/// Whether a text that is not UTF-8 is text of another encoding, and not UTF-8 with some damage or binary data.
+/// Returns `true` if a text is in another encoding, rather than damaged UTF-8 or binary data.
 fn is_of_another_encoding(text: &[u8]) -> bool {
     let invalid: usize = text.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
     memchr::memchr(0, text).is_none() && wide_chars(text) < invalid
 }
 
-/// Characters of valid UTF-8 that are not ASCII.
+/// Counts the characters of valid UTF-8 that are not ASCII.
 fn wide_chars(text: &[u8]) -> usize {
     text.utf8_chunks().map(|chunk| chunk.valid().chars().filter(|c| !c.is_ascii()).count()).sum()
 }

@@ -1,4 +1,4 @@
-//! One file written as a whole, and the report of a file that was changed.
+//! Writes one file as a whole, and reports the change of a file.
 
 use crate::changes::draft::{Draft, FileDraft, Report, stale, too_large};
 use crate::changes::target::{Content, Target};
@@ -11,17 +11,17 @@ use toolfence_protocol::{Text, ToolFailure};
 
 const BOM: &str = "\u{FEFF}";
 
-/// What became of a file that was written, edited or had a passage replaced.
+/// The report of a file that was written, edited, or had a passage replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
     /// The real name relative to the root.
     pub path: String,
-    /// The name as it can be shown on one line: in double quotes with C escapes where it could mislead.
+    /// The name for display on one line: in double quotes with C escapes if it could mislead.
     pub shown: String,
-    /// Whether it did not exist before.
+    /// Whether the file is new.
     pub created: bool,
-    /// Whether anything changed, or would without a dry run; what is the same already is not written again.
+    /// Whether anything changed, or would without a dry run. Equal content is not written again.
     pub changed: bool,
     /// Size of the new content.
     pub bytes: u64,
@@ -29,24 +29,24 @@ pub struct Written {
     pub added: u64,
     /// Lines removed.
     pub removed: u64,
-    /// The first line that is not as it was, from 1; 0 where all are, or the old file was no text.
+    /// The first changed line, from 1; 0 if nothing changed, or the old file was not text.
     pub first_line: u64,
-    /// The change as a unified diff; `None` where it would be too big, or the old file was no text.
+    /// The change as a unified diff; `None` if it would be too big, or the old file was not text.
     pub diff: Option<String>,
-    /// Whether CRLF line endings of the old file were put into the content.
+    /// Whether the content was converted to the CRLF line endings of the old file.
     pub kept_crlf: bool,
     /// Whether the byte order mark of the old file was put before the content.
     pub kept_bom: bool,
-    /// Lines of the old content, from 1, that an edit left in place and that its replacement restates next to them.
+    /// Lines of the old content, from 1, that an edit kept and that its replacement repeats next to them.
     pub restated: Vec<u64>,
     /// Whether the passages of a replacement were converted to the unit of the file's indentation.
     pub reindented: bool,
-    /// Other names the file had, which still hold the old content.
+    /// The number of other names (hard links) of the old file, which still have the old content.
     pub broken_links: u64,
-    /// What the system would not let the new file have of the old one: its access control list, an attribute by its name.
-    /// Where it is something that kept people out, the file is closed to them by its mode.
+    /// Properties of the old file that the system refused for the new one: its access control list, or an attribute by
+    /// its name. If such a property restricted access, the mode of the new file denies that access.
     pub lost: Vec<Text>,
-    /// The content before; `None` where there was no file, or one too large to be edited.
+    /// The content before; `None` if there was no file, or it was too large to be edited.
     pub before: Option<Version>,
     /// The content after; `None` before anything was written.
     pub after: Option<Version>,
@@ -87,7 +87,8 @@ impl Draft<Written> {
     }
 }
 
-/// Plans to write a file of at most so many bytes as a whole. Mode, CRLF line endings and byte order mark of an old file are kept.
+/// Plans to write a file of at most `most` bytes as a whole. Keeps the mode, CRLF line endings and byte order mark of
+/// an old file.
 pub(super) fn draft(
     root: &Root,
     most: u64,

@@ -1,10 +1,10 @@
-//! What the policy asks of the world, answered by the same resolution that opens the files.
+//! Answers the policy's questions about files and programs by the same resolution that opens files.
 
 mod repository;
 
-use crate::root::resolve::{Last, Spot, Trouble};
+use crate::root::resolve::{Last, ResolveError, Spot};
 use crate::root::twins::Twins;
-use crate::root::{Root, path_arg, told};
+use crate::root::{Root, path_arg, path_log};
 use crate::{Workspace, names};
 use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, FileType};
@@ -15,7 +15,7 @@ use toolfence_policy::{Facts, PathFact, ProgramFact, Seen};
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
         let fact = fact_of(self.root(), cwd, path);
-        told::judged(self.root(), cwd, path, &fact);
+        path_log::log_decision(self.root(), cwd, path, &fact);
         fact
     }
 
@@ -58,12 +58,14 @@ impl Facts for Workspace {
     }
 
     fn seen(&self, cwd: &str, path: &str) -> Seen {
-        let joined = joined(cwd, path);
+        let joined = join_cwd(cwd, path);
         let Ok(relative) = path_arg::relative(&joined, &self.root().spellings()) else {
             return if joined.starts_with(['/', '~']) { Seen::Missing } else { Seen::Unknown };
         };
         match self.root().open_relative(&relative) {
-            Err(Trouble::Outside | Trouble::Sys(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG)) => Seen::Missing,
+            Err(ResolveError::Outside | ResolveError::Sys(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG)) => {
+                Seen::Missing
+            }
             Err(_) => Seen::Unknown,
             Ok(opened) if opened.kind() == FileType::Directory => Seen::Folder,
             Ok(opened) if opened.is_public_pem() => Seen::Certificates,
@@ -78,8 +80,8 @@ impl Facts for Workspace {
 }
 
 fn fact_of(root: &Root, cwd: &str, path: &str) -> PathFact {
-    let joined = joined(cwd, path);
-    // A shell takes "" for no file at all, and a tilde for somebody's home.
+    let joined = join_cwd(cwd, path);
+    // A shell treats "" as no file, and expands a tilde to a home folder.
     if path.is_empty() || path.contains('\0') {
         return PathFact::Unknown;
     }
@@ -91,21 +93,21 @@ fn fact_of(root: &Root, cwd: &str, path: &str) -> PathFact {
     };
     match root.follow(&relative) {
         Ok(spot) => inside(root, &spot, &relative),
-        Err(Trouble::Outside) => PathFact::Outside,
-        Err(Trouble::Sys(_)) => PathFact::Unknown,
+        Err(ResolveError::Outside) => PathFact::Outside,
+        Err(ResolveError::Sys(_)) => PathFact::Unknown,
     }
 }
 
 fn inside(root: &Root, spot: &Spot, relative: &Path) -> PathFact {
     let folder = rustix::fs::fstat(&spot.folder)
-        .map_err(Trouble::from)
+        .map_err(ResolveError::from)
         .and_then(|stat| root.name_of(spot.folder.as_fd(), &stat, Some(spot.folder_name.clone())));
     let folder = match folder {
         Ok(folder) => folder,
-        Err(Trouble::Outside) => return PathFact::Outside,
-        Err(Trouble::Sys(_)) => return PathFact::Unknown,
+        Err(ResolveError::Outside) => return PathFact::Outside,
+        Err(ResolveError::Sys(_)) => return PathFact::Unknown,
     };
-    let real = names::text_of(&real_name(&folder, &spot.last));
+    let real = names::text_of(&join_missing(&folder, &spot.last));
     let mut spellings = names::spellings(&real);
     spellings.extend(names::spellings(&names::text_of(relative)));
     match twin(root, spot) {
@@ -121,7 +123,7 @@ fn inside(root: &Root, spot: &Spot, relative: &Path) -> PathFact {
     PathFact::Inside { names }
 }
 
-/// The blocked name of the same file, if it has one.
+/// Returns the blocked name of the same file, if it has one.
 fn twin(root: &Root, spot: &Spot) -> Result<Option<String>, ()> {
     let Last::File(name) = &spot.last else { return Ok(None) };
     let stat = match rustix::fs::statat(&spot.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -135,11 +137,11 @@ fn twin(root: &Root, spot: &Spot) -> Result<Option<String>, ()> {
     Twins::of(root).find(&stat).map(|twin| twin.map(str::to_owned)).map_err(|_| ())
 }
 
-fn joined(cwd: &str, path: &str) -> String {
+fn join_cwd(cwd: &str, path: &str) -> String {
     if path.starts_with(['/', '~']) || cwd.is_empty() { path.to_owned() } else { format!("{cwd}/{path}") }
 }
 
-fn real_name(folder: &Path, last: &Last) -> PathBuf {
+fn join_missing(folder: &Path, last: &Last) -> PathBuf {
     match last {
         Last::Folder => folder.to_owned(),
         Last::File(name) => folder.join(name),

@@ -1,7 +1,7 @@
-//! Whether the configuration of a repository makes git run programs or look elsewhere.
+//! Checks whether the configuration of a repository makes git run programs or use another repository.
 //!
-//! Reads what git would read: the settings, the attributes' drivers they define, and the index. The settings of the person's
-//! own home are theirs and not looked at.
+//! Reads what git would read: the settings, the attribute drivers that they define, and the index. It does not read the
+//! settings in the user's home folder.
 
 use crate::git::bytes_of;
 use crate::git::config::{may_make_reads_run_programs, pointed};
@@ -9,11 +9,11 @@ use crate::root::Root;
 use std::io;
 use std::path::Path;
 
-/// The most bytes of settings and of an index that are read: what is bigger is not known.
+/// Bytes of settings and of an index that are read. Larger files count as unknown.
 const MOST_SETTINGS: u64 = 1 << 20;
 const MOST_INDEX: u64 = 64 << 20;
 
-/// The mode of another repository inside of this one, as four bytes of the index.
+/// The mode of a nested repository as four bytes of the index.
 const GITLINK: [u8; 4] = 0o160_000_u32.to_be_bytes();
 
 /// Returns `true` if the repository that git would find in `cwd`, relative to the root, lies in the root and makes git run no program.

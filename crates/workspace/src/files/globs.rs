@@ -1,11 +1,12 @@
-//! Globs in arguments, read as in a `.gitignore`: without a slash a name at any depth, with one a path from the start.
+//! Globs in arguments, with the semantics of a `.gitignore`: without a slash a name at any depth, with one a path from
+//! the start.
 
 use crate::root::path_arg::{invalid, shown};
 use ignore::overrides::{Override, OverrideBuilder};
 use std::path::Path;
 use toolfence_protocol::{Text, ToolFailure, text};
 
-/// A longer glob costs more to compile than any use of it is worth.
+/// Bytes of a glob. A longer one is too expensive to compile.
 const LONGEST: usize = 1024;
 
 /// One glob, for paths relative to a folder.
@@ -15,7 +16,7 @@ pub(crate) struct Glob {
 }
 
 impl Glob {
-    /// Reads a glob; `{a,b}` and `**` are understood, a leading `!` is not special.
+    /// Parses a glob with `{a,b}` and `**`; a leading `!` is not special.
     pub(crate) fn new(text: &str) -> Result<Glob, ToolFailure> {
         let wrong = |problem: Text| {
             invalid(text!(
@@ -38,13 +39,14 @@ impl Glob {
         Ok(Glob { patterns: builder.build().map_err(|error| wrong(error.to_string().into()))? })
     }
 
-    /// Whether a path relative to the folder matches.
+    /// Returns `true` if a path relative to the folder matches.
     pub(crate) fn matches(&self, path: &Path, is_folder: bool) -> bool {
         self.patterns.matched(path, is_folder).is_whitelist()
     }
 }
 
-/// A path with a glob in it as the folder before the glob and the glob from there; `None` without any.
+/// Splits a path with a glob into the folder before the glob and the glob relative to it. Returns `None` if it has
+/// none.
 pub(crate) fn split(path: &str) -> Option<(&str, String)> {
     let special = path.find(['*', '?', '[', '{'])?;
     match path[..special].rfind('/') {

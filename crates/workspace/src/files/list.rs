@@ -1,4 +1,4 @@
-//! What stands below a folder.
+//! Lists the entries below a folder.
 
 use crate::files::globs::{self, Glob};
 use crate::names;
@@ -13,25 +13,25 @@ use std::path::Path;
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{ErrorCode, Limits, ToolFailure, text};
 
-/// Which entries of which folder.
+/// The options of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListFiles {
-    /// Relative to the root, or absolute and inside it; may hold a glob, as in `src/*.rs`.
+    /// The path, relative to the root, or absolute and inside it. It may contain a glob, as in `src/*.rs`.
     pub path: String,
-    /// Only what matches this glob, relative to the folder.
+    /// Lists only entries that match this glob, relative to the folder.
     pub pattern: Option<String>,
-    /// How deep to go; 1 is the folder itself.
+    /// The depth; 1 is only the folder itself.
     pub max_depth: Option<u64>,
-    /// Names that begin with a dot too. What is inside `.git` is shown only when the path leads there.
+    /// Includes names that begin with a dot. Entries of `.git` are only listed if the path leads there.
     pub include_hidden: bool,
-    /// Leave out what git ignores, whether there is a repository or not.
+    /// Leaves out entries that git ignores, whether there is a repository or not.
     pub respect_gitignore: bool,
-    /// Entries given at most; those nearest to the top are kept.
+    /// The maximum number of entries; the topmost ones are kept.
     pub limit: usize,
 }
 
 impl ListFiles {
-    /// What a person would want to see below a folder: no hidden, no ignored files, the first 200.
+    /// Returns the default options for this path: no hidden and no ignored entries, the first 200.
     pub fn new(path: impl Into<String>) -> ListFiles {
         ListFiles {
             path: path.into(),
@@ -44,7 +44,7 @@ impl ListFiles {
     }
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -53,7 +53,7 @@ pub enum EntryKind {
     File,
     /// A folder.
     Folder,
-    /// A symbolic link; it is not followed.
+    /// A symbolic link, which is not followed.
     Link,
     /// A FIFO, a socket or a device.
     Other,
@@ -63,19 +63,19 @@ pub enum EntryKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Relative to the root. Bytes that are not UTF-8 are U+FFFD.
+    /// The path relative to the root. Bytes that are not UTF-8 are U+FFFD.
     pub path: String,
-    /// The path as it can be shown on one line: in double quotes with C escapes where it could mislead.
+    /// The path for display on one line: in double quotes with C escapes if it could mislead.
     pub shown: String,
-    /// Whether no call can give this path, because it is not UTF-8.
+    /// Whether no call can use this path, because it is not UTF-8.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unnameable: bool,
-    /// What it is.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// Bytes of a file that is not blocked.
+    /// The size of a file that is not blocked, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Whether a rule blocks it: tools will not open it.
+    /// Whether a rule blocks it, so that tools do not open it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub blocked: bool,
 }
@@ -87,7 +87,7 @@ impl Entry {
     }
 }
 
-/// What was found, in the order of the paths.
+/// The entries that were found, sorted by path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listing {
@@ -97,13 +97,13 @@ pub struct Listing {
     pub entries: Vec<Entry>,
     /// Whether there are more.
     pub truncated: bool,
-    /// Whether the tree was too big to be walked to its end.
+    /// Whether the tree was too big for a complete walk.
     pub gave_up: bool,
     /// Folders that could not be read.
     pub unreadable: u64,
 }
 
-/// Lists the files and folders below a folder. A file is listed as itself. `threads` is as in [`Walk::threads`].
+/// Lists the files and folders below a folder. For a file, lists that file. `threads` is that of [`Walk::threads`].
 pub(super) fn list(
     root: &Root,
     wanted: &ListFiles,
@@ -112,7 +112,7 @@ pub(super) fn list(
 ) -> Result<Listing, ToolFailure> {
     let (start, glob) = start_of(root, &wanted.path, wanted.pattern.as_deref())?;
     if start.kind() != FileType::Directory {
-        return Ok(alone(&start));
+        return Ok(single_file(&start));
     }
     let walk = Walk::new(root, Order::Breadth, stop)
         .from(&start)
@@ -138,7 +138,7 @@ pub(super) fn list(
     Ok(Listing { path, entries, truncated, gave_up: !report.complete, unreadable: report.unreadable })
 }
 
-/// The open start of a walk and the glob that holds below it, which may stand in the path itself.
+/// Opens the folder where a walk begins, and returns the glob below it, which may be part of the path.
 pub(super) fn start_of(root: &Root, path: &str, pattern: Option<&str>) -> Result<(Opened, Option<Glob>), ToolFailure> {
     let plain = root.open_any(path);
     let missing = plain.as_ref().is_err_and(|failure| failure.code == ErrorCode::NotFound);
@@ -158,7 +158,7 @@ pub(super) fn start_of(root: &Root, path: &str, pattern: Option<&str>) -> Result
     Ok((start, glob))
 }
 
-/// Makes entries of what matches.
+/// Collects the matching entries.
 struct Lister<'l> {
     start: &'l Path,
     glob: Option<Glob>,
@@ -167,7 +167,7 @@ struct Lister<'l> {
 
 impl Visitor for Lister<'_> {
     type State = ();
-    /// Entries with the keys of their order.
+    /// Entries with their sort keys.
     type Found = Vec<(Vec<u8>, Entry)>;
 
     fn state(&self) {}
@@ -205,7 +205,7 @@ impl Lister<'_> {
     }
 }
 
-fn alone(file: &Opened) -> Listing {
+fn single_file(file: &Opened) -> Listing {
     let kind = kind_of(file.kind());
     let size = (kind == EntryKind::File).then(|| file.size());
     let entry = Entry::new(&file.name, kind, size, false);

@@ -1,4 +1,4 @@
-//! Looking at files: reading, listing, searching.
+//! Reads, lists and searches files.
 
 mod complete;
 mod globs;
@@ -14,7 +14,7 @@ use search::{Found, SearchFiles};
 use std::sync::Arc;
 use toolfence_protocol::ToolFailure;
 
-/// The files below a root, to be looked at. Nothing of it changes a file.
+/// Read-only operations on the files below a root.
 #[derive(Debug, Clone)]
 pub struct Files {
     root: Arc<Root>,
@@ -28,13 +28,13 @@ impl Files {
     /// Reads a range of lines of a text file.
     ///
     /// # Errors
-    /// `not_found` with close names; `permission_denied` outside the root; `denied` for a blocked file; `invalid_argument`
-    /// for what is not a text file or a range that is not in it.
+    /// `not_found` with close names; `permission_denied` outside the root; `denied` for a blocked file;
+    /// `invalid_argument` for a file that is not text, or a range that is not in it.
     pub fn read(&self, wanted: &ReadFile, stop: &Stop) -> Result<FileText, ToolFailure> {
         read::read(&self.root, wanted, stop)
     }
 
-    /// Lists the files and folders below a folder. A file is listed as itself.
+    /// Lists the files and folders below a folder. For a file, lists that file.
     ///
     /// # Errors
     /// The errors of [`Files::read`] for the path, and `invalid_argument` for a glob that cannot be read.
@@ -42,7 +42,7 @@ impl Files {
         list::list(&self.root, wanted, stop, None)
     }
 
-    /// Searches files for lines. Hidden and ignored files are searched only when the path names them.
+    /// Searches files for lines. Searches hidden and ignored files only if the path names them.
     ///
     /// # Errors
     /// The errors of [`Files::read`] for the path, and `invalid_argument` for a pattern or glob that cannot be read.
@@ -58,7 +58,7 @@ mod tests {
     use std::path::Path;
     use toolfence_kit::Random;
 
-    /// Makes a random tree in which some files are binary, blocked, linked or ignored.
+    /// Creates a random tree in which some files are binary, blocked, linked or ignored.
     fn make_tree(random: &mut Random, at: &Path, levels: usize) {
         for number in 0..4 + random.below(12) {
             let name =

@@ -1,7 +1,8 @@
-//! Which changes of a git directory may be kept that a confined command made.
+//! Decides which changes that a confined command made in a git directory may be kept.
 //!
-//! A positive list: what git writes when it commits, switches branches, merges, rebases, stashes and fetches, and of which the host's
-//! git runs nothing. Hooks, configuration that names programs, links and lists with lines that run programs are not on it.
+//! It has a list of permitted changes: those that git makes when it commits, switches branches, merges, rebases,
+//! stashes and fetches, and that make the host's git run no program. Hooks, configuration that names programs, links,
+//! and to-do lists with lines that run programs are not on it.
 
 use super::config::keys_of;
 use super::made::has_programs_to_run_in;
@@ -14,13 +15,13 @@ use std::path::{Path, PathBuf};
 use toolfence_policy::rules::git_config::is_harmless;
 use toolfence_protocol::{Text, text};
 
-/// The most bytes of a small file of git's.
+/// Bytes of a small file in a git directory.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// The strategies of a merge that are part of git: git runs a program for any other name.
+/// The merge strategies that are part of git: git runs a program for any other name.
 const STRATEGIES: &[&str] = &["ort", "recursive", "resolve", "octopus", "ours", "subtree"];
 
-/// How an entry of a git directory was changed.
+/// How a command changed an entry of a git directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryChange {
     /// A regular file is new or has other bytes.
@@ -29,12 +30,12 @@ pub enum EntryChange {
     Folder,
     /// It was removed; if it is a folder, with everything in it.
     Removed,
-    /// A link, or something else that git does not make.
+    /// A link, or another kind of entry that git does not create.
     Other,
 }
 
-/// A git directory before and after a command. `before` is the directory itself. `after` has the entries that the command wrote, at
-/// the same relative paths.
+/// A git directory before and after a command. `before` is the directory itself. `after` has the entries that the
+/// command wrote, at the same relative paths.
 #[derive(Debug)]
 pub struct GitDirChanges<'a> {
     pub(super) before: &'a Path,
@@ -42,42 +43,42 @@ pub struct GitDirChanges<'a> {
     pub(super) changes: BTreeMap<PathBuf, EntryChange>,
 }
 
-/// Why the changes of a repository are not kept.
+/// The reason why the changes of a repository are not kept.
 #[derive(Debug)]
 pub struct Refusal {
-    /// Relative to the git directory.
+    /// The path relative to the git directory.
     pub path: PathBuf,
-    /// The end of a sentence.
+    /// The reason as the end of a sentence.
     pub why: Text,
 }
 
-/// What the list says about a path.
+/// What may change at a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Permit {
     /// Git stores data there.
     Data,
     /// A file with configuration: each changed key must be harmless.
     Configuration,
-    /// The list of what a rebase or the like still has to do.
+    /// The to-do list of a rebase, cherry-pick or revert.
     ToDo,
     /// The name of a merge strategy.
     Strategy,
     /// The list of packed refs.
     PackedRefs,
-    /// Options that `git am` passes to `git apply`: none may be there.
+    /// Options that `git am` passes to `git apply`: the file must be empty.
     ApplyOptions,
     /// The list of the files that git tracks: git writes to the paths in it without a further check.
     Index,
     /// Options of a cherry-pick or revert, in the format of a configuration.
     SequencerOptions,
-    /// The place of a worktree, and the way from its folder to the git directory.
+    /// The paths from a worktree to its git directory and back.
     WorktreePlace,
     CommonFolder,
     Never,
 }
 
 impl<'a> GitDirChanges<'a> {
-    /// Changed entries with paths relative to the git directory.
+    /// Returns the changed entries, with paths relative to the git directory.
     pub fn new(
         before: &'a Path,
         after: &'a Path,
@@ -86,16 +87,16 @@ impl<'a> GitDirChanges<'a> {
         GitDirChanges { before, after, changes: changes.into_iter().collect() }
     }
 
-    /// Whether nothing was changed.
+    /// Returns `true` if nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Checks that every change is on the list. `root` is the project's folder: a new worktree must be in it. `scratch` is a folder for
-    /// files that git needs.
+    /// Checks that every change is permitted. `root` is the project's folder: a new worktree must be in it. `scratch`
+    /// is a folder for files that git needs.
     ///
     /// # Errors
-    /// The first change that is not.
+    /// The first change that is not permitted.
     pub fn check(&self, git: &Git, root: &Path, scratch: &Path) -> Result<(), Refusal> {
         for (path, change) in &self.changes {
             let refuse = |why: Text| Refusal { path: path.clone(), why };
@@ -106,7 +107,7 @@ impl<'a> GitDirChanges<'a> {
             if !folder.as_os_str().is_empty() && !self.before.join(&folder).exists() {
                 return Err(refuse(text!("commands cannot add submodules")));
             }
-            // A folder by itself is nothing to git, but one that is gone takes its entries along.
+            // Git ignores a folder without entries, but a removed folder removes its entries.
             if *change == EntryChange::Folder {
                 continue;
             }
@@ -116,7 +117,8 @@ impl<'a> GitDirChanges<'a> {
         Ok(())
     }
 
-    /// The git directory of the submodule that a path belongs to, and the path in it. The first is empty for the repository itself.
+    /// Returns the git directory of the submodule that a path belongs to, and the path in it. The first is empty for
+    /// the repository itself.
     fn innermost<'p>(&self, path: &'p Path) -> (PathBuf, &'p Path) {
         let (mut folder, mut rest) = (PathBuf::new(), path);
         while let Ok(inside) = rest.strip_prefix("modules") {
@@ -141,7 +143,7 @@ impl<'a> GitDirChanges<'a> {
             }
             ["objects", "info", "packs"] => Permit::Data,
             ["objects", "pack", name] if name.starts_with("pack-") => Permit::Data,
-            // Git removes it when it packs anew. A forged one would hide objects.
+            // Git removes packs when it repacks. A forged one would hide objects.
             ["objects", "pack", _] if change == EntryChange::Removed => Permit::Data,
             ["objects", folder] if change == EntryChange::Removed && is_hex(folder, 2) => Permit::Data,
             ["objects", folder, name] if is_hex(folder, 2) && (is_hex(name, 38) || is_hex(name, 62)) => Permit::Data,
@@ -160,7 +162,7 @@ impl<'a> GitDirChanges<'a> {
                     ["gitdir"] if is_new => Permit::WorktreePlace,
                     ["commondir"] if is_new => Permit::CommonFolder,
                     ["locked"] if is_new => Permit::Data,
-                    // `git worktree remove` may have left some of them to a failed run.
+                    // `git worktree remove` may have left some of them after a failure.
                     ["gitdir" | "commondir" | "locked"] => Permit::Never,
                     own => of_a_work_tree(own, change),
                 }
@@ -219,7 +221,7 @@ impl<'a> GitDirChanges<'a> {
         if is_fine { Ok(()) } else { Err(text!("git could run a program because of it")) }
     }
 
-    /// Whether an object that existed has other bytes now: git never changes one.
+    /// Returns `true` if an existing object has other bytes: git never changes one.
     fn is_changed_object(&self, path: &Path) -> bool {
         !path.ends_with("objects/info/packs") && self.before.join(path).symlink_metadata().is_ok()
     }
@@ -228,8 +230,8 @@ impl<'a> GitDirChanges<'a> {
         check_index(git, &self.after.join(path), scratch, self.is_sha256(git))
     }
 
-    /// The first key of a configuration that was changed and may run a program, or read other configuration. The others must be as they
-    /// were, in the same order.
+    /// Returns the first changed key of a configuration that may run a program or read other configuration. The other
+    /// keys must be unchanged, in the same order.
     fn harmful_key(&self, git: &Git, path: &Path) -> io::Result<Option<String>> {
         let of = |file: PathBuf| match file.symlink_metadata() {
             Ok(_) => keys_of(git, &file),
@@ -242,14 +244,14 @@ impl<'a> GitDirChanges<'a> {
             match (before.next(), after.next()) {
                 (None, None) => return Ok(None),
                 (before, after) if before == after => {}
-                // `git sparse-checkout` switches this on, and the version with it.
+                // `git sparse-checkout` enables this extension, and raises the version with it.
                 (Some((key, _)), Some((other, Some(one)))) if key == other && key == FORMAT && one == "1" => {}
                 (before, after) => return Ok(after.or(before).map(|(key, _)| key.clone())),
             }
         }
     }
 
-    /// The content of a file after the command.
+    /// Returns the content of a file after the command.
     pub(super) fn bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
         match self.changes.get(path) {
             Some(EntryChange::Written) => bytes_of(&self.after.join(path), MOST_BYTES),
@@ -268,16 +270,17 @@ impl<'a> GitDirChanges<'a> {
     }
 
     fn is_removed(&self, path: &Path) -> bool {
-        // A file that was written took the place of a folder.
+        // A written file can replace a folder.
         let replaces = |above| matches!(self.changes.get(above), Some(EntryChange::Removed | EntryChange::Written));
         path.ancestors().skip(1).any(replaces) || self.changes.get(path) == Some(&EntryChange::Removed)
     }
 }
 
-/// The key that says which version of the format a repository has.
+/// The key of the repository's format version.
 const FORMAT: &str = "core.repositoryformatversion";
 
-/// What git stores once for each work tree: in the git directory of the main one, and in `worktrees/NAME` of another one.
+/// Returns what may change in the files that git stores per work tree: in the git directory of the main one, and in
+/// `worktrees/NAME` of another one.
 fn of_a_work_tree(parts: &[&str], change: EntryChange) -> Permit {
     let is_in_capitals = |name: &str| name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     match parts {
@@ -286,7 +289,7 @@ fn of_a_work_tree(parts: &[&str], change: EntryChange) -> Permit {
         ["index" | "HEAD" | "AUTO_MERGE" | "SQUASH_MSG" | "COMMIT_EDITMSG" | "TAG_EDITMSG"] => Permit::Data,
         // MERGE_HEAD, MERGE_MSG, ORIG_HEAD, FETCH_HEAD, REBASE_HEAD, BISECT_LOG and the like.
         [name] if is_in_capitals(name) && (name.ends_with("_HEAD") || is_of_a_merge(name)) => Permit::Data,
-        // A replacement shows another object in the place of one.
+        // A replacement makes git show another object.
         ["refs", "replace", ..] => Permit::Never,
         ["refs", _, ..] | ["logs", ..] => Permit::Data,
         ["info", "sparse-checkout"] => Permit::Data,
@@ -301,13 +304,13 @@ fn of_a_work_tree(parts: &[&str], change: EntryChange) -> Permit {
 }
 
 fn is_of_a_merge(name: &str) -> bool {
-    // MERGE_RR has paths that git reads and writes without a check: with the next commit it copies their files, which may be blocked,
-    // to `rr-cache`.
+    // MERGE_RR has paths that git reads and writes without a check: with the next commit it copies their files, which
+    // may be blocked, to `rr-cache`.
     name.starts_with("MERGE_") && name != "MERGE_RR" || name.starts_with("BISECT_")
 }
 
-/// Returns `true` if each ref is in the list once, in order, and none replaces an object: git searches the list, and a reader of all lines
-/// would find another value.
+/// Returns `true` if each ref is in the list once, in order, and none replaces an object: git does a binary search, and
+/// a reader of all lines would find another value.
 fn are_plain_refs(list: &[u8]) -> bool {
     let lines = list
         .split(|byte| *byte == b'\n')
@@ -323,11 +326,11 @@ fn is_hex(text: &str, length: usize) -> bool {
     text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Checks that git can read an index and that each path in it is one that git would accept: git writes to them without a further check.
-/// `scratch` is a folder for files that git needs.
+/// Checks that git can read an index and that each path in it is one that git would accept: git writes to them without
+/// a further check. `scratch` is a folder for files that git needs.
 ///
 /// # Errors
-/// The end of a sentence.
+/// The reason as the end of a sentence.
 pub fn check_index(git: &Git, index: &Path, scratch: &Path, is_sha256: bool) -> Result<(), Text> {
     let list = list_index(git, index, &scratch.join("index-to-check"), is_sha256);
     let list = list.map_err(|_| text!("git cannot read it"))?;
@@ -342,7 +345,7 @@ pub fn check_index(git: &Git, index: &Path, scratch: &Path, is_sha256: bool) -> 
     }
 }
 
-/// Returns `true` for a path without parts that lead elsewhere or into a git directory, on any file system.
+/// Returns `true` for a path without parts that lead to another folder or into a git directory, on any file system.
 fn is_plain_path(path: &[u8]) -> bool {
     let is_plain_part = |part: &[u8]| {
         let plain: Vec<u8> = part.iter().filter(|byte| byte.is_ascii_graphic()).map(u8::to_ascii_lowercase).collect();

@@ -1,8 +1,8 @@
-//! What the configuration of a repository makes the host's git run or read in the project.
+//! Reads the configuration of a repository to find the files of the project that the host's git would run or read.
 //!
-//! Git itself reads the configuration (`git config --list --includes`), so quoting, comments, continued lines, conditions of
-//! includes and the person's own global file need no second reader. The answer is kept until one of the files that were
-//! read, or that would have been read, changes.
+//! Git itself reads the configuration (`git config --list --includes`), so quoting, comments, continued lines,
+//! conditions of includes and the user's own global file need no second parser. The result is cached until one of the
+//! files that were read, or that would have been read, changes.
 
 use super::Git;
 use std::collections::HashMap;
@@ -14,33 +14,33 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The most bytes of a configuration.
+/// Bytes of a configuration.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// How long git may take to list it.
+/// The time limit of the call.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The most entries of a folder of hooks that are looked at for links.
+/// Entries of a folder of hooks that are checked for links.
 const MOST_HOOKS: usize = 1000;
 
-/// What the host's git would run or read in the project because of one repository's configuration. All paths are absolute
-/// and lexically plain; links in them are not followed yet.
+/// The files of the project that the host's git would run or read because of one repository's configuration. All paths
+/// are absolute and lexically normalized; links in them are not followed yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Configured {
     /// Folders of hooks, included files and programs in the project.
     pub used: Vec<PathBuf>,
     /// Keys and values of the repository's own files.
     pub local: Vec<(String, Option<String>)>,
-    /// Keys and values of the person's and the system's files.
+    /// Keys and values of the files of the user and the system.
     pub global: Vec<(String, Option<String>)>,
-    /// A relative folder of hooks that the person's own configuration names: it holds in every repository.
+    /// A relative folder of hooks in the user's own configuration, which applies to every repository.
     pub hooks_everywhere: Option<PathBuf>,
 }
 
-/// What tells whether a file is the one that was read.
+/// Detects whether a file is the one that was read.
 type Stamp = Option<(u64, u64, i64, i64, i64, u64)>;
 
-/// Answers by the folder they were asked in.
+/// Cached results by the folder of the call.
 #[derive(Debug, Default)]
 pub struct Memory(Mutex<HashMap<PathBuf, Known>>);
 
@@ -51,8 +51,8 @@ struct Known {
 }
 
 impl Memory {
-    /// What the configuration of the repository that git finds in `top` says. `git_dirs` are the folders its own files are
-    /// in: the git directory and the common one.
+    /// Returns the configuration of the repository that git finds in `top`. `git_dirs` are the folders of its own
+    /// files: the git directory and the common one.
     ///
     /// # Errors
     /// Git did not list it: the repository is broken, or git took too long.
@@ -69,7 +69,7 @@ impl Memory {
             .flat_map(|dir| [dir.join("config"), dir.join("config.worktree"), dir.join("HEAD")])
             .collect();
         files.extend(global_files());
-        // The stamps are taken first: what changes while git reads is read again the next time.
+        // The stamps are taken first, so that files which change while git reads are read again the next time.
         let mut files: Vec<(PathBuf, Stamp)> = files.into_iter().map(|file| (file.clone(), stamp(&file))).collect();
         let text = git.ask(top, &args, &[], PATIENCE, MOST_BYTES)?;
         let (configured, more) = read(&text, top);
@@ -80,10 +80,10 @@ impl Memory {
     }
 }
 
-/// The keys and values of one file, without what it includes.
+/// Returns the keys and values of one file, without included files.
 ///
 /// # Errors
-/// The file is no configuration, or git took too long.
+/// The file is not a configuration, or git took too long.
 pub fn keys_of(git: &Git, file: &Path) -> std::io::Result<Vec<(String, Option<String>)>> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     let args: [&OsStr; 6] = [
@@ -98,7 +98,7 @@ pub fn keys_of(git: &Git, file: &Path) -> std::io::Result<Vec<(String, Option<St
     Ok(text.split(|&byte| byte == 0).filter(|entry| !entry.is_empty()).map(key_and_value).collect())
 }
 
-/// Takes one value of a key out of a file.
+/// Removes one value of a key from a file.
 ///
 /// # Errors
 /// Git could not write the file, or took too long.
@@ -119,7 +119,7 @@ fn stamp(file: &Path) -> Stamp {
     Some((meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec(), meta.mtime_nsec(), meta.size()))
 }
 
-/// Where the person's and the system's configuration is or would be.
+/// Returns the files of the user's and the system's configuration, whether they exist or not.
 fn global_files() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let xdg = std::env::var_os("XDG_CONFIG_HOME")
@@ -140,13 +140,13 @@ fn key_and_value(entry: &[u8]) -> (String, Option<String>) {
     }
 }
 
-/// What the list says, and the files it was made from.
+/// Parses the list. Returns the configuration and the files that it was read from.
 fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
     let mut configured = Configured::default();
     let mut files = Vec::new();
     let mut fields = text.split(|&byte| byte == 0);
     while let (Some(scope), Some(origin), Some(entry)) = (fields.next(), fields.next(), fields.next()) {
-        // Our own overrides.
+        // These are our own overrides.
         if scope == b"command" {
             continue;
         }
@@ -166,7 +166,7 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
                 if !local && !Path::new(value).is_absolute() && !value.starts_with('~') {
                     configured.hooks_everywhere = Some(PathBuf::from(value));
                 }
-                // Husky keeps `.husky/_` as the folder of hooks; the files there start those of the folder above.
+                // Husky sets `.husky/_` as the folder of hooks; its files start those in the folder above.
                 if hooks.file_name().is_some_and(|name| name == "_") {
                     configured.used.extend(hooks.parent().map(Path::to_owned));
                 }
@@ -188,7 +188,7 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
     (configured, files)
 }
 
-/// A value that is a path: relative to `base`, or to the home where it begins with `~/`.
+/// Returns a path value relative to `base`, or to the home folder if it begins with `~/`.
 fn path_value(value: &str, base: &Path) -> PathBuf {
     let home = || std::env::var_os("HOME").map(PathBuf::from);
     match value.strip_prefix("~/") {
@@ -197,11 +197,12 @@ fn path_value(value: &str, base: &Path) -> PathBuf {
     }
 }
 
-/// Files of the project that a value would have git run, and folders that it enters to run something there.
+/// Returns the files of the project that a value makes git run, and the folders that it enters to run something there.
 ///
-/// The value is a command line, so its words are taken apart at blanks and quotes. A word is kept where such a file is there, or
-/// where it is a path that could become one: with a slash, and relative to the top of the work tree or absolute. Folders are kept
-/// behind `cd`, but not those of an alias, which only runs when the person types it: all work in the folder would end.
+/// The value is a command line, so it is split at blanks and quotes. A word is returned if such a file exists, or if it
+/// is a path that could become one: with a slash, and relative to the top of the work tree or absolute. Folders are
+/// returned after `cd`, except for those of an alias, which only runs when the user types it: making the folder
+/// read-only would prevent all work in it.
 fn programs(key: &str, value: &str, top: &Path) -> Vec<PathBuf> {
     let is_alias = key.starts_with("alias.");
     if !names_a_program(key) || is_alias && !value.starts_with('!') {
@@ -226,8 +227,8 @@ fn programs(key: &str, value: &str, top: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether git takes the value of this key, or a part of it, for a program: see git-config(1). Keys are as git lists them:
-/// section and name in lower case.
+/// Returns `true` if git runs the value of this key, or a part of it, as a program: see git-config(1). Keys have the
+/// form in which git lists them: section and name in lower case.
 pub fn names_a_program(key: &str) -> bool {
     let (section, rest) = key.split_once('.').unwrap_or((key, ""));
     let name = rest.rsplit('.').next().unwrap_or(rest);
@@ -240,7 +241,7 @@ pub fn names_a_program(key: &str) -> bool {
         "filter" => matches!(name, "clean" | "smudge" | "process"),
         "diff" => matches!(name, "external" | "command" | "textconv"),
         "merge" => name == "driver",
-        // Hooks without a folder, since git 2.54.
+        // Hooks that need no folder, since git 2.54.
         "hook" => name == "command",
         "sequence" => name == "editor",
         "gpg" => matches!(name, "program" | "defaultkeycommand"),
@@ -257,9 +258,9 @@ pub fn names_a_program(key: &str) -> bool {
     }
 }
 
-/// Words of which at least one stands in every setting that lets a git that only reads (`status`, `log`, `diff`, `show`, ..)
-/// run a program, or read another file of settings, another tree or another repository. Keys that no such git looks at are
-/// missing; a test names each with the reason.
+/// Every setting that lets a read-only git command (`status`, `log`, `diff`, `show`, ..) run a program, or read another
+/// file of settings, another tree or another repository, has at least one of these words. Keys that such commands
+/// ignore are missing; a test lists each with the reason.
 const WORDS_OF_READS: &[&str] = &[
     "filter",
     "textconv",
@@ -279,11 +280,11 @@ const WORDS_OF_READS: &[&str] = &[
     "ignorerevsfile",
 ];
 
-/// Whether a file of settings may make a git that only reads run a program or look elsewhere.
+/// Returns `true` if a file of settings may make a read-only git command run a program or read files elsewhere.
 ///
-/// It searches the text instead of asking git, because it is asked before each command that is judged. It has hits that do not
-/// matter, and misses none: one of a few words in any line counts, unless the line can only hold an address or the
-/// name of a branch.
+/// It searches the text instead of asking git, because it is called before each command that is judged. It can have
+/// false positives, but no false negatives: one of a few words in any line counts, unless the line can only hold an
+/// address or the name of a branch.
 pub fn may_make_reads_run_programs(settings: &[u8]) -> bool {
     settings.split(|&byte| byte == b'\n').any(|line| {
         let line = line.trim_ascii().to_ascii_lowercase();
@@ -292,7 +293,7 @@ pub fn may_make_reads_run_programs(settings: &[u8]) -> bool {
     })
 }
 
-/// Whether a line in lower case can only hold an address or the name of a branch, whatever words are in it.
+/// Returns `true` if a line in lower case can only hold an address or the name of a branch, regardless of its words.
 fn is_address_or_branch(line: &[u8]) -> bool {
     let key = line.split(|&byte| byte == b'=').next().unwrap_or(line).trim_ascii();
     // A second section may begin on the same line.
@@ -301,21 +302,21 @@ fn is_address_or_branch(line: &[u8]) -> bool {
         || line.starts_with(b"[branch \"") && opens == 1
 }
 
-/// The links that stand in a folder, such as one of hooks.
+/// Returns the links in a folder, such as one of hooks.
 fn links_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_HOOKS);
     let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
     entries.filter(is_link).map(|entry| entry.path()).collect()
 }
 
-/// The links at the top of a git directory and in its hooks: `config`, `hooks` or one hook may be one.
+/// Returns the links at the top of a git directory and in its hooks: `config`, `hooks` or one hook may be a link.
 pub fn links_of(git_dir: &Path) -> Vec<PathBuf> {
     let mut found = links_in(git_dir);
     found.extend(links_in(&git_dir.join("hooks")));
     found
 }
 
-/// The path without `.` and `..`, by its words alone.
+/// Returns the path without `.` and `..`, without reading links.
 pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -328,7 +329,7 @@ pub fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The folder that a `.git` file, `commondir` or `gitdir` names, relative to where the file is.
+/// Returns the folder that a `.git` file, `commondir` or `gitdir` names, relative to the folder of that file.
 pub fn pointed(file: &Path, prefix: &str) -> Option<PathBuf> {
     const LONGEST: u64 = 8192;
     let text = super::bytes_of(file, LONGEST).ok()?;
@@ -410,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_git_is_read() {
+    fn the_output_of_git_config_is_parsed() {
         let text =
             b"local\0file:.git/config\0core.hookspath\n.husky/_\0global\0file:/h/.gitconfig\0include.path\nmore\0\
                      local\0file:.git/config\0core.bare\0command\0command line:\0core.fsmonitor\nfalse\0\
@@ -427,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_name_programs_are_told_from_names() {
+    fn settings_that_name_programs_are_distinguished_from_names() {
         for line in ["[FILTER \"x\"]", "\ttextConv = x", "[branch \"a\"] [diff \"b\"] command = x", "path = include"] {
             assert!(may_make_reads_run_programs(line.as_bytes()), "{line}");
         }
@@ -436,11 +437,10 @@ mod tests {
         }
     }
 
-    /// Every key that names a program has a word that the search of the text finds, or is one that no git that only reads
-    /// looks at.
+    /// Every key that names a program has a word that the search finds, or no read-only git command uses it.
     #[test]
-    fn the_search_of_the_text_knows_the_keys_that_name_programs() {
-        // The key, and why it needs no word.
+    fn the_text_search_finds_every_key_that_names_a_program() {
+        // The key, and the reason why it needs no word.
         const NOT_FOR_READS: &[(&str, &str)] = &[
             ("alias.st", "an alias is not a subcommand that is known to only read"),
             ("pager.log", "the output is no terminal, and the pager is switched off"),
@@ -484,7 +484,7 @@ mod tests {
         }
     }
 
-    /// A key as a file of settings has it.
+    /// Returns a key in the form of a file of settings.
     fn as_settings(key: &str) -> String {
         let (section, rest) = key.split_once('.').unwrap_or((key, ""));
         match rest.rsplit_once('.') {

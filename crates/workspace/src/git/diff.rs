@@ -1,7 +1,7 @@
-//! The changes that the next commit would make, and the subjects of the last ones.
+//! Reads the changes that the next commit would make, and the subjects of the last commits.
 //!
-//! A diff can start programs that the repository names: drivers for a diff, converters to text, and filters of the working tree.
-//! All of them are switched off, so a file that a filter rewrites shows as it is on the disk.
+//! A diff can run programs that the repository names: drivers for a diff, converters to text, and filters of the
+//! working tree. All of them are disabled, so a file that a filter rewrites is compared as it is on the disk.
 
 use super::{Answer, Conditions, Git};
 use std::ffi::{OsStr, OsString};
@@ -12,13 +12,13 @@ use std::process::Stdio;
 use std::time::Duration;
 use toolfence_protocol::text;
 
-/// How long git may take for one answer.
+/// The time limit of one call.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The most bytes of a list of names or of keys.
+/// Bytes of a list of names or of keys.
 const MOST_LISTED: u64 = 16 << 20;
 
-/// The most filters that are switched off one by one.
+/// Filters that are disabled one by one.
 const MOST_FILTERS: usize = 1000;
 
 /// Options of every diff: no program, no colours, and prefixes that no configuration changes.
@@ -33,21 +33,21 @@ const PLAIN: &[&str] = &[
     "--no-color",
     "--find-renames",
     "--submodule=short",
-    // Git asks a submodule about its working tree with the configuration of the submodule.
+    // For other values, git would read the working tree of a submodule with the submodule's configuration.
     "--ignore-submodules=dirty",
     "--src-prefix=a/",
     "--dst-prefix=b/",
 ];
 
-/// The repository around a folder, and which changes are asked about.
+/// The repository around a folder, and the selected changes.
 #[derive(Debug)]
 pub struct NextCommit<'g> {
     git: &'g Git,
-    /// Where git is asked. The repository's own configuration can name another folder as the top of its working tree, and there git
-    /// would find another repository.
+    /// The folder in which git runs. The repository's own configuration can name another folder as the top of its
+    /// working tree, in which git would find another repository.
     folder: PathBuf,
     has_commits: bool,
-    /// `--cached`, or what the working tree is compared with.
+    /// `--cached`, or the tree that the working tree is compared with.
     against: String,
     overrides: Vec<(OsString, OsString)>,
 }
@@ -59,16 +59,17 @@ pub struct ChangedName {
     pub status: char,
     /// Its path below the top of the repository.
     pub name: OsString,
-    /// Its path before the commit, where it is a renamed or copied file.
+    /// Its path before the commit, if it is renamed or copied.
     pub old_name: Option<OsString>,
 }
 
 impl<'g> NextCommit<'g> {
-    /// The next commit in the repository that git finds around `folder`: of the staged changes, or with `all`, like `git commit
-    /// -a`, of all changes in tracked files. `None` if `folder` is in no working tree of a repository.
+    /// Returns the next commit in the repository that git finds around `folder`: with the staged changes, or with
+    /// `all`, like `git commit -a`, with the changes of all tracked files. Returns `None` if `folder` is not in a
+    /// working tree.
     ///
     /// # Errors
-    /// Git gave no answer.
+    /// Git failed.
     pub fn of(git: &'g Git, folder: &Path, all: bool) -> io::Result<Option<NextCommit<'g>>> {
         let line = |args: &[&str], also: &[i32]| -> io::Result<OsString> {
             let mut bytes = git.ask(folder, args, also, PATIENCE, MOST_LISTED)?;
@@ -78,7 +79,7 @@ impl<'g> NextCommit<'g> {
             Ok(OsString::from_vec(bytes))
         };
         let top = PathBuf::from(line(&["rev-parse", "--show-toplevel"], &[128])?);
-        // A working tree elsewhere is what a repository's configuration can name: `core.worktree`.
+        // A repository's configuration can set `core.worktree` to a folder elsewhere.
         if top.as_os_str().is_empty() || !folder.canonicalize()?.starts_with(&top) {
             return Ok(None);
         }
@@ -93,10 +94,10 @@ impl<'g> NextCommit<'g> {
         Ok(Some(NextCommit { git, folder: folder.to_owned(), has_commits, against, overrides }))
     }
 
-    /// The changed files, in the order of their names.
+    /// Returns the changed files, sorted by name.
     ///
     /// # Errors
-    /// Git gave no answer, or there are too many.
+    /// Git failed, or there are too many.
     pub fn names(&self) -> io::Result<Vec<ChangedName>> {
         let Answer { bytes, is_cut } = self.diff(&["--name-status", "-z"], &[], MOST_LISTED)?;
         if is_cut {
@@ -113,11 +114,11 @@ impl<'g> NextCommit<'g> {
         Ok(names)
     }
 
-    /// The diffs of the changed files but those in `without`, each from its line `diff --git`: the first `most` bytes of all, and
-    /// whether there are more.
+    /// Returns the diffs of the changed files except those in `without`, each from its line `diff --git`: the first
+    /// `most` bytes of all, and whether there are more.
     ///
     /// # Errors
-    /// Git gave no answer.
+    /// Git failed.
     pub fn diffs(&self, without: &[&OsStr], most: u64) -> io::Result<(Vec<Vec<u8>>, bool)> {
         const HEAD: &[u8] = b"diff --git ";
         let mut paths: Vec<OsString> = vec![":(top)".into()];
@@ -128,7 +129,7 @@ impl<'g> NextCommit<'g> {
         }));
         let Answer { bytes, is_cut } = self.diff(&["--patch", "--unified=3"], &paths, most)?;
         let mut diffs: Vec<Vec<u8>> = Vec::new();
-        // Lines of a file have a mark in front of them, so the head of a diff is found without a look at the hunks.
+        // Lines of a file are prefixed, so the header of a diff is found without parsing the hunks.
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             match diffs.last_mut() {
                 Some(diff) if !line.starts_with(HEAD) => diff.extend_from_slice(line),
@@ -138,10 +139,10 @@ impl<'g> NextCommit<'g> {
         Ok((diffs, is_cut))
     }
 
-    /// The subjects of the last commits, the newest first.
+    /// Returns the subjects of the last commits, the newest first.
     ///
     /// # Errors
-    /// Git gave no answer.
+    /// Git failed.
     pub fn subjects(&self, most: usize) -> io::Result<Vec<String>> {
         if !self.has_commits {
             return Ok(Vec::new());
@@ -162,7 +163,8 @@ impl<'g> NextCommit<'g> {
     }
 }
 
-/// Overrides that switch off every filter of the configuration: git runs those of a file in the working tree to compare it.
+/// Returns overrides that disable every filter of the configuration: git would run the filters of a file in the working
+/// tree to compare it.
 fn without_filters(git: &Git, folder: &Path) -> io::Result<Vec<(OsString, OsString)>> {
     let args = ["config", "-z", "--name-only", "--get-regexp", "^filter[.]"];
     let keys = git.ask(folder, &args, &[1], PATIENCE, MOST_LISTED)?;
@@ -281,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_no_repository_has_no_next_commit() {
+    fn a_folder_outside_of_a_repository_has_no_next_commit() {
         let (folder, repository) = (tempfile::tempdir().unwrap(), Repository::new());
         assert!(NextCommit::of(&repository.1, folder.path(), false).unwrap().is_none());
         assert!(NextCommit::of(&repository.1, &repository.path(".git"), false).unwrap().is_none());
     }
 
     #[test]
-    fn no_program_that_the_repository_names_runs() {
+    fn programs_that_the_repository_names_do_not_run() {
         let repository = Repository::new();
         let ran = repository.path("ran");
         for name in ["a", "b"] {

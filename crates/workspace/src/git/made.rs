@@ -1,7 +1,9 @@
-//! Whether a repository is as `git init` and `git clone` make it, so that the host's git runs nothing of the project in it.
+//! Checks whether a repository is as `git init` and `git clone` create it, so that the host's git runs no file of the
+//! project in it.
 //!
-//! A positive list: names in the git directory, lines of its configuration that are harmless, and no hook but the samples. What is not on the
-//! list is not known to be harmless. Git is not asked: the repository may have been made to mislead it.
+//! It has a list of permitted names in the git directory, of harmless configuration lines, and no hook but the samples.
+//! Everything else is not known to be harmless. Git is not asked, because the repository may have been made to mislead
+//! it.
 
 use super::bytes_of;
 use super::config::{plain, pointed};
@@ -9,24 +11,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use toolfence_policy::rules::git_config::{is_as_cloned, is_harmless};
 
-/// The most bytes of a configuration; one that git makes has some hundred.
+/// Bytes of a configuration. Git's own has some hundred.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// The most entries of a folder that are looked at.
+/// Entries of a folder that are checked.
 const MOST_ENTRIES: usize = 10_000;
 
-/// How deep submodules of submodules are looked at, slashes in their names included.
+/// The depth of nested submodules, including slashes in their names.
 const MOST_DEPTH: usize = 16;
 
-/// Folders of a git directory that hold data. Whatever is in them, git runs nothing of it.
+/// Folders of a git directory that hold data. Git runs nothing in them.
 const DATA: &[&str] = &["objects", "refs", "logs", "info", "branches", "lfs", "reftable"];
 
 /// Files of a git directory that hold data.
 const FILES: &[&str] = &["index", "packed-refs", "description", "shallow", "gc.pid", "gc.log"];
 
-/// Whether git would take a folder with entries of these names for a repository: a bare one, or the git directory of
-/// another place. Git wants a `HEAD`, and `objects` and
-/// `refs` in the folder itself or in the one that `commondir` names.
+/// Returns `true` if git would treat a folder with entries of these names as a repository: a bare one, or the git
+/// directory of another folder. Git requires a `HEAD`, and `objects` and `refs` in the folder itself or in the one that
+/// `commondir` names.
 pub fn looks_bare<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> bool {
     let (mut head, mut objects, mut refs, mut common) = (false, false, false, false);
     for name in names {
@@ -41,8 +43,8 @@ pub fn looks_bare<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> bool {
     head && (common || objects && refs)
 }
 
-/// Whether the git directory at `git_dir` is as git makes it. `hooks_everywhere` is a relative folder of hooks that the
-/// person's own configuration names for every repository; `top` is the folder it would be relative to.
+/// Returns `true` if the git directory at `git_dir` is as git creates it. `hooks_everywhere` is a relative folder of
+/// hooks in the user's own configuration for every repository; `top` is the folder it would be relative to.
 pub fn is_as_git_makes_it(git_dir: &Path, top: &Path, hooks_everywhere: Option<&Path>) -> bool {
     let planted = |hooks: &Path| fs::symlink_metadata(plain(&top.join(hooks))).is_ok();
     !hooks_everywhere.is_some_and(planted) && is_made(git_dir, 0)
@@ -58,9 +60,9 @@ fn is_made(git_dir: &Path, depth: usize) -> bool {
         let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { return false };
         let Some(name) = name.to_str().filter(|_| number < MOST_ENTRIES) else { return false };
         let fine = match name {
-            // `HEAD` and the like: names of commits, and what was written for a commit's message.
-            // `MERGE_RR` has paths that git reads and writes without a check.
-            _ if kind.is_file() && is_shouted(name) && name != "MERGE_RR" => true,
+            // `HEAD` and similar files have names of commits, or the text of a commit message. `MERGE_RR` has paths
+            // that git reads and writes without a check.
+            _ if kind.is_file() && is_upper_case(name) && name != "MERGE_RR" => true,
             _ if kind.is_file() && (FILES.contains(&name) || name.starts_with("sharedindex.")) => true,
             _ if kind.is_file() && name.ends_with(".lock") => true,
             _ if kind.is_dir() && DATA.contains(&name) => true,
@@ -76,11 +78,11 @@ fn is_made(git_dir: &Path, depth: usize) -> bool {
     true
 }
 
-fn is_shouted(name: &str) -> bool {
+fn is_upper_case(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
-/// Git directories of submodules, which stand below folders where their names have slashes.
+/// Checks the git directories of submodules, which are in subfolders if their names have slashes.
 fn are_made(folder: &Path, depth: usize) -> bool {
     if depth > MOST_DEPTH {
         return false;
@@ -102,8 +104,8 @@ fn has_only_samples(hooks: &Path) -> bool {
     })
 }
 
-/// Whether every line is one that git writes: a section, or a key with a value, both without quotes in odd places, comments,
-/// escapes or continued lines, and every key on the list.
+/// Returns `true` if git writes every line: a section, or a key with a value, both without unusual quotes, comments,
+/// escapes or continued lines, and every key is on the list.
 fn is_plain_configuration(file: &Path, of_submodule: bool) -> bool {
     let Some(text) = bytes_of(file, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else {
         return false;
@@ -126,7 +128,7 @@ fn is_plain_configuration(file: &Path, of_submodule: bool) -> bool {
         let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let is_value = value.is_none_or(|value| !value.contains(['"', '\\', '#', ';']));
         let key = format!("{section}.{}", name.to_ascii_lowercase());
-        // The work tree of a repository is around it; only that of a submodule is elsewhere.
+        // The work tree of a repository is around it; only a submodule's is elsewhere.
         let is_elsewhere = key == "core.worktree" && !of_submodule;
         if is_elsewhere
             || !is_name
@@ -140,7 +142,7 @@ fn is_plain_configuration(file: &Path, of_submodule: bool) -> bool {
     true
 }
 
-/// `core`, or `remote "origin"` as `remote.origin`.
+/// Returns `core`, or `remote "origin"` as `remote.origin`.
 fn section_name(inside: &str) -> Option<String> {
     let is_word =
         |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -151,11 +153,11 @@ fn section_name(inside: &str) -> Option<String> {
     (is_word(section) && !sub.contains(['"', '\\'])).then(|| format!("{}.{sub}", section.to_ascii_lowercase()))
 }
 
-/// The lists of what a rebase or the like still has to do, in a git directory.
+/// The to-do lists of a rebase, cherry-pick or revert, in a git directory.
 const LISTS: &[&str] = &["rebase-merge/git-rebase-todo", "sequencer/todo"];
 
-/// Whether a rebase or the like that is under way in this git directory has lines left that run programs: `exec`, or `x` for
-/// short (git-rebase(1), "INTERACTIVE MODE"). A list that cannot be read counts as one that has.
+/// Returns `true` if the to-do list of a rebase or similar operation in this git directory has lines that run programs:
+/// `exec`, or `x` for short (git-rebase(1), "INTERACTIVE MODE"). An unreadable list counts as one with such lines.
 pub fn has_programs_to_run(git_dir: &Path) -> bool {
     const MOST_BYTES: u64 = 4 << 20;
     LISTS.iter().any(|list| {
@@ -165,15 +167,15 @@ pub fn has_programs_to_run(git_dir: &Path) -> bool {
     })
 }
 
-/// Returns `true` if a list of what a rebase still has to do has lines that run programs.
+/// Returns `true` if a to-do list has lines that run programs.
 pub(super) fn has_programs_to_run_in(list: &[u8]) -> bool {
     let first = |line: &[u8]| line.trim_ascii_start().split(u8::is_ascii_whitespace).next().map(<[u8]>::to_vec);
     list.split(|&byte| byte == b'\n').filter_map(first).any(|word| word == b"exec" || word == b"x")
 }
 
-/// Whether a `.git` file at `at` is one that git made for a work tree or a submodule of a repository that `is_safe` accepts:
-/// the git directory it names must name this place in turn.
-pub fn is_answered(at: &Path, is_safe: &dyn Fn(&Path) -> bool) -> bool {
+/// Returns `true` if git created the `.git` file at `at` for a work tree or a submodule of a repository that `is_safe`
+/// accepts: the git directory that it names must name this place in turn.
+pub fn is_linked_back(at: &Path, is_safe: &dyn Fn(&Path) -> bool) -> bool {
     let Some(git_dir) = pointed(at, "gitdir:").and_then(|dir| dir.canonicalize().ok()) else { return false };
     let same = |named: PathBuf, place: &Path| matches!((named.canonicalize(), place.canonicalize()), (Ok(named), Ok(place)) if named == place);
     let by_worktree = pointed(&git_dir.join("gitdir"), "").is_some_and(|named| same(named, at));
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_writes_is_plain_and_what_names_programs_is_not() {
+    fn only_configuration_that_git_writes_is_plain() {
         for fine in [
             "",
             "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n",
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_git_takes_for_a_repository() {
+    fn bare_repositories_are_detected() {
         let looks = |names: &[&str]| looks_bare(names.iter().map(|name| name.as_bytes()));
         assert!(looks(&["HEAD", "objects", "refs"]));
         assert!(looks(&["HEAD", "commondir"]));

@@ -1,18 +1,18 @@
-//! Questions to the host's own git.
+//! Calls the host's own git.
 //!
-//! Git alone knows how its configuration, its index and its history are read, so facts about a repository are asked of the
-//! `git` that is installed. A repository can name programs that git runs even where it only reads (a file system monitor,
-//! a program that verifies signatures, a transport that fetches missing objects). [`Git::ask`] switches each of them off.
+//! Only git knows how its configuration, its index and its history are read, so facts about a repository come from the
+//! installed `git`. A repository can name programs that git runs even for reading (a file system monitor, a program
+//! that verifies signatures, a transport that fetches missing objects). [`Git::ask`] disables each of them.
 //!
-//! This module changes no repository but to take a key out of a configuration, and judges no call. It runs on the host,
-//! outside the sandbox: only fixed subcommands that read may be passed to it.
+//! This module changes a repository only to remove a key from a configuration, and judges no call. It runs on the host,
+//! outside of the sandbox: only fixed subcommands that read may be passed to it.
 
 pub mod changes;
 pub mod config;
 pub mod diff;
 pub mod made;
+pub mod resolved_path;
 pub mod summary;
-pub mod way;
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -25,11 +25,11 @@ use std::time::Duration;
 use toolfence_protocol::text;
 use wait_timeout::ChildExt;
 
-/// Variables of the host that say where the person's own configuration is.
+/// Variables of the host that locate the user's own configuration.
 const PASSED: &[&str] =
     &["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "PATH"];
 
-/// Configuration that overrides every file: with it, the subcommands asked here start no program.
+/// Configuration that overrides every file, so that the subcommands used here run no program.
 const OVERRIDES: &[(&str, &str)] = &[
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
@@ -37,7 +37,7 @@ const OVERRIDES: &[(&str, &str)] = &[
     ("log.showSignature", "false"),
     ("diff.external", ""),
     ("protocol.allow", "never"),
-    // The question is asked for the person, who may own a repository that another user made.
+    // Git runs for the user, who may use a repository that another user created.
     ("safe.directory", "*"),
 ];
 
@@ -48,8 +48,8 @@ pub struct Git {
 }
 
 impl Git {
-    /// The first `git` in the folders of `search_path`, which must hold no folder of a project: see
-    /// `Workspace::search_path`. `None` where none is installed.
+    /// Finds the first `git` in the folders of `search_path`, which must contain no folder of a project: see
+    /// `Workspace::search_path`. Returns `None` if none is installed.
     pub fn find(search_path: &OsStr) -> Option<Git> {
         let is_program =
             |path: &PathBuf| path.is_file() && rustix::fs::access(path.as_path(), rustix::fs::Access::EXEC_OK).is_ok();
@@ -57,7 +57,7 @@ impl Git {
         Some(Git { program })
     }
 
-    /// The file of the program.
+    /// Returns the path of the program.
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -65,9 +65,9 @@ impl Git {
     /// Runs `git ARGS` in `folder` and returns what it printed, up to `most` bytes.
     ///
     /// # Errors
-    /// Git could not be started, ended with another status than 0 or those in `also`, printed more than `most` bytes, or
-    /// took longer than `limit`. It is killed then, with all it started. What is not the system's own word is a
-    /// [`Text`](toolfence_protocol::Text) inside the error.
+    /// Git could not be started, ended with another status than 0 or those in `also`, printed more than `most` bytes,
+    /// or took longer than `limit`. In the last two cases it is killed with all processes that it started. An error
+    /// that is not the system's own has a [`Text`](toolfence_protocol::Text) inside.
     pub fn ask<S: AsRef<OsStr>>(
         &self,
         folder: &Path,
@@ -88,18 +88,18 @@ impl Git {
         const LIMIT: Duration = Duration::from_secs(60);
         let mut names = Vec::new();
         for path in paths {
-            // A name that begins with a colon would be read as pathspec magic, which this command does not know.
+            // A leading colon would be read as pathspec magic, which this command does not support.
             names.extend_from_slice(b"./");
             names.extend_from_slice(path.as_os_str().as_bytes());
             names.push(0);
         }
-        // From a file: with a pipe, git could wait for us to read while we wait for it to read.
+        // The input is a file, because with a pipe, git could wait for us to read while we wait for it to read.
         let input = rustix::fs::memfd_create("paths", rustix::fs::MemfdFlags::CLOEXEC)?;
         let mut input = std::fs::File::from(input);
         input.write_all(&names)?;
         input.rewind()?;
         let most = names.len() as u64;
-        // Status 1: none of them is ignored.
+        // Status 1 means that none of them is ignored.
         let ignored = self.run(folder, &["check-ignore", "-z", "--stdin"], input.into(), &[1], LIMIT, most)?;
         let names = ignored.split(|byte| *byte == 0).filter_map(|name| name.strip_prefix(b"./"));
         Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
@@ -130,20 +130,20 @@ impl Git {
         let mut child = command.spawn()?;
         let group = rustix::process::Pid::from_child(&child);
         let output = child.stdout.take().ok_or_else(|| io::Error::other(text!("git has no output")))?;
-        // A thread reads while this one waits: a full pipe would make git wait for ever.
+        // A thread reads while this one waits, because a full pipe would make git wait for ever.
         let reader = std::thread::spawn(move || {
             let mut all = Vec::new();
             output.take(most + 1).read_to_end(&mut all).map(|_| all)
         });
         let status = child.wait_timeout(limit);
         if !matches!(status, Ok(Some(_))) {
-            // A killed group closes the pipe, so the thread above ends too.
+            // A killed group closes the pipe, so the thread above ends, too.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
             let _ = child.wait();
         }
         let mut bytes = reader.join().map_err(|_| io::Error::other(text!("the reader of git's output died")))??;
         let status = status?.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, text!("git took too long")))?;
-        // Git ends by SIGPIPE where the reader has stopped.
+        // Git ends by SIGPIPE if the reader has stopped.
         let is_cut = bytes.len() as u64 > most;
         if !is_cut && !status.success() && !status.code().is_some_and(|code| also.contains(&code)) {
             return Err(io::Error::other(text!("git ended with {status}", status = status.to_string())));
@@ -153,15 +153,15 @@ impl Git {
     }
 }
 
-/// What git runs under.
+/// The environment of a git process.
 struct Conditions<'a> {
     input: Stdio,
-    /// Further overrides of its configuration.
+    /// Further overrides of the configuration.
     overrides: &'a [(OsString, OsString)],
-    /// Statuses other than 0 that are no failure.
+    /// Accepted statuses other than 0.
     also: &'a [i32],
     limit: Duration,
-    /// The most bytes of output that are kept.
+    /// Bytes of output that are kept.
     most: u64,
 }
 
@@ -173,10 +173,10 @@ struct Answer {
     is_cut: bool,
 }
 
-/// All of a regular file of at most `most` bytes. Something else in its place is never waited for, as a FIFO would have it.
+/// Reads a regular file of at most `most` bytes. Never blocks on another kind of entry, such as a FIFO.
 ///
 /// # Errors
-/// It is missing, no regular file, larger, or cannot be read.
+/// It is missing, not a regular file, larger, or unreadable.
 pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     use rustix::fs::{Mode, OFlags};
     let opened = rustix::fs::open(file, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
@@ -214,7 +214,7 @@ fn environment(further: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
 mod tests {
     use super::*;
 
-    /// A `git` that does what a script says, in a folder of its own.
+    /// Installs a shell script as `git`, in a folder of its own.
     fn scripted(script: &str) -> (tempfile::TempDir, Git) {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_bounded_in_bytes_and_time() {
+    fn output_is_bounded_in_bytes_and_time() {
         let ask = |script: &str| {
             let (folder, git) = scripted(script);
             git.ask(folder.path(), &["x"], &[1], Duration::from_millis(500), 10)
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn why_there_is_no_answer_is_a_text() {
+    fn failures_are_translatable_texts() {
         use toolfence_protocol::{Language, Text};
         let (folder, git) = scripted("exit 2");
         let error = git.ask(folder.path(), &["x"], &[], Duration::from_secs(5), 10).unwrap_err();

@@ -11,25 +11,25 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toolfence_protocol::{Text, text};
 
-/// How long each question to git may take.
+/// The time limit of each call of git.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The most bytes of the list of packed refs, and of an answer of git.
+/// Bytes of the list of packed refs, and of git's output.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// The most bytes of an index and of the list of its files: some 500,000 files.
+/// Bytes of an index and of the list of its files: some 500,000 files.
 const MOST_OF_INDEX: u64 = 128 << 20;
 
-/// The most refs that are described one by one.
+/// Refs that are described one by one.
 const MOST_REFS: usize = 20;
 
-/// The most commits of a branch that are named.
+/// Commits of a branch that are listed.
 const MOST_COMMITS: usize = 5;
 
-/// The most characters of a commit's subject.
+/// Characters of a commit's subject.
 const MOST_OF_SUBJECT: usize = 80;
 
-/// What a command changed in a repository.
+/// The changes that a command made in a repository.
 #[derive(Debug, Default)]
 pub struct Summary {
     /// One sentence for each change, such as ``commit ce3a5d4 'Fix median' on main: 2 files``.
@@ -47,12 +47,12 @@ struct ChangedRef {
 }
 
 impl GitDirChanges<'_> {
-    /// Describes the changes. They must have passed [`check`](GitDirChanges::check). `scratch` is an empty folder for files that git needs
-    /// to read the objects of both sides: it never reads the configuration of either.
+    /// Describes the changes, which must have passed [`check`](GitDirChanges::check). `scratch` is an empty folder for
+    /// files that git needs to read the objects of both sides: it never reads the configuration of either.
     pub fn summary(&self, git: &Git, scratch: &Path) -> Summary {
         let mut summary = Summary::default();
         let Ok(objects) = Objects::open(self, git, scratch) else {
-            // What git cannot be asked about is assumed to be lost.
+            // If git fails, history is assumed to be lost.
             return Summary { lines: vec![text!("changes that git cannot describe")], loses_history: true };
         };
         let mut refs = self.changed_refs();
@@ -62,7 +62,7 @@ impl GitDirChanges<'_> {
         }
         if let Some(more) = refs.len().checked_sub(MOST_REFS).filter(|more| *more > 0) {
             summary.lines.push(text!("{count} more refs changed", count = more as u64));
-            // They are too many to look at each.
+            // There are too many to check each.
             summary.loses_history = true;
         }
         if let Some(before) = head.as_ref().and_then(|head| head.before.as_deref()).filter(|before| is_object(before)) {
@@ -88,8 +88,9 @@ impl GitDirChanges<'_> {
         summary
     }
 
-    /// Returns `true` if there is nothing that a user would keep: an index that lists the same files, a message of a commit, a move of
-    /// `HEAD` to where it was, and what a failed command fetched or stored. `scratch` is an empty folder.
+    /// Returns `true` if a user would not care about the changes: an index that lists the same files, a commit message,
+    /// a move of `HEAD` to the same commit, and objects that a failed command fetched or stored. `scratch` is an empty
+    /// folder.
     pub fn is_bookkeeping(&self, git: &Git, scratch: &Path, has_failed: bool) -> bool {
         for (path, change) in &self.changes {
             let parts: Vec<&str> = path.iter().filter_map(OsStr::to_str).collect();
@@ -117,7 +118,7 @@ impl GitDirChanges<'_> {
         }
     }
 
-    /// Whether the file names the commit of the last line in the log of `HEAD` before the command.
+    /// Returns `true` if the file names the commit in the last line of the log of `HEAD` before the command.
     fn head_is(&self, path: &Path) -> bool {
         let log = bytes_of(&self.before.join("logs/HEAD"), MOST_BYTES).unwrap_or_default();
         let last = log.trim_ascii_end().rsplit(|&byte| byte == b'\n').next();
@@ -125,7 +126,7 @@ impl GitDirChanges<'_> {
         self.bytes(path).is_ok_and(|bytes| Some(bytes.trim_ascii()) == head)
     }
 
-    /// Whether the lines that were added to a log are of moves to the same commit.
+    /// Returns `true` if all lines that were added to a log are moves to the same commit.
     fn log_stays(&self, path: &Path) -> bool {
         let before = bytes_of(&self.before.join(path), MOST_BYTES).unwrap_or_default();
         let Ok(after) = self.bytes(path) else { return false };
@@ -141,7 +142,7 @@ impl GitDirChanges<'_> {
         keys.iter().any(|(key, value)| key == "extensions.objectformat" && value.as_deref() == Some("sha256"))
     }
 
-    /// The refs that have another value than before, `HEAD` among them.
+    /// Returns the refs that have another value than before, including `HEAD`.
     fn changed_refs(&self) -> Vec<ChangedRef> {
         let packed = |bytes: io::Result<Vec<u8>>| packed_refs(&bytes.unwrap_or_default());
         let file = Path::new("packed-refs");
@@ -165,7 +166,7 @@ impl GitDirChanges<'_> {
             match change {
                 EntryChange::Removed => loose_refs(&self.before.join(path), name, &mut names),
                 EntryChange::Written => {
-                    // There may have been a folder with refs.
+                    // The path may have been a folder with refs.
                     loose_refs(&self.before.join(path), name, &mut names);
                     names.insert(name.to_owned());
                 }
@@ -194,7 +195,7 @@ impl GitDirChanges<'_> {
             summary.lines.push(if is_longer { text!("changes stashed") } else { text!("a stash dropped") });
             return;
         }
-        // Git makes and deletes these while it works.
+        // Git creates and deletes these while it works.
         if ["refs/bisect/", "refs/rewritten/", "refs/worktree/"].iter().any(|own| name.starts_with(own)) {
             summary.loses_history |= name.starts_with("refs/worktree/") && changed.before.is_some();
             return;
@@ -252,7 +253,7 @@ impl GitDirChanges<'_> {
         }
     }
 
-    /// The commits that the branches had before the command.
+    /// Returns the commits of the branches before the command.
     fn branches_before(&self) -> Vec<String> {
         const MOST: usize = 1000;
         let mut names = BTreeSet::new();
@@ -264,8 +265,9 @@ impl GitDirChanges<'_> {
         loose.chain(packed).filter(|value| is_object(value)).take(MOST).collect()
     }
 
-    /// Returns `true` for a change that may lose history and that is not looked at more closely: in a log that is not only longer, in a
-    /// submodule, of the `HEAD` of another work tree, or of the commits at which a shallow history ends.
+    /// Returns `true` for a change that may lose history and is not checked in detail: in a log that was not only
+    /// appended to, in a submodule, of the `HEAD` of another work tree, or of the commits at which a shallow history
+    /// ends.
     fn may_lose_history(&self, path: &Path, parts: &[&str], change: EntryChange) -> bool {
         match parts {
             ["logs", ..] | ["worktrees", _, "logs", ..] if change == EntryChange::Folder => false,
@@ -288,7 +290,7 @@ impl GitDirChanges<'_> {
         }
     }
 
-    /// Describes worktrees, settings, and what is under way or gone.
+    /// Describes changed worktrees and settings, and operations that began or ended.
     fn describe_others(&self, git: &Git, summary: &mut Summary) {
         let is_removed = |path: &Path| self.changes.get(path) == Some(&EntryChange::Removed);
         let (mut removed_objects, mut submodules) = (0_u64, BTreeSet::new());
@@ -307,7 +309,7 @@ impl GitDirChanges<'_> {
                         place = shown(place)
                     ));
                 }
-                // With the last one, git removes the folder.
+                // Git removes the folder together with the last worktree.
                 ["worktrees"] if *change == EntryChange::Removed => summary.lines.push(text!("all worktrees removed")),
                 ["worktrees", name] if *change == EntryChange::Removed => {
                     summary.lines.push(text!("worktree {name} removed", name = shown(name)));
@@ -378,7 +380,7 @@ impl<'a> Objects<'a> {
         Ok(String::from_utf8_lossy(&git_ask(self.git, &self.git_dir, &args, MOST_BYTES)?).into_owned())
     }
 
-    /// The short name of a commit and its subject. A value that is no object is returned as it is.
+    /// Returns the short name of a commit and its subject. Returns a value that is not an object as it is.
     fn subject(&self, value: &str) -> String {
         if !is_object(value) {
             return shown(value);
@@ -390,7 +392,7 @@ impl<'a> Objects<'a> {
         }
     }
 
-    /// How many commits can be reached from `before` but from none of the others; `None` if git cannot say.
+    /// Returns how many commits can be reached from `before` but from none of the others; `None` if git fails.
     fn lost(&self, before: &str, others: &[String]) -> Option<u64> {
         if !is_object(before) || !others.iter().all(|other| is_object(other)) {
             return None;
@@ -439,7 +441,7 @@ pub(super) fn list_index(git: &Git, index: &Path, git_dir: &Path, is_sha256: boo
     git_ask(git, git_dir, &args.map(OsString::from), MOST_OF_INDEX)
 }
 
-/// Makes a git directory without refs that reads objects from these folders.
+/// Creates a git directory without refs that reads objects from these folders.
 fn bare(git_dir: &Path, is_sha256: bool, objects: &[PathBuf]) -> io::Result<()> {
     fs::create_dir_all(git_dir.join("objects/info"))?;
     fs::create_dir_all(git_dir.join("refs"))?;
@@ -459,7 +461,7 @@ fn bare(git_dir: &Path, is_sha256: bool, objects: &[PathBuf]) -> io::Result<()> 
 }
 
 fn git_ask(git: &Git, git_dir: &Path, args: &[OsString], most: u64) -> io::Result<Vec<u8>> {
-    // What speeds git up may be forged: it would say what is in the objects.
+    // The files that speed git up may be forged and give another content for the objects.
     let settings = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
     let mut all: Vec<OsString> = settings.map(OsString::from).into();
     all.extend([OsString::from("--git-dir"), git_dir.into()]);
@@ -467,7 +469,7 @@ fn git_ask(git: &Git, git_dir: &Path, args: &[OsString], most: u64) -> io::Resul
     git.ask(Path::new("/"), &all, &[], PATIENCE, most)
 }
 
-/// `branch` and its short name, or what else a ref is.
+/// Returns `branch` and its short name, or the kind and name of another ref.
 fn kind_and_name(name: &str) -> (Text, String) {
     for (prefix, kind) in
         [("refs/heads/", text!("branch")), ("refs/tags/", text!("tag")), ("refs/remotes/", text!("remote branch"))]
@@ -483,7 +485,7 @@ fn is_object(value: &str) -> bool {
     matches!(value.len(), 40 | 64) && value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The refs in git's list of packed ones (git-pack-refs(1)).
+/// Parses git's list of packed refs (git-pack-refs(1)).
 fn packed_refs(bytes: &[u8]) -> BTreeMap<String, String> {
     let text = String::from_utf8_lossy(bytes);
     let lines = text.lines().filter(|line| !line.starts_with(['#', '^']));
@@ -507,7 +509,7 @@ fn loose_refs(at: &Path, name: &str, names: &mut BTreeSet<String>) {
     }
 }
 
-/// A text on one line without control characters, shortened.
+/// Returns a text on one line without control characters, shortened.
 fn shown(text: &str) -> String {
     let plain = text.chars().map(|character| if character.is_control() { ' ' } else { character });
     let mut shown: String = plain.take(MOST_OF_SUBJECT).collect();

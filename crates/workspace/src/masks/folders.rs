@@ -1,4 +1,4 @@
-//! One folder as the masks must know it, and what is remembered of it between two walks.
+//! The parts of one folder that matter for masks, and a cache of them between two walks.
 
 use crate::git::made::looks_bare;
 use crate::names;
@@ -14,44 +14,46 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Two changes within it may have the same time: a little more than the tick of the slowest kernel clock.
+/// Two changes within this time may have equal timestamps. It is a little more than the tick of the slowest kernel
+/// clock.
 const TICK: Duration = Duration::from_millis(12);
 
-/// How old the last change of a folder must be when it is read for its time to be relied on later. Some file systems count
-/// seconds.
+/// The age that the last change of a folder must have when it is read, so that its timestamp proves later that it is
+/// unchanged. Some file systems count seconds.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Entries of one folder; what has more is taken for one that cannot be read.
+/// Entries of one folder. A larger folder counts as unreadable.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// Folders remembered, and the bytes of the longest path that is: a hostile tree must not fill the memory with its names.
+/// Cached folders, and bytes of the longest cached path. The limits protect memory from a hostile tree.
 const MOST_REMEMBERED: usize = 200_000;
 const LONGEST_REMEMBERED: usize = 512;
 
-/// What matters of a folder.
+/// The entries of a folder that matter for masks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Folder {
     pub(super) folders: Vec<OsString>,
     pub(super) hidden: Vec<OsString>,
     pub(super) frozen: Vec<OsString>,
-    /// What `.git` is here.
+    /// The kind of the entry `.git`.
     pub(super) repository: Option<FileType>,
-    /// Whether git would take the folder itself for a repository.
+    /// Whether git would treat the folder itself as a repository.
     pub(super) is_bare: bool,
-    /// Files of which the content says whether they are hidden, as they were when it was read.
-    weighed: Vec<(OsString, Stamp)>,
+    /// Files that are hidden depending on their content, with their stamps when they were read.
+    content_dependent: Vec<(OsString, Stamp)>,
 }
 
-/// Folders as they were when they were read.
+/// A cache of folders.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     folders: Mutex<HashMap<PathBuf, (Stamp, Arc<Folder>)>>,
 }
 
 impl Memory {
-    /// What is in a folder, and whether it had to be read. `calm` says that no process changes the folder meanwhile.
+    /// Returns the content of a folder, and whether it was read from the disk. `calm` means that no process changes the
+    /// folder meanwhile.
     pub(super) fn folder(&self, root: &Root, hop: &Hop, at: &Path, calm: bool) -> (Result<Arc<Folder>, Errno>, bool) {
-        // The path may lead through a link that was put there: then it leads to another folder, whose stamp is another.
+        // The path may now lead through a link to another folder, which has another stamp.
         let now = hop.split(root.fd(), at).and_then(|(base, rest)| {
             let here = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
             Ok(Stamp::of(&rustix::fs::statat(base, here, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?))
@@ -60,7 +62,7 @@ impl Memory {
         if let (true, Ok(now)) = (remembered, now)
             && let Some((then, folder)) = self.lock().get(at)
             && now == *then
-            && folder.weighed.iter().all(|(name, then)| weight(root, &at.join(name)) == Some(*then))
+            && folder.content_dependent.iter().all(|(name, then)| content_stamp(root, &at.join(name)) == Some(*then))
         {
             return (Ok(Arc::clone(folder)), false);
         }
@@ -68,7 +70,7 @@ impl Memory {
     }
 
     fn read(&self, root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<Arc<Folder>, Errno> {
-        let (found, steady) = steadily(root, hop, at, calm)?;
+        let (found, steady) = read_until_stable(root, hop, at, calm)?;
         let found = Arc::new(found);
         if at.as_os_str().len() > LONGEST_REMEMBERED {
             return Ok(found);
@@ -81,17 +83,18 @@ impl Memory {
         Ok(found)
     }
 
-    /// A thread that died while it wrote left a map that is whole: every step of a change is one call.
+    /// The map is consistent even if a thread panicked while it held the lock, because each change is a single call.
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, (Stamp, Arc<Folder>)>> {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What is in a folder, and its stamp if that can be relied on.
+/// Reads a folder. Also returns its stamp if that proves later that the folder is unchanged.
 ///
-/// An entry that is renamed while a folder is read may be missed under both names. So a folder that changes meanwhile is
-/// read again; one that always changes, as where a compiler writes, is taken when it looks the same several times.
-fn steadily(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Option<Stamp>), Errno> {
+/// An entry that is renamed while a folder is read may be missed under both names. So a folder that changes meanwhile
+/// is read again. A folder that changes all the time, such as a compiler's output, is accepted if it looks the same
+/// several times.
+fn read_until_stable(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Option<Stamp>), Errno> {
     const TRIES: u32 = 50;
     const ALIKE: u32 = 4;
     let (mut last, mut alike) = (None, 0);
@@ -102,7 +105,7 @@ fn steadily(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Op
         if !complete {
             return Err(Errno::TOOBIG);
         }
-        let (found, rested) = sorted(root, at, items);
+        let (found, rested) = classify(root, at, items);
         let after = Stamp::of(&rustix::fs::fstat(&opened)?);
         if calm || Stamp::of(&before) == after && Stamp::of(&before).has_rested(TICK) {
             return Ok((found, Some(after).filter(|_| rested && Stamp::of(&before).has_rested(SETTLED))));
@@ -117,27 +120,28 @@ fn steadily(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Op
     Err(Errno::AGAIN)
 }
 
-/// What matters of these entries, and whether a change of a file that was weighed would show in its times.
-fn sorted(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
+/// Returns the entries that matter for masks, and whether a change of a file whose content was read would show in its
+/// timestamps.
+fn classify(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
     let is_bare = looks_bare(items.iter().map(|item| item.name.as_encoded_bytes()));
     let (mut found, mut rested) = (Folder { is_bare, ..Folder::default() }, true);
     for item in items {
         let name = at.join(&item.name);
-        // The stamp is taken before the content is read: what changes meanwhile has another one later.
+        // The stamp is taken before the content is read, so that a change in between makes it outdated.
         let stat = || root.stat_exact(&name);
         let before = item.name.as_encoded_bytes().to_ascii_lowercase().ends_with(b"pem").then(stat);
         let (blocked, by_content) = root.is_blocked(&names::text_of(&name));
         if by_content && item.kind == FileType::RegularFile {
             match before {
                 Some(Ok(stat)) if Stamp::of(&stat).has_rested(SETTLED) => {
-                    found.weighed.push((item.name.clone(), Stamp::of(&stat)));
+                    found.content_dependent.push((item.name.clone(), Stamp::of(&stat)));
                 }
                 _ => rested = false,
             }
         }
         if item.name == ".git" {
             found.repository = Some(item.kind);
-            // A history holds the files that the list leaves out.
+            // A history contains the files that the list leaves out.
             if root.rules().leaves_out(&names::text_of(&name)) {
                 found.hidden.push(item.name);
             }
@@ -155,11 +159,11 @@ fn sorted(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
     (found, rested)
 }
 
-fn weight(root: &Root, file: &Path) -> Option<Stamp> {
+fn content_stamp(root: &Root, file: &Path) -> Option<Stamp> {
     root.stat_exact(file).ok().map(|stat| Stamp::of(&stat))
 }
 
-/// Settings of this crate and of git, by their own name: what is below them is frozen with them.
+/// Settings of this crate and of git, by their own name. Everything below them is frozen with them.
 fn is_protected(root: &Root, name: &OsStr) -> bool {
     root.rules().protects(&names::text_of(Path::new(name))).is_some()
 }

@@ -1,16 +1,17 @@
-//! What of the project the sandbox must mask for a command: blocked files and their other names, sockets, repositories and
-//! what their configuration makes git run. And what a command has left that git on the host would run.
+//! The paths of the project that the sandbox must mask for a command: blocked files and their hard links, sockets,
+//! repositories, and files that their configuration makes git run. Also quarantines new files that git on the host
+//! would run after a command.
 //!
-//! This module knows git where it matters to masks; what git itself says is asked of the crate `toolfence-git`. It starts no
-//! command and raises no sandbox: the command runner asks it before, while and after a command runs.
+//! This module knows only the parts of git that matter to masks; the module `git` asks git itself. It runs no command
+//! and sets up no sandbox: the command runner calls it before, during and after a command.
 
 mod folders;
 mod owners;
+mod quarantine;
 mod replaced;
 mod repositories;
 mod scan;
 mod set;
-mod settle;
 
 pub use replaced::Unmasked;
 pub use repositories::{Access, GitFiles};
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use toolfence_policy::rules::git_config::is_harmless;
 use toolfence_protocol::{Text, ToolFailure};
 
-/// What the sandbox must mask of one project, found anew for each command, and what is known of its repositories.
+/// Finds the masks of one project for each command, and caches the configuration of its repositories.
 #[derive(Debug)]
 pub struct Masks {
     root: Arc<Root>,
@@ -39,33 +40,34 @@ impl Masks {
         Masks { root, folders, configurations }
     }
 
-    /// Finds what has to be masked around a command that has this access to repositories.
+    /// Finds the paths to mask for a command that has this access to repositories.
     ///
     /// # Errors
-    /// The walk was stopped, or there is too much to be sure of.
+    /// The walk was stopped, or the project is too large.
     pub fn find(&self, access: Access, stop: &Stop) -> Result<MaskSet, ToolFailure> {
         scan::find(self, access, stop)
     }
 
-    /// The first entry of the project whose owner or group is not that of this process, at any depth; what is in `.git` does not count.
+    /// Returns the first entry of the project, at any depth, whose owner or group is not that of this process. Ignores
+    /// the entries of `.git`.
     pub fn first_foreign(&self, stop: &Stop) -> Option<PathBuf> {
         owners::first_foreign(&self.root, stop)
     }
 
-    /// While a command runs: a file that was masked and is another one now, so that the command may be able to read or write
+    /// Finds, while a command runs, a masked file that was replaced, so that the command may be able to read or write
     /// it.
     pub fn replaced(&self, before: &MaskSet) -> Option<Unmasked> {
         replaced::find(&self.root, before)
     }
 
-    /// After all processes of a command have ended: takes away what appeared meanwhile and would make git run something
-    /// outside the sandbox. Answers with what was done, in sentences.
-    pub fn settle(&self, before: &MaskSet) -> Vec<Text> {
-        settle::settle(self, before)
+    /// Renames new files that would make git run programs outside of the sandbox, after all processes of a command have
+    /// ended. Returns a sentence about each.
+    pub fn quarantine(&self, before: &MaskSet) -> Vec<Text> {
+        quarantine::quarantine(self, before)
     }
 
-    /// The configuration that git reads in the repository of the root, or above it; `None` where there is no repository or no
-    /// git.
+    /// Returns the configuration that git reads in the repository of the root, or above it; `None` if there is no
+    /// repository or no git.
     pub fn git_configuration(&self) -> Option<Arc<Configured>> {
         let top = self.root.path().ancestors().find(|folder| folder.join(".git").exists())?;
         let dot_git = top.join(".git");
@@ -73,8 +75,8 @@ impl Masks {
         self.configured(top, &[plain(&git_dir)])
     }
 
-    /// The settings of the user's own configuration of git that are harmless and that the project's repository does not set itself. The
-    /// home, where the configuration is, is hidden from commands.
+    /// Returns the harmless settings of the user's own git configuration that the project's repository does not set
+    /// itself. Commands cannot read them, because the user's home folder is hidden.
     pub fn git_settings(&self) -> Vec<(String, String)> {
         let Some(configured) = self.git_configuration() else { return Vec::new() };
         let is_set = |key: &str| configured.local.iter().any(|(other, _)| other == key);
@@ -82,21 +84,23 @@ impl Masks {
         global.filter_map(|(key, value)| Some((key.clone(), value.clone()?))).collect()
     }
 
-    /// Whether git on the host would run or read what is at this absolute path, because of a repository in a folder above it.
+    /// Returns `true` if git on the host would run or read the file at this absolute path because of a repository in a
+    /// folder above it.
     pub(crate) fn is_used_by_git(&self, path: &Path) -> bool {
         repositories::is_used_by_git(self, path)
     }
 
-    /// The host's git, if one is installed outside of the project.
+    /// Returns the host's git, if one is installed outside of the project.
     fn host_git(&self) -> Option<&Git> {
         self.root.programs().git()
     }
 
-    /// What git says of the configuration of a repository; `None` where there is no git, or git cannot list it.
+    /// Returns git's configuration of a repository; `None` if there is no git, or git cannot list it.
     fn configured(&self, top: &Path, dirs: &[PathBuf]) -> Option<Arc<Configured>> {
         match self.configurations.configured(self.host_git()?, top, dirs) {
             Ok(configured) => Some(configured),
-            // Git would not run anything here either, until a person mends it: the whole of it is read-only meanwhile.
+            // Git would run nothing here either until a user fixes the configuration. The whole repository is read-only
+            // meanwhile.
             Err(error) => {
                 tracing::debug!(top = %top.display(), %error, "git did not list the configuration");
                 None
@@ -104,9 +108,9 @@ impl Masks {
         }
     }
 
-    /// A relative folder of hooks that the person's own configuration names for every repository.
+    /// Returns the relative folder of hooks that the user's own configuration sets for every repository.
     pub fn hooks_everywhere(&self) -> Option<PathBuf> {
-        // Where there is no repository, git lists the person's and the system's configuration alone.
+        // Outside of a repository, git lists only the configuration of the user and the system.
         self.configured(Path::new("/"), &[])?.hooks_everywhere.clone()
     }
 }

@@ -1,4 +1,4 @@
-//! Entries of the project that belong to another user or group than this process.
+//! Finds entries of the project that belong to another user or group than this process.
 
 use crate::root::Root;
 use crate::root::hops::FolderFd;
@@ -10,8 +10,8 @@ use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Finds the first entry below the root whose owner or group is not that of this process. What is in `.git` and in blocked folders does
-/// not count.
+/// Returns the first entry below the root whose owner or group is not that of this process. Ignores the entries of
+/// `.git` and of blocked folders.
 ///
 /// The walk for the masks reads only the names in folders; this one asks the kernel about each entry, on all cores.
 pub(super) fn first_foreign(root: &Root, stop: &Stop) -> Option<PathBuf> {
@@ -47,7 +47,7 @@ impl Visitor for OwnOwners {
         let folder = run.folder().ok()?;
         for node in &run.nodes {
             let Some(last) = node.name.file_name() else { continue };
-            // An entry that is gone by now has no owner.
+            // An entry that was removed meanwhile has no owner.
             if self.has(&folder, last) == Ok(false) {
                 return Some(node.name.clone());
             }

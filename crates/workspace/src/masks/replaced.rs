@@ -1,11 +1,11 @@
-//! Whether what is masked for a command that runs is still what was masked.
+//! Detects whether a masked file was replaced while a command runs.
 
 use crate::masks::set::MaskSet;
 use crate::names;
 use crate::root::Root;
 use toolfence_sandbox::project::{Mask, MaskKind};
 
-/// What a command finds without its mask, because another process on the host has put another file in its place.
+/// A file that another process on the host has replaced, so that a command finds it without its mask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unmasked {
     /// A blocked file, which can be read.
@@ -14,13 +14,13 @@ pub enum Unmasked {
     Used(String),
 }
 
-/// Finds a file that is another one than was masked.
+/// Finds a masked file that was replaced by another one.
 pub(super) fn find(root: &Root, before: &MaskSet) -> Option<Unmasked> {
     let is_another = |mask: &&Mask| {
         let now = root.identity_exact(&mask.path);
-        now.is_ok_and(|is| is != mask.is)
+        now.is_ok_and(|identity| identity != mask.identity)
     };
-    // What stands in a folder that git ignores is the build's to replace.
+    // A build may replace the files in a folder that git ignores.
     let masked = before.list.iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::Freeze));
     masked.clone().find(is_another).map(|mask| match mask.how {
         MaskKind::Hide => Unmasked::Blocked(names::shown(&mask.path)),

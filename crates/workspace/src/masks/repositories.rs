@@ -1,12 +1,12 @@
-//! What of the project the host's git would run or read, so that a command must not change it.
+//! Finds the files of the project that the host's git would run or read, so that a command must not change them.
 //!
-//! The whole of every repository is masked, not a list of dangerous names in it: the git directory, the one that a `.git`
-//! file or link leads to, the common one, and the targets of links in them. Around it, what the configuration names in the
-//! work tree: folders of hooks, included files, programs.
+//! Whole repositories are masked, not a list of dangerous names in them: the git directory, the one that a `.git` file
+//! or link leads to, the common one, and the targets of links in them. Around them, the files are masked that the
+//! configuration names in the work tree: folders of hooks, included files, programs.
 
 use crate::git::config::{links_of, pointed};
 use crate::git::made;
-use crate::git::way::Way;
+use crate::git::resolved_path::ResolvedPath;
 use crate::masks::Masks;
 use crate::root::ignores::Ignores;
 use rustix::fs::FileType;
@@ -15,23 +15,23 @@ use std::path::{Path, PathBuf};
 use toolfence_policy::rules::GIT_HOOKS;
 use toolfence_sandbox::project::Number;
 
-/// What a command may do with the repositories of the project.
+/// The access of a command to the repositories of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Access {
-    /// Read them. What their configuration names in the work tree is read-only too.
+    /// Read access. The files that their configuration names in the work tree are read-only, too.
     Read,
-    /// Write them on a private copy of the project: nothing of them is masked, and their changes are judged afterwards.
+    /// Write access on a private copy of the project: nothing is masked, and the changes are judged afterwards.
     Copy,
 }
 
-/// What becomes of a repository of the project.
+/// How a repository of the project is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Protection {
     /// It is read-only to commands.
     Protected,
-    /// It stands in a folder that git ignores and is as git makes it: a build may change and remove it, and what a command
-    /// leaves of it is judged as a new repository is.
+    /// It is in a folder that git ignores, and is as git creates it. A build may change and remove it, and afterwards
+    /// it is judged like a new repository.
     OfBuild,
 }
 
@@ -40,14 +40,14 @@ pub(super) enum Standing {
 pub(super) struct Repository {
     /// `.git`, or the folder of a repository that has none, relative to the root.
     pub(super) at: PathBuf,
-    pub(super) is: Option<Number>,
-    /// Where `.git` leads, where it is a link. A link cannot be read-only, and the next file may get the inode of one that was
-    /// removed.
+    pub(super) identity: Option<Number>,
+    /// The target of `.git` if it is a link. A link cannot be read-only, and the next file may get the inode number of
+    /// a removed one.
     pub(super) link: Option<PathBuf>,
-    pub(super) standing: Standing,
+    pub(super) standing: Protection,
 }
 
-/// What of the project the host's git uses, when a command began. All paths are relative to the root.
+/// The files of the project that the host's git used when a command began. All paths are relative to the root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitFiles {
     /// The git directories of repositories. One may contain others.
@@ -57,34 +57,35 @@ pub struct GitFiles {
     pub used: BTreeSet<PathBuf>,
 }
 
-/// What of a git directory is masked where the project is one itself, so that masking all of it would leave a command
+/// The parts of a git directory that are masked if the project itself is one. Masking all of it would leave a command
 /// nothing to write to.
 const OF_A_BARE_PROJECT: &[&str] = &["HEAD", "config", "config.worktree", "commondir", "hooks", "modules", "worktrees"];
 
-/// What the repositories of the project ask for.
+/// The masks that the repositories of the project need.
 #[derive(Debug, Default)]
 pub(super) struct WantedAccess {
-    /// What is read-only, relative to the root.
+    /// The read-only paths, relative to the root.
     frozen: BTreeSet<PathBuf>,
-    /// What git would use: the path that leads there, and its way.
-    ways: Vec<Used>,
+    /// The paths that git would use, with the links on the way.
+    ways: Vec<UsedPath>,
     /// For a private copy: the git directories in the project, relative to the root.
     git_dirs: BTreeSet<PathBuf>,
 }
 
-/// What git on the host uses, or would use if it were there: hooks, included files, programs that its configuration names.
+/// A file that git on the host uses, or would use if it existed: a hook, an included file, or a program that its
+/// configuration names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Used {
+pub(super) struct UsedPath {
     /// The absolute path that git's configuration names.
     pub(super) path: PathBuf,
-    /// How it was reached when it was looked for.
-    pub(super) way: Way,
+    /// The resolution of the path when it was found.
+    pub(super) resolved_path: ResolvedPath,
 }
 
 impl WantedAccess {
-    /// Adds what the repository asks for that git finds in `folder`, where `.git` is of this `kind`; or that is `folder`
-    /// itself, where there is no kind. Answers with what becomes of it.
-    pub(super) fn add(&mut self, masks: &Masks, access: Access, folder: &Path, kind: Option<FileType>) -> Standing {
+    /// Adds the masks for the repository that git finds in `folder`; `kind` is that of `.git`, or `None` if `folder`
+    /// itself is the repository. Returns how it is protected.
+    pub(super) fn add(&mut self, masks: &Masks, access: Access, folder: &Path, kind: Option<FileType>) -> Protection {
         let root = masks.root.path();
         let top = root.join(folder);
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
@@ -92,7 +93,7 @@ impl WantedAccess {
         if access == Access::Copy {
             let inside = dirs.iter().filter_map(|dir| dir.strip_prefix(root).ok()).map(Path::to_owned);
             self.git_dirs.extend(inside);
-            // A `.git` that is a file or a link says where the git directory is.
+            // A `.git` that is a file or a link points to the git directory.
             if kind.is_some_and(|kind| kind != FileType::Directory) {
                 self.freeze(at);
             }
@@ -100,11 +101,11 @@ impl WantedAccess {
                 self.used(masks, &target);
             }
             self.configured(masks, &top, &dirs);
-            return Standing::Protected;
+            return Protection::Protected;
         }
         let is_ignored = || Ignores::above(&masks.root, folder).is_within(folder);
         if !folder.as_os_str().is_empty() && is_ignored() && made::is_as_git_makes_it(&dirs[0], &top, None) {
-            return Standing::OfBuild;
+            return Protection::OfBuild;
         }
         match kind {
             Some(FileType::Symlink) => {}
@@ -122,10 +123,10 @@ impl WantedAccess {
             }
         }
         self.configured(masks, &top, &dirs);
-        Standing::Protected
+        Protection::Protected
     }
 
-    /// Adds what a repository above the root uses in the project.
+    /// Adds the files in the project that a repository above the root uses.
     pub(super) fn add_above(&mut self, masks: &Masks) {
         let top = masks.root.path().ancestors().skip(1).find(|folder| folder.join(".git").exists());
         if let Some(top) = top {
@@ -141,7 +142,7 @@ impl WantedAccess {
         }
     }
 
-    /// What the configuration names in the project. Without a git on the host no program runs it.
+    /// Adds the files in the project that the configuration names. Without a git on the host, nothing runs them.
     fn configured(&mut self, masks: &Masks, top: &Path, dirs: &[PathBuf]) {
         let Some(configured) = masks.configured(top, dirs) else { return };
         for path in &configured.used {
@@ -149,28 +150,30 @@ impl WantedAccess {
         }
     }
 
-    /// What git would use: read-only where it is there, and not to be reached in another way afterwards.
+    /// Adds a file that git would use: read-only if it exists, and otherwise it must not appear.
     fn used(&mut self, masks: &Masks, path: &Path) {
         let root = masks.root.path();
-        let way = Way::of(path);
-        if way.is_there && root.starts_with(&way.end) {
-            // All of the project cannot be read-only: what git would take for a hook there is.
+        let resolved_path = ResolvedPath::of(path);
+        if resolved_path.is_there && root.starts_with(&resolved_path.end) {
+            // The whole project cannot be read-only, so only the files that git would run as hooks are.
             for name in GIT_HOOKS {
                 self.used(masks, &root.join(name));
             }
             return;
         }
-        if let Ok(inside) = way.end.strip_prefix(root)
-            && way.is_there
+        if let Ok(inside) = resolved_path.end.strip_prefix(root)
+            && resolved_path.is_there
         {
             self.freeze(inside.to_owned());
         }
-        if way.end.starts_with(root) || way.steps.iter().any(|step| step.at != *root && step.at.starts_with(root)) {
-            self.ways.push(Used { path: path.to_owned(), way });
+        if resolved_path.end.starts_with(root)
+            || resolved_path.steps.iter().any(|step| step.at != *root && step.at.starts_with(root))
+        {
+            self.ways.push(UsedPath { path: path.to_owned(), resolved_path });
         }
     }
 
-    /// Covers what a path leads to, where that is in the project.
+    /// Makes the target of a path read-only, if it is in the project.
     fn freeze_inside(&mut self, masks: &Masks, path: &Path) {
         let Ok(real) = path.canonicalize() else { return };
         if let Ok(relative) = real.strip_prefix(masks.root.path())
@@ -184,10 +187,11 @@ impl WantedAccess {
         self.frozen.insert(path);
     }
 
-    /// For a private copy: what of the project the host's git uses.
+    /// Returns, for a private copy, the files of the project that the host's git uses.
     pub(super) fn into_git_files(self, root: &Path) -> GitFiles {
-        let links = self.ways.iter().flat_map(|used| used.way.steps.iter().filter(|step| step.link.is_some()));
-        let ends = self.ways.iter().flat_map(|used| [&used.path, &used.way.end]);
+        let links =
+            self.ways.iter().flat_map(|used| used.resolved_path.steps.iter().filter(|step| step.link.is_some()));
+        let ends = self.ways.iter().flat_map(|used| [&used.path, &used.resolved_path.end]);
         let relative = |path: &PathBuf| path.strip_prefix(root).ok().map(Path::to_owned);
         let named =
             links.map(|step| &step.at).chain(ends).filter_map(relative).filter(|path| !path.as_os_str().is_empty());
@@ -195,8 +199,9 @@ impl WantedAccess {
         GitFiles { git_dirs: self.git_dirs, used }
     }
 
-    /// A folder stands before what is in it; what is in a read-only one needs no mask of its own.
-    pub(super) fn into_parts(self) -> (Vec<PathBuf>, Vec<Used>) {
+    /// Returns the paths sorted, each folder before its entries. Entries of a read-only folder need no mask of their
+    /// own.
+    pub(super) fn into_parts(self) -> (Vec<PathBuf>, Vec<UsedPath>) {
         let mut frozen: Vec<PathBuf> = Vec::new();
         for path in self.frozen {
             if !frozen.iter().any(|above| path.starts_with(above)) {
@@ -210,7 +215,8 @@ impl WantedAccess {
     }
 }
 
-/// Whether git on the host would run or read what is at this absolute path, because of a repository in a folder above it.
+/// Returns `true` if git on the host would run or read the file at this absolute path because of a repository in a
+/// folder above it.
 pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
     let mut wanted = WantedAccess::default();
     for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(masks.root.path())) {
@@ -221,12 +227,14 @@ pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
         }
     }
     wanted.add_above(masks);
-    let leads_there =
-        |used: &Used| path.starts_with(&used.way.end) || used.way.steps.iter().any(|step| step.at == path);
+    let leads_there = |used: &UsedPath| {
+        path.starts_with(&used.resolved_path.end) || used.resolved_path.steps.iter().any(|step| step.at == path)
+    };
     wanted.ways.iter().any(leads_there)
 }
 
-/// The git directory of the repository at `folder`, where `.git` is of this `kind` or it is none itself, and the common one.
+/// Returns the git directory of the repository at `folder` and the common one; `kind` is that of `.git`, or `None` if
+/// `folder` itself is the repository.
 fn git_dirs(masks: &Masks, folder: &Path, kind: Option<FileType>) -> Vec<PathBuf> {
     let top = masks.root.path().join(folder);
     let at = if kind.is_some() { top.join(".git") } else { top };

@@ -1,14 +1,14 @@
-//! The walk over the project that finds what has to be masked.
+//! Walks the project to find the paths that must be masked.
 //!
-//! The tree is walked to its full depth before every command that runs in the sandbox. A folder that has not changed since it
-//! was read is not read again: its times say so. What cannot be looked at is hidden as a whole, and so is a folder in which
-//! there is something that no path is short enough to name.
+//! The tree is walked to its full depth before every command that runs in the sandbox. A folder is only read again if
+//! its timestamps show that it has changed. A folder that cannot be read is hidden as a whole, and so is one with an
+//! entry whose path is too long for the kernel.
 
 use crate::git::made::looks_bare;
 use crate::masks::Masks;
 use crate::masks::folders::Folder;
-use crate::masks::repositories::{Access, Repository, Standing, WantedAccess};
-use crate::masks::set::{Held, MaskSet, WalkCost};
+use crate::masks::repositories::{Access, Protection, Repository, WantedAccess};
+use crate::masks::set::{HeldFile, MaskSet, WalkCost};
 use crate::names;
 use crate::root::hops::{Hop, NAMEABLE};
 use crate::root::ignores::Ignores;
@@ -24,17 +24,17 @@ use std::time::{Duration, Instant};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 use toolfence_sandbox::project::{Mask, MaskKind, Number, number_of};
 
-/// Folders looked at before the walk is given up.
+/// Folders of a project. The walk fails in a larger one.
 const MOST_FOLDERS: usize = 1_000_000;
 
-/// The most masks: each is a mount, and a namespace has 100,000 of them at most.
+/// Masks of a command. Each is a mount, and a namespace has at most 100,000 of them.
 const MOST_MASKS: usize = 20_000;
 
-/// How often the project is walked anew where it changes meanwhile, and the pause between.
+/// Walks that are tried while the project changes, and the pause between them.
 const MOST_TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Finds what has to be masked around a command that has this access to repositories.
+/// Finds the paths to mask for a command that has this access to repositories.
 pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet, ToolFailure> {
     let started = Instant::now();
     for _ in 0..MOST_TRIES {
@@ -43,8 +43,8 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
         let scanned = scan.tree(stop).and_then(|()| scan.repositories()).and_then(|()| scan.twins(stop));
         let mut set = match scanned {
             Ok(()) => scan.done(),
-            Err(Hitch::Failure(failure)) => return Err(failure),
-            Err(Hitch::Moved) => {
+            Err(ScanError::Failure(failure)) => return Err(failure),
+            Err(ScanError::Moved) => {
                 std::thread::sleep(PAUSE);
                 continue;
             }
@@ -63,26 +63,26 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
     ))
 }
 
-/// Why a walk did not come to its end.
-pub(super) enum Hitch {
+/// The reason why a walk failed.
+pub(super) enum ScanError {
     Failure(ToolFailure),
-    /// What was there a moment ago is not there.
+    /// An entry that existed a moment ago was moved.
     Moved,
 }
 
-impl From<ToolFailure> for Hitch {
-    fn from(failure: ToolFailure) -> Hitch {
-        Hitch::Failure(failure)
+impl From<ToolFailure> for ScanError {
+    fn from(failure: ToolFailure) -> ScanError {
+        ScanError::Failure(failure)
     }
 }
 
-/// What a walk is for.
+/// The purpose of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Something runs beside it or may: what is masked must be right.
+    /// Masks for a command that is about to run or may be running, which must be complete.
     Mask,
-    /// No process of the command is left, so what it shut may be opened.
-    Settle,
+    /// The check after a command. All its processes have ended, so folders that it has made unreadable may be opened.
+    Quarantine,
 }
 
 pub(super) struct Scan<'w> {
@@ -90,22 +90,22 @@ pub(super) struct Scan<'w> {
     pub(super) set: MaskSet,
     /// Hidden files that have more than one name.
     linked: HashSet<Number>,
-    /// Folders that are kept in their place for what is hidden in them.
+    /// Folders that must not be moved because of the hidden files in them.
     kept: HashSet<PathBuf>,
-    /// What repositories ask for, where that is wanted.
+    /// The masks that repositories need, if they are wanted.
     wanted: Option<(Access, WantedAccess)>,
     purpose: Purpose,
-    pub(super) opened: OpenedUp<'w>,
+    pub(super) opened: UnlockedFolders<'w>,
 }
 
-/// Folders that were opened to be looked at, with the modes they had. Dropped, it gives them back: what is in the folders can
-/// be looked at and renamed until then.
-pub(super) struct OpenedUp<'w> {
+/// Folders that were made readable, with their original modes. Dropping it restores the modes; until then the entries
+/// of the folders can be read and renamed.
+pub(super) struct UnlockedFolders<'w> {
     masks: &'w Masks,
     folders: Vec<(PathBuf, Mode)>,
 }
 
-impl Drop for OpenedUp<'_> {
+impl Drop for UnlockedFolders<'_> {
     fn drop(&mut self) {
         for (at, mode) in self.folders.drain(..).rev() {
             let (above, last) = (at.parent().unwrap_or(Path::new("")), at.file_name().unwrap_or(OsStr::new(".")));
@@ -125,18 +125,18 @@ impl<'w> Scan<'w> {
             kept: HashSet::new(),
             wanted: None,
             purpose,
-            opened: OpenedUp { masks, folders: Vec::new() },
+            opened: UnlockedFolders { masks, folders: Vec::new() },
         }
     }
 
-    /// A folder that is kept in its place is found after what stands in it. Of the same depth, what repositories ask for stays
-    /// before the masks.
+    /// Sorts the masks by depth, since a folder that must not be moved is found after its entries. At the same depth,
+    /// the masks for repositories stay before the others.
     fn done(mut self) -> MaskSet {
         self.set.list.sort_by_key(|mask| mask.path.components().count());
         self.set
     }
 
-    pub(super) fn tree(&mut self, stop: &Stop) -> Result<(), Hitch> {
+    pub(super) fn tree(&mut self, stop: &Stop) -> Result<(), ScanError> {
         let mut pending = vec![(Hop::default(), PathBuf::new())];
         while let Some((hop, at)) = pending.pop() {
             if stop.is_stopped() {
@@ -151,13 +151,13 @@ impl<'w> Scan<'w> {
             let calm = self.purpose != Purpose::Mask;
             let (mut folder, read) = self.masks.folders.folder(&self.masks.root, &hop, &at, calm);
             self.set.cost.read += usize::from(read);
-            if matches!(folder, Err(Errno::ACCESS)) && self.open_up(&at) {
+            if matches!(folder, Err(Errno::ACCESS)) && self.unlock(&at) {
                 folder = self.masks.folders.folder(&self.masks.root, &hop, &at, calm).0;
             }
             match folder {
                 Ok(folder) if self.is_too_deep(&at, &folder) => self.mask(&hop, at, MaskKind::Hide)?,
                 Ok(folder) => self.take(&hop, &at, &folder, &mut pending)?,
-                Err(errno) if is_moved(errno) => return Err(Hitch::Moved),
+                Err(errno) if is_moved(errno) => return Err(ScanError::Moved),
                 Err(_) => {
                     self.probe(&at);
                     self.mask(&hop, at, MaskKind::Hide)?;
@@ -167,10 +167,10 @@ impl<'w> Scan<'w> {
         Ok(())
     }
 
-    /// A folder that cannot be listed can still be one that git enters: what it would look for there has names.
+    /// Checks a folder that cannot be listed but that git can enter: the names that git would use are known.
     fn probe(&mut self, at: &Path) {
         let kind_of = |name: &str| {
-            // The folder itself cannot be opened to be read; to pass through it is enough.
+            // The folder itself cannot be opened for reading, but it can be searched.
             let named = at.join(name);
             let stat = rustix::fs::statat(self.masks.root.fd(), &named, AtFlags::SYMLINK_NOFOLLOW).ok()?;
             Some(FileType::from_raw_mode(stat.st_mode))
@@ -189,10 +189,10 @@ impl<'w> Scan<'w> {
         }
     }
 
-    /// Lets a folder be listed that its owner shut against that. Only where no process of a command is left: what a command
-    /// has shut is opened to be looked over, and gets its mode back.
-    fn open_up(&mut self, at: &Path) -> bool {
-        if self.purpose != Purpose::Settle {
+    /// Makes a folder readable that its owner has made unreadable. Does so only if no process of a command is left: the
+    /// folder was closed by a command, and gets its mode back.
+    fn unlock(&mut self, at: &Path) -> bool {
+        if self.purpose != Purpose::Quarantine {
             return false;
         }
         let (above, last) = (at.parent().unwrap_or(Path::new("")), at.file_name().unwrap_or(OsStr::new(".")));
@@ -209,19 +209,25 @@ impl<'w> Scan<'w> {
         done.is_ok()
     }
 
-    /// Whether something in the folder that matters has a path that the kernel does not take, so that nothing could be mounted
-    /// there. Then the folder, which is the deepest that has a path, is hidden with all that is in it.
+    /// Returns `true` if an entry that matters has a path that is too long for the kernel, so that nothing could be
+    /// mounted there. The folder, which is the deepest with a valid path, is then hidden with everything in it.
     fn is_too_deep(&self, at: &Path, folder: &Folder) -> bool {
-        // What is masked of a repository is below `.git`.
+        // The masks of a repository are below `.git`.
         const IN_GIT: usize = 64;
         let above = self.masks.root.path().as_os_str().len() + 1 + at.as_os_str().len() + 1;
         let names = [&folder.folders, &folder.hidden, &folder.frozen].into_iter().flatten();
         let longest = names.map(|name| name.len()).chain(folder.repository.map(|_| IN_GIT)).max();
-        // A root with so long a path has no command in it anyway: nothing can be named there.
+        // No command can run in a root whose path is that long, because nothing in it can be named.
         !at.as_os_str().is_empty() && longest.is_some_and(|longest| above + longest >= NAMEABLE)
     }
 
-    fn take(&mut self, hop: &Hop, at: &Path, folder: &Folder, pending: &mut Vec<(Hop, PathBuf)>) -> Result<(), Hitch> {
+    fn take(
+        &mut self,
+        hop: &Hop,
+        at: &Path,
+        folder: &Folder,
+        pending: &mut Vec<(Hop, PathBuf)>,
+    ) -> Result<(), ScanError> {
         let hop = hop.towards(self.masks.root.fd(), at);
         for name in &folder.frozen {
             self.mask(&hop, at.join(name), MaskKind::Freeze)?;
@@ -234,14 +240,14 @@ impl<'w> Scan<'w> {
             for name in &folder.hidden {
                 let path = at.join(name);
                 let folders = self.masks.root.folders_of_rule(&path);
-                // A mask in a folder that git ignores must not keep a build from removing the folder. Where the folder is part
-                // of the rule, it is the folder around it that has to be one of the build.
+                // A mask in a folder that git ignores must not prevent a build from removing the folder. If the folder
+                // is part of the rule, the folder around it must be an ignored one.
                 let around = at.ancestors().nth(folders).unwrap_or(Path::new(""));
                 let removable = here && (folders == 0 || is_ignored(around));
-                // Moved out of the folder that is part of its rule, the file could be read by the next command.
+                // If the file were moved out of the folder that is part of its rule, the next command could read it.
                 for above in at.ancestors().take(if removable { 0 } else { folders }) {
                     if self.kept.insert(above.to_owned()) {
-                        // The way may go on from a folder that is already below it.
+                        // The hop may be for a folder below this one.
                         self.mask(&Hop::default(), above.to_owned(), MaskKind::Keep)?;
                     }
                 }
@@ -258,22 +264,22 @@ impl<'w> Scan<'w> {
         Ok(())
     }
 
-    /// Notes the repository that `.git` in this folder stands for, or the folder itself.
+    /// Records the repository of `.git` in this folder, or the folder itself if it is one.
     fn repository(&mut self, folder: &Path, kind: Option<FileType>) {
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
-        let is = self.masks.root.stat_exact(&at).ok().map(|stat| number_of(&stat));
+        let identity = self.masks.root.stat_exact(&at).ok().map(|stat| number_of(&stat));
         let is_hidden = kind.is_some() && self.masks.root.rules().leaves_out(&names::text_of(&at));
         let standing = match &mut self.wanted {
-            // Nothing can be mounted in what is hidden.
+            // Nothing can be mounted in a hidden folder.
             Some((access, wanted)) if !is_hidden => wanted.add(self.masks, *access, folder, kind),
-            _ => Standing::Protected,
+            _ => Protection::Protected,
         };
         let link = std::fs::read_link(self.masks.root.path().join(&at)).ok();
-        self.set.repositories.push(Repository { at, is, link, standing });
+        self.set.repositories.push(Repository { at, identity, link, standing });
     }
 
-    /// Covers what the repositories ask for.
-    fn repositories(&mut self) -> Result<(), Hitch> {
+    /// Adds the masks that the repositories need.
+    fn repositories(&mut self) -> Result<(), ScanError> {
         let Some((access, mut wanted)) = self.wanted.take() else { return Ok(()) };
         wanted.add_above(self.masks);
         if access == Access::Copy {
@@ -282,10 +288,10 @@ impl<'w> Scan<'w> {
         }
         let (frozen, used) = wanted.into_parts();
         self.set.used = used;
-        // A mask of a file in a repository has to lie over the mask of the repository.
+        // The mask of a file in a repository must be mounted after the mask of the repository.
         let set = std::mem::take(&mut self.set.list);
         for path in frozen {
-            // It may be elsewhere: a folder of hooks is where the settings say.
+            // It may be in another folder: the settings name the folder of hooks.
             self.mask(&Hop::default(), path, MaskKind::Freeze)?;
         }
         let root = &self.masks.root;
@@ -295,11 +301,11 @@ impl<'w> Scan<'w> {
             .iter()
             .filter_map(|mask| {
                 let above = root.stat_exact(mask.path.parent()?).ok()?;
-                Some(Held { path: mask.path.clone(), is: mask.is.number(), above: number_of(&above) })
+                Some(HeldFile { path: mask.path.clone(), identity: mask.identity.number(), above: number_of(&above) })
             })
             .collect();
         let guarded: HashSet<&Path> = self.set.list.iter().map(|mask| mask.path.as_path()).collect();
-        // Kept for what is hidden in it, a folder must not lose what its repository asks for.
+        // A folder with a hidden entry must also keep the mask that its repository needs.
         let set: Vec<Mask> = set
             .into_iter()
             .filter(|mask| mask.how != MaskKind::Keep || !guarded.contains(mask.path.as_path()))
@@ -308,27 +314,27 @@ impl<'w> Scan<'w> {
         Ok(())
     }
 
-    fn mask(&mut self, hop: &Hop, path: PathBuf, how: MaskKind) -> Result<(), Hitch> {
-        let stat = hop.stat(self.masks.root.fd(), &path).map_err(|_| Hitch::Moved)?;
-        let is = hop.identity(self.masks.root.fd(), &path).map_err(|_| Hitch::Moved)?;
-        if is.number() != number_of(&stat) {
-            return Err(Hitch::Moved);
+    fn mask(&mut self, hop: &Hop, path: PathBuf, how: MaskKind) -> Result<(), ScanError> {
+        let stat = hop.stat(self.masks.root.fd(), &path).map_err(|_| ScanError::Moved)?;
+        let identity = hop.identity(self.masks.root.fd(), &path).map_err(|_| ScanError::Moved)?;
+        if identity.number() != number_of(&stat) {
+            return Err(ScanError::Moved);
         }
         let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if matches!(how, MaskKind::Hide | MaskKind::HideRemovable) && file {
-            self.masks.root.remember_masked(is.number());
+            self.masks.root.remember_masked(identity.number());
             if stat.st_nlink > 1 {
-                self.linked.insert(is.number());
+                self.linked.insert(identity.number());
             }
         }
         if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
-            self.set.list.push(Mask { path, is, how });
+            self.set.list.push(Mask { path, identity, how });
         }
         Ok(())
     }
 
-    /// Finds the other names of hidden files: the kernel does not tell them, so all files are looked at.
-    fn twins(&mut self, stop: &Stop) -> Result<(), Hitch> {
+    /// Finds the hard links of hidden files. The kernel does not list them, so all files are checked.
+    fn twins(&mut self, stop: &Stop) -> Result<(), ScanError> {
         if self.linked.is_empty() {
             return Ok(());
         }
@@ -338,9 +344,9 @@ impl<'w> Scan<'w> {
                 && node.blocked.is_none()
                 && let Ok(stat) = root.stat_exact(&node.name)
                 && self.linked.contains(&number_of(&stat))
-                && let Ok(is) = root.identity_exact(&node.name)
+                && let Ok(identity) = root.identity_exact(&node.name)
             {
-                found.push(Mask { path: node.name, is, how: MaskKind::Hide });
+                found.push(Mask { path: node.name, identity, how: MaskKind::Hide });
             }
             ControlFlow::Continue(())
         });

@@ -1,62 +1,63 @@
-//! What was found to be masked, as it was when it was looked for.
+//! The masks for one command, with the state of the files when they were found.
 
-use crate::masks::repositories::{GitFiles, Repository, Used};
+use crate::masks::repositories::{GitFiles, Repository, UsedPath};
 use std::path::PathBuf;
 use toolfence_sandbox::project::{Mask, MaskKind, Number};
 
-/// What the sandbox has to mask for one command, and what was there when it was looked for.
+/// The masks for one command, and the state of the files when they were found.
 #[derive(Debug, Clone, Default)]
 pub struct MaskSet {
-    /// A folder stands before what is in it.
+    /// The masks, a folder before its entries.
     pub(super) list: Vec<Mask>,
     pub(super) repositories: Vec<Repository>,
-    /// What git on the host uses in the project, and where it was.
-    pub(super) held: Vec<Held>,
-    /// What git on the host uses, or would use if it were there, and how it is reached.
-    pub(super) used: Vec<Used>,
+    /// The files of the project that git on the host uses, with their identities.
+    pub(super) held: Vec<HeldFile>,
+    /// The files that git on the host uses, or would use if they existed, with the resolution of their paths.
+    pub(super) used: Vec<UsedPath>,
     pub(super) git_files: GitFiles,
     pub(super) cost: WalkCost,
 }
 
-/// A read-only file or folder that git on the host uses. It cannot be renamed itself, but a folder above it can, and then
-/// something else can be put at its path.
+/// A read-only file or folder that git on the host uses. It cannot be renamed itself, but a folder above it can be, and
+/// then another entry can be put at its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct HeldFile {
     pub(super) path: PathBuf,
-    /// Device and inode, as those of the folder it is in: a command cannot free a number that is held here.
-    pub(super) is: Number,
+    /// Device and inode. A command cannot free the inode number of a file that is held here, or of its folder.
+    pub(super) identity: Number,
     pub(super) above: Number,
 }
 
-/// What a walk cost.
+/// The cost of a walk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WalkCost {
     /// Folders of the tree.
     pub folders: usize,
-    /// How many of them had to be read.
+    /// Folders that were read from the disk.
     pub read: usize,
     /// Wall time in microseconds.
     pub microseconds: u64,
 }
 
 impl MaskSet {
-    /// The masks, as the sandbox takes them: a folder stands before what is in it.
+    /// Returns the masks in the order in which the sandbox mounts them: a folder before its entries.
     pub fn list(&self) -> &[Mask] {
         &self.list
     }
 
-    /// What git uses of the project, if it was looked for with [`Access::Copy`](crate::Access::Copy).
+    /// Returns the files of the project that git uses, if they were searched with
+    /// [`Access::Copy`](crate::Access::Copy).
     pub fn git_files(&self) -> &GitFiles {
         &self.git_files
     }
 
-    /// What a command could not write.
+    /// Returns the masks of entries that a command could not write.
     pub(super) fn out_of_reach(&self) -> impl Iterator<Item = &Mask> {
         self.list.iter().filter(|mask| mask.how == MaskKind::Freeze)
     }
 
-    /// What the walk over the project cost.
+    /// Returns the cost of the walk over the project.
     pub fn cost(&self) -> WalkCost {
         self.cost
     }

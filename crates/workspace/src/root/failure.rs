@@ -1,4 +1,4 @@
-//! What a model is told when a path leads nowhere, and what it can do about it.
+//! Error messages for paths that cannot be used, with advice for the model.
 
 use crate::names;
 use crate::root::path_arg::{invalid, shown};
@@ -8,8 +8,8 @@ use std::io;
 use std::path::Path;
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
-/// Why a folder that was there a moment ago cannot be walked.
-pub(crate) fn of_start(errno: Errno, path: &str) -> ToolFailure {
+/// Returns the error for a folder that existed a moment ago and cannot be walked.
+pub(crate) fn walk_start_failure(errno: Errno, path: &str) -> ToolFailure {
     if errno == Errno::NOENT {
         return ToolFailure::new(
             ErrorCode::NotFound,
@@ -19,7 +19,7 @@ pub(crate) fn of_start(errno: Errno, path: &str) -> ToolFailure {
     of_system(errno, path)
 }
 
-/// What the system said, in words.
+/// Returns the error for a failed system call.
 pub(crate) fn of_system(errno: Errno, path: &str) -> ToolFailure {
     let path = shown(path);
     let (code, message) = match errno {
@@ -105,7 +105,7 @@ pub(crate) fn protected(path: &str, rule: &str) -> ToolFailure {
 
 pub(crate) fn not_a_file(path: &str, kind: FileType) -> ToolFailure {
     if kind == FileType::Directory {
-        // A suggestion is the same in every language, as every name of a tool or an argument is.
+        // A suggestion is not translated, like the names of tools and arguments.
         let list = format!("list_files with path {}", shown(path));
         return invalid(text!(
             "{path} is a folder, not a file. Use list_files to see what is in it.",
@@ -136,7 +136,7 @@ fn kind_name(kind: FileType) -> Text {
     }
 }
 
-/// What went wrong while an open file was read or written.
+/// Returns the error for an open file that could not be read or written.
 pub(crate) fn of_io(error: &io::Error, path: &str) -> ToolFailure {
     if error.kind() == io::ErrorKind::TimedOut {
         return ToolFailure::new(ErrorCode::Cancelled, text!("Reading {path} was stopped.", path = shown(path)));
@@ -150,7 +150,7 @@ pub(crate) fn of_io(error: &io::Error, path: &str) -> ToolFailure {
     }
 }
 
-/// The refusal of a change to a file that another process changed meanwhile.
+/// Returns the error for a file that another process changed meanwhile.
 pub(crate) fn conflict(path: &str) -> ToolFailure {
     ToolFailure::new(
         ErrorCode::Conflict,
@@ -164,7 +164,7 @@ mod tests {
     use toolfence_protocol::Language;
 
     #[test]
-    fn the_parts_of_a_sentence_are_in_its_language() {
+    fn nested_messages_are_translated() {
         let portuguese = |failure: ToolFailure| failure.message.render(Language::Portuguese);
         let held = of_io(&io::Error::other(text!("its extended attributes cannot be copied")), "a");
         assert_eq!(held.message, "The system failed on \"a\": its extended attributes cannot be copied.");

@@ -8,24 +8,25 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// One entry, a link not followed.
+/// One entry. Links are not followed.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
     pub(crate) name: OsString,
     pub(crate) kind: FileType,
 }
 
-/// At most `most` entries in the order of their bytes, and whether that is all of them.
+/// Returns at most `most` entries sorted by their bytes, and whether these are all.
 ///
-/// The order is the same for the same tree, but where a folder has more entries than `most` the file system chooses.
+/// The result is the same for the same tree, except that the file system chooses the entries if there are more than
+/// `most`.
 pub(crate) fn items(folder: BorrowedFd<'_>, most: usize) -> Result<(Vec<Item>, bool), Errno> {
-    // The folder may be open only to be passed through.
+    // The folder may have been opened with `O_PATH`, which does not allow reading.
     let readable = rustix::fs::openat(folder, ".", LOOK | OFlags::DIRECTORY, Mode::empty())?;
     items_until(readable, most, &Stop::default())
 }
 
-/// At most `most` entries of a folder that is open to be read, in the order of their bytes, and whether that is all of them.
-/// When `stop` ends the work, it is less than all.
+/// Returns at most `most` entries of a folder that is open for reading, sorted by their bytes, and whether these are
+/// all. The result is incomplete if `stop` ends the work.
 pub(crate) fn items_until(folder: OwnedFd, most: usize, stop: &Stop) -> Result<(Vec<Item>, bool), Errno> {
     let (mut items, mut complete) = (Vec::new(), true);
     let mut entries = Dir::new(folder)?;
@@ -49,7 +50,7 @@ pub(crate) fn items_until(folder: OwnedFd, most: usize, stop: &Stop) -> Result<(
     Ok((items, complete))
 }
 
-/// Some file systems do not say in the folder what an entry is.
+/// Some file systems do not store the kind of an entry in the folder.
 fn kind_of(folder: BorrowedFd<'_>, name: &OsStr) -> FileType {
     rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))

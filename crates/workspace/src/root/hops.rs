@@ -1,8 +1,8 @@
-//! Folders deep in a tree, reached in a bounded number of steps.
+//! Reaches folders deep in a tree in a bounded number of steps.
 //!
-//! A kernel resolves a path name by name, so a walk that opens every folder by its path from the root takes quadratic time
-//! in a tree that is nothing but deep. A walk that keeps some of the folders on its way open does not. A path that is longer
-//! than the kernel takes at once ([`NAMEABLE`]) is refused all the same: no tool could give it and no mount could be put there.
+//! A kernel resolves a path name by name, so a walk that opens every folder by its path from the root takes quadratic
+//! time in a deep tree. This walk keeps some of the folders on its way open instead. A path longer than the kernel
+//! accepts ([`NAMEABLE`]) is still refused: no tool could use it, and nothing could be mounted there.
 
 use crate::root::folder::{self, Item};
 use crate::root::resolve;
@@ -23,64 +23,65 @@ pub(crate) const NAMEABLE: usize = 4096;
 /// Names between two folders that are kept open.
 const STEP: usize = 32;
 
-/// The most folders one walk keeps open: enough for the deepest tree that can be named, few enough for any limit on
-/// descriptors. Where they are used up, ways get longer and nothing else changes.
+/// Folders that one walk keeps open: enough for the deepest tree that can be named, few enough for any limit on
+/// descriptors. If they are used up, paths get longer and nothing else changes.
 const MOST: usize = NAMEABLE / 2 / STEP;
 
-/// Folders that a walk keeps open however near they are, since their entries are opened soon.
+/// Folders that a walk keeps open at any distance, since their entries are opened soon.
 const MOST_NEAR: usize = 64;
 
-/// Entries of one folder that are removed in one go.
+/// Entries of one folder that are removed in one pass.
 const MOST_AT_ONCE: usize = 10_000;
 
-/// An open folder above what is looked at: the root, or one on the way.
+/// An open folder above the current one: the root, or one on the way.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hop {
-    /// The root where there is none.
-    folder: Option<Arc<Kept>>,
-    /// Bytes of the folder's path from the root, with the slash behind it.
+    /// `None` for the root.
+    folder: Option<Arc<CountedFolder>>,
+    /// Bytes of the folder's path from the root, including the slash after it.
     length: usize,
-    /// How many folders this walk keeps open.
+    /// The number of folders that this walk keeps open.
     open: Arc<AtomicUsize>,
 }
 
 /// A folder from which its entries can be opened.
 pub(crate) enum FolderFd<'h> {
-    Kept(BorrowedFd<'h>),
+    CountedFolder(BorrowedFd<'h>),
     Opened(OwnedFd),
 }
 
 impl AsFd for FolderFd<'_> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            FolderFd::Kept(fd) => *fd,
+            FolderFd::CountedFolder(fd) => *fd,
             FolderFd::Opened(fd) => fd.as_fd(),
         }
     }
 }
 
-/// A folder that is kept open, and counted for as long.
+/// A folder that is kept open and counted as open.
 #[derive(Debug)]
-struct Kept(OwnedFd, Arc<AtomicUsize>);
+struct CountedFolder(OwnedFd, Arc<AtomicUsize>);
 
-impl Drop for Kept {
+impl Drop for CountedFolder {
     fn drop(&mut self) {
         self.1.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Hop {
-    /// The folder from which what is in `at` is best reached: this one, or `at` itself where that is far enough below it.
+    /// Returns the best folder from which to reach the entries of `at`: this one, or `at` itself if that is far enough
+    /// below it.
     pub(crate) fn towards(&self, root: BorrowedFd<'_>, at: &Path) -> Hop {
         if !self.is_far(at) || self.open.load(Ordering::Relaxed) >= MOST {
             return self.clone();
         }
-        // What cannot be opened is met again, and told, by whoever looks into it.
+        // If the folder cannot be opened, the caller that reads it gets the error.
         self.open(root, at).map_or_else(|_| self.clone(), |folder| self.with(folder, at))
     }
 
-    /// Two hops for the entries of the folder `at`, which is open: one to use at once, and one to keep, which is the same unless the
-    /// walk has too many folders open.
+    /// Returns two hops for the entries of the open folder `at`: one to use at once, and one to keep. Both are equal
+    /// unless the walk has too many folders open.
     pub(crate) fn keep(&self, folder: Option<OwnedFd>, at: &Path) -> (Hop, Hop) {
         let Some(folder) = folder else { return (self.clone(), self.clone()) };
         let most = if self.is_far(at) { MOST_NEAR + MOST } else { MOST_NEAR };
@@ -90,11 +91,11 @@ impl Hop {
         (here, kept)
     }
 
-    /// The folder `at`, to open its entries.
+    /// Opens the folder `at` for its entries.
     pub(crate) fn enter<'h>(&'h self, root: BorrowedFd<'h>, at: &'h Path) -> Result<FolderFd<'h>, Errno> {
         let (base, rest) = self.split(root, at)?;
         if rest.as_os_str().is_empty() {
-            return Ok(FolderFd::Kept(base));
+            return Ok(FolderFd::CountedFolder(base));
         }
         resolve::open_exact(base, rest).map(FolderFd::Opened)
     }
@@ -106,31 +107,31 @@ impl Hop {
 
     fn with(&self, folder: OwnedFd, at: &Path) -> Hop {
         self.open.fetch_add(1, Ordering::Relaxed);
-        let folder = Some(Arc::new(Kept(folder, Arc::clone(&self.open))));
+        let folder = Some(Arc::new(CountedFolder(folder, Arc::clone(&self.open))));
         let name = at.as_os_str().len();
-        // The root has no name, and no slash follows it.
+        // The root has no name, and no slash after it.
         Hop { folder, length: if name == 0 { 0 } else { name + 1 }, open: Arc::clone(&self.open) }
     }
 
-    /// Opens the folder or file `at` to look at it; no link on its way is accepted.
+    /// Opens the folder or file `at` for reading. Refuses links on the way.
     pub(crate) fn open(&self, root: BorrowedFd<'_>, at: &Path) -> Result<OwnedFd, Errno> {
         let (base, rest) = self.split(root, at)?;
         resolve::open_exact(base, rest)
     }
 
-    /// The state of `at`; no link on its way is accepted, and a link itself is not followed.
+    /// Returns the status of `at`. Refuses links on the way, and does not follow a link at `at`.
     pub(crate) fn stat(&self, root: BorrowedFd<'_>, at: &Path) -> Result<Stat, Errno> {
         let (base, rest) = self.split(root, at)?;
         resolve::stat_exact(base, rest)
     }
 
-    /// Which file `at` is; no link on its way is accepted, and a link itself is not followed.
+    /// Returns the identity of the file `at`. Refuses links on the way, and does not follow a link at `at`.
     pub(crate) fn identity(&self, root: BorrowedFd<'_>, at: &Path) -> Result<Identity, Errno> {
         let (base, rest) = self.split(root, at)?;
         resolve::identity_exact(base, rest)
     }
 
-    /// The folder that is open, and the rest of the way.
+    /// Returns the open folder and the rest of the path.
     pub(crate) fn split<'a>(&'a self, root: BorrowedFd<'a>, at: &'a Path) -> Result<(BorrowedFd<'a>, &'a Path), Errno> {
         let bytes = at.as_os_str().as_bytes();
         if bytes.len() >= NAMEABLE {
@@ -141,9 +142,10 @@ impl Hop {
     }
 }
 
-/// Removes from the folder `last` what has no path of its own, because it would be longer than the kernel takes: `above` is the
-/// length of that of `last`. Only the process that made the folder can have put something there, and no snapshot has seen
-/// it, so that it goes with the folder. The kernel is shown one name at a time; the deepest folder goes first.
+/// Removes the entries of the folder `last` whose paths would be longer than the kernel accepts; `above` is the length
+/// of the path of `last`. Only the process that created the folder can have created them, and no snapshot contains
+/// them, so they are removed together with the folder. The kernel gets one name at a time; the deepest folder is
+/// removed first.
 pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usize) -> Result<(), Errno> {
     let open = |folder: BorrowedFd<'_>, name: &OsStr| {
         rustix::fs::openat(folder, name, resolve::LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
@@ -151,7 +153,7 @@ pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usi
     let top = open(folder, last)?;
     let too_long = |item: &Item| above + 1 + item.name.len() >= NAMEABLE;
     let mut here = top.try_clone().map_err(|_| Errno::MFILE)?;
-    // The names that lead from the top to `here`; `..` leads back, and a folder that was moved meanwhile is not found again.
+    // The names from the top to `here`. `..` leads back, and a folder that was moved meanwhile is not found again.
     let mut way: Vec<(OsString, Stat)> = Vec::new();
     loop {
         let (items, _) = folder::items(here.as_fd(), MOST_AT_ONCE)?;
@@ -174,7 +176,7 @@ pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usi
                 }
                 done => done?,
             },
-            // There may be more than was listed at once.
+            // There may be more entries than were listed at once.
             None if seen > 0 => {}
             None => {
                 let Some((name, is)) = way.pop() else { return Ok(()) };
@@ -195,9 +197,9 @@ mod tests {
     use super::*;
     use crate::root::Root;
 
-    /// By hops as from the root, at every depth, with few folders open.
+    /// Hops and the path from the root reach the same files, at every depth, with few folders open.
     #[test]
-    fn what_is_reached_by_hops_is_what_the_path_names() {
+    fn hops_reach_the_same_files_as_paths() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let deep = vec!["d"; 400].join("/");
         std::fs::create_dir_all(home.path().join(&deep)).expect("folders can be made");
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_no_path_names_is_removed() {
+    fn only_entries_without_a_valid_path_are_removed() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let top =
             rustix::fs::open(home.path(), OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("it is there");
@@ -240,7 +242,7 @@ mod tests {
             deep = make(deep.as_fd(), "d");
         }
         drop((deep, last));
-        // With a path so long, "short" has one, and what has 100 bytes has none.
+        // With a path of this length, "short" can be named, and a name of 100 bytes cannot.
         remove_unnameable(top.as_fd(), OsStr::new("last"), NAMEABLE - 50).expect("it can be removed");
         let left: Vec<_> = std::fs::read_dir(home.path().join("last")).expect("it is there").flatten().collect();
         assert_eq!(left.iter().map(std::fs::DirEntry::file_name).collect::<Vec<_>>(), ["short"]);

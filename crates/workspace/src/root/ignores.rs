@@ -1,6 +1,6 @@
-//! What git would ignore, read from the `.gitignore` files of the tree and from `.git/info/exclude`.
+//! Evaluates git's ignore rules in the `.gitignore` files of the tree and in `.git/info/exclude`.
 //!
-//! A person's global ignore file is not read: the same tree must give the same answer everywhere.
+//! The user's global ignore file is not read: the same tree must give the same result everywhere.
 
 use crate::names;
 use crate::root::Root;
@@ -11,10 +11,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file of patterns beyond this is not read: its patterns are compiled, which costs far more than its bytes.
+/// Bytes of a file of patterns. Larger files are not read, because compiling patterns costs far more than reading them.
 const MOST_BYTES: u64 = 128 << 10;
 
-/// The patterns that hold in one folder, and those of the folders above.
+/// The patterns of one folder and of the folders above it.
 #[derive(Debug)]
 pub(crate) struct Ignores {
     above: Option<Arc<Ignores>>,
@@ -23,7 +23,7 @@ pub(crate) struct Ignores {
 }
 
 impl Ignores {
-    /// What holds from the root down to `folder`, its own file not yet read.
+    /// Returns the patterns for `folder` without those in its own file.
     pub(crate) fn above(root: &Root, folder: &Path) -> Arc<Ignores> {
         let patterns = patterns_of(root, Path::new(".git/info/exclude"));
         let mut ignores = Arc::new(Ignores { above: None, folder: PathBuf::new(), patterns });
@@ -34,7 +34,7 @@ impl Ignores {
         ignores
     }
 
-    /// What holds in `folder`, which has these entries.
+    /// Returns the patterns for `folder`, which has these entries.
     pub(crate) fn below(above: &Arc<Ignores>, root: &Root, folder: &Path, items: &[Item]) -> Arc<Ignores> {
         let there = items.binary_search_by(|item| item.name.as_os_str().cmp(".gitignore".as_ref())).is_ok();
         if there { above.with_file_of(root, folder) } else { Arc::clone(above) }
@@ -48,16 +48,17 @@ impl Ignores {
         Arc::new(Ignores { above: Some(Arc::clone(self)), folder: folder.to_owned(), patterns })
     }
 
-    /// Whether a folder, or one of those above it, is ignored: then all below is, whatever other rules say of it.
+    /// Returns `true` if the folder, or one above it, is ignored. Then everything below it is ignored, regardless of
+    /// other rules.
     pub(crate) fn is_within(&self, folder: &Path) -> bool {
         folder.ancestors().filter(|above| !above.as_os_str().is_empty()).any(|above| self.matches(above, true))
     }
 
-    /// Whether the nearest file with a pattern for `name` ignores it.
+    /// Returns `true` if the nearest file with a pattern for `name` ignores it.
     pub(crate) fn matches(&self, name: &Path, is_folder: bool) -> bool {
         let mut level = Some(self);
         while let Some(ignores) = level {
-            // A file of patterns says nothing of its own folder, nor of what is above it.
+            // A file of patterns does not apply to its own folder or to those above it.
             let verdict = names::below(&ignores.folder, name).map(|inside| ignores.patterns.matched(inside, is_folder));
             if let Some(verdict) = verdict.filter(|verdict| !verdict.is_none()) {
                 return verdict.is_ignore();
@@ -68,7 +69,7 @@ impl Ignores {
     }
 }
 
-/// The patterns of a file. A wrong pattern is left out, as git does.
+/// Returns the patterns of a file. Skips invalid patterns, as git does.
 fn patterns_of(root: &Root, file: &Path) -> Gitignore {
     let text = text_of(root, file);
     let mut builder = GitignoreBuilder::new("");
@@ -78,7 +79,7 @@ fn patterns_of(root: &Root, file: &Path) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// What stands in a file of patterns; `None` if it is not there or not readable.
+/// Reads a file of patterns. Returns `None` if it does not exist or cannot be read.
 fn text_of(root: &Root, file: &Path) -> Option<String> {
     let fd = root.open_exact(file).ok()?;
     let stat = rustix::fs::fstat(&fd).ok()?;

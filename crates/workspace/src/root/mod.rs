@@ -1,6 +1,6 @@
-//! The root of a project as an open folder: from a string of the model to an open file below it.
+//! The root of a project as an open folder, from which all files below it are opened.
 //!
-//! Architecture invariant: whatever opens a file of the project does it through a [`Root`], and checks on the open descriptor
+//! Architecture invariant: all code that opens a file of the project uses a [`Root`], and checks on the open descriptor
 //! where the file really is and whether a rule blocks it.
 
 mod failure;
@@ -9,10 +9,10 @@ pub(crate) mod hops;
 pub(crate) mod ignores;
 pub(crate) mod opened;
 pub(crate) mod path_arg;
+pub(crate) mod path_log;
 pub(crate) mod programs;
 pub(crate) mod resolve;
 mod suggest;
-pub(crate) mod told;
 pub(crate) mod twins;
 pub(crate) mod walk;
 
@@ -24,7 +24,8 @@ use crate::names;
 use crate::stat::is_one;
 use opened::Opened;
 use path_arg::shown;
-use resolve::{Last, Spot, Trouble};
+use path_log::Origin;
+use resolve::{Last, ResolveError, Spot};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -34,36 +35,35 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use told::Step;
 use toolfence_policy::rules::{Blocked, Harmless, PathRules};
 use toolfence_protocol::invisible::is_blank;
 use toolfence_protocol::{Error, Result, ToolFailure, text};
 use toolfence_sandbox::project::{Identity, Number, Project, identity_at, number_of};
 use twins::Twins;
 
-/// The most files that a root remembers as masked: a hostile tree must not fill the memory.
+/// Files that a root remembers as masked. The limit protects memory from a hostile tree.
 const MOST_MASKED: usize = 200_000;
 
-/// The root folder of a project, open, with the rules about names below it.
+/// The open root folder of a project with its path rules.
 #[derive(Debug)]
 pub struct Root {
     fd: OwnedFd,
     path: PathBuf,
-    /// The path as the host gave it, which may lead through links.
+    /// The path that the host gave, which may contain links.
     given: PathBuf,
     rules: PathRules,
     programs: Programs,
-    /// Files that were masked for a command. A command can move a folder with such a file to where the name would be that of an
-    /// installed package's file; the file stays blocked there.
+    /// Files that were masked for a command. A command can move a folder with such a file to a path that looks like an
+    /// installed package's; the file stays blocked there.
     masked: Mutex<HashSet<Number>>,
 }
 
-/// What a name is to a rule that has to look at the file.
+/// How a rule can read the content of a file.
 #[derive(Clone, Copy)]
 enum Look<'o> {
-    /// The name alone is known; it is opened where a rule asks for the content.
+    /// Only the name is known. The file is opened if a rule needs its content.
     ByName,
-    /// The open file, whatever stands at its name by now.
+    /// The open file, regardless of the current entry at its name.
     Opened(&'o Opened),
 }
 
@@ -71,7 +71,7 @@ impl Root {
     /// Opens the folder at `path`. It stays the same folder even if it is renamed. `host_path` is the PATH of the host.
     ///
     /// # Errors
-    /// The folder does not exist, is no folder, or may not be read.
+    /// The folder does not exist, is not a folder, or may not be read.
     pub fn open(path: &Path, rules: PathRules, host_path: Option<&OsStr>) -> Result<Root> {
         let doing = || text!("open the project root {path}", path = path.display().to_string());
         let real = path.canonicalize().map_err(|cause| Error::because(doing(), cause))?;
@@ -83,26 +83,27 @@ impl Root {
         Ok(Root { fd, path: real, given, rules, programs, masked: Mutex::default() })
     }
 
-    /// The absolute path without links that the root had when it was opened. It is for messages and for programs that need a
-    /// path; this crate opens nothing by it.
+    /// Returns the absolute path without links that the root had when it was opened. It is for messages and for
+    /// programs that need a path; this crate opens nothing by it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The programs of the host that commands in this project find.
+    /// Returns the host's programs that commands in this project find.
     pub fn programs(&self) -> &Programs {
         &self.programs
     }
 
-    /// Opens a folder below the root, for a process to run in.
+    /// Opens a folder below the root as the working folder of a process.
     ///
     /// # Errors
-    /// `not_found`, `permission_denied` or `denied` as for every path, and `invalid_argument` for what is no folder.
+    /// `not_found`, `permission_denied` or `denied` as for every path, and `invalid_argument` for a path that is not a
+    /// folder.
     pub fn folder(&self, path: &str) -> std::result::Result<OwnedFd, ToolFailure> {
         self.open_folder(path).map(|opened| opened.fd)
     }
 
-    /// Opens a folder below the root, and gives its real name too: relative to the root and without links.
+    /// Opens a folder below the root. Also returns its real name, relative to the root and without links.
     ///
     /// # Errors
     /// The errors of [`Root::folder`].
@@ -110,7 +111,7 @@ impl Root {
         self.open_folder(path).map(|opened| (opened.fd, opened.name))
     }
 
-    /// The content of a file that may be opened: at most so many bytes of it and one more, by which a larger file is known.
+    /// Reads a file that may be opened: at most `most` bytes and one more, which shows that the file is larger.
     ///
     /// # Errors
     /// The errors of reading the file.
@@ -121,7 +122,7 @@ impl Root {
         Ok(bytes)
     }
 
-    /// The real name, relative to the root and without links, of a file that may be opened.
+    /// Returns the real name of a file that may be opened, relative to the root and without links.
     ///
     /// # Errors
     /// The errors of reading the file.
@@ -129,13 +130,13 @@ impl Root {
         self.open_file(path).map(|opened| opened.name)
     }
 
-    /// The name of what a path leads to, or would lead to if it existed: relative to the root and without links.
+    /// Returns the real name of a path that may not exist, relative to the root and without links.
     ///
     /// # Errors
-    /// `permission_denied` outside the root, and where the system refuses.
+    /// `permission_denied` outside the root, and if the system refuses.
     pub fn real_name(&self, path: &str) -> std::result::Result<String, ToolFailure> {
         let relative = self.relative(path)?;
-        let spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
+        let spot = self.follow(&relative).map_err(|error| self.explain(error, path, &relative))?;
         let folder = self.real_folder(path, &spot.folder, &spot.folder_name)?;
         Ok(names::text_of(&Spot { folder_name: folder, ..spot }.name()))
     }
@@ -144,26 +145,27 @@ impl Root {
         self.fd.as_fd()
     }
 
-    /// The absolute spellings under which the root may be named.
+    /// Returns the absolute paths by which the root may be named.
     pub(crate) fn spellings(&self) -> [&Path; 2] {
         [&self.path, &self.given]
     }
 
-    /// Whether the root was removed. The system still lists such a folder, as an empty one.
+    /// Returns `true` if the root was removed. The system still lists such a folder as empty.
     pub(crate) fn is_gone(&self) -> bool {
         let Ok(stat) = rustix::fs::fstat(&self.fd) else { return true };
         let there = |path: &Path| rustix::fs::stat(path).is_ok_and(|now| is_one(&now, &stat));
         if there(&self.path) {
             return false;
         }
-        // It may have been renamed. Not every file system counts the names of a folder; the kernel's word says it too.
+        // The root may have been renamed. Some file systems have no link counts for folders, so the kernel's name is
+        // checked, too.
         let deleted = |path: PathBuf| is_called_deleted(&path) && !there(&path);
         stat.st_nlink == 0 || resolve::path_of(self.fd()).is_ok_and(deleted)
     }
 
-    // From a string of the model to an open file.
+    // From a path of the model to an open file.
 
-    /// Opens the regular file that a model's string names.
+    /// Opens the regular file at a path of the model.
     pub(crate) fn open_file(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
         let opened = self.open_any(path)?;
         match opened.kind() {
@@ -172,7 +174,7 @@ impl Root {
         }
     }
 
-    /// Opens the folder that a model's string names.
+    /// Opens the folder at a path of the model.
     pub(crate) fn open_folder(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
         let opened = self.open_any(path)?;
         match opened.kind() {
@@ -181,17 +183,17 @@ impl Root {
         }
     }
 
-    /// Opens whatever a model's string names, if no rule blocks it.
+    /// Opens the entry at a path of the model, if no rule blocks it.
     pub(crate) fn open_any(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
         let done = self.open_allowed(path);
-        told::opened(self, Step::Open, path, done.as_ref().map(|opened| &*opened.name));
+        path_log::log_access(self, Origin::Open, path, done.as_ref().map(|opened| &*opened.name));
         done
     }
 
     fn open_allowed(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
         let relative = self.relative(path)?;
         self.refuse_blocked(path, &relative)?;
-        let opened = self.open_relative(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
+        let opened = self.open_relative(&relative).map_err(|error| self.explain(error, path, &relative))?;
         if let Some(rule) = self.blocks_opened(&opened) {
             return Err(failure::blocked(path, &rule));
         }
@@ -199,7 +201,7 @@ impl Root {
         Ok(opened)
     }
 
-    /// A model's string relative to the root, if there still is a root.
+    /// Makes a path of the model relative to the root. Fails if the root was removed.
     pub(crate) fn relative(&self, path: &str) -> std::result::Result<PathBuf, ToolFailure> {
         if self.is_gone() {
             return Err(failure::root_gone(&self.path));
@@ -214,17 +216,17 @@ impl Root {
         relative.map_err(|failure| suggest::with_relative_spelling(self, failure, path))
     }
 
-    /// Where a file of this name stands or would stand, if it may be written, and its real name.
+    /// Returns the location of a file that may be written, whether it exists or not, and its real name.
     pub(crate) fn spot_to_write(&self, path: &str) -> std::result::Result<(Spot, String), ToolFailure> {
         let done = self.writable_spot(path);
-        told::opened(self, Step::Write, path, done.as_ref().map(|(_, name)| Path::new(name)));
+        path_log::log_access(self, Origin::Write, path, done.as_ref().map(|(_, name)| Path::new(name)));
         done
     }
 
     fn writable_spot(&self, path: &str) -> std::result::Result<(Spot, String), ToolFailure> {
         let relative = self.relative(path)?;
         self.refuse_unwritable(path, &relative)?;
-        let mut spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
+        let mut spot = self.follow(&relative).map_err(|error| self.explain(error, path, &relative))?;
         if spot.dangling {
             return Err(invalid(text!(
                 "{path} is a link to {target}, which does not exist. Write to that path itself, or remove the link \
@@ -242,7 +244,7 @@ impl Root {
         Ok((spot, names::text_of(&name)))
     }
 
-    /// The name of an open folder relative to the root; `by_hand` is how it was reached.
+    /// Returns the name of an open folder relative to the root; `by_hand` is the path by which it was reached.
     pub(crate) fn real_folder(
         &self,
         path: &str,
@@ -251,68 +253,70 @@ impl Root {
     ) -> std::result::Result<PathBuf, ToolFailure> {
         let stat = rustix::fs::fstat(folder).map_err(|errno| of_system(errno, path))?;
         let by_hand = Some(by_hand.to_owned());
-        self.name_of(folder.as_fd(), &stat, by_hand).map_err(|trouble| self.explain(trouble, path, Path::new(path)))
+        self.name_of(folder.as_fd(), &stat, by_hand).map_err(|error| self.explain(error, path, Path::new(path)))
     }
 
-    /// Why `path` (as written; `relative` as read) could not be opened, with names that exist and may be meant.
-    pub(crate) fn explain(&self, trouble: Trouble, path: &str, relative: &Path) -> ToolFailure {
-        suggest::explain(self, trouble, path, relative)
+    /// Returns the error for a `path` that could not be opened, with similar names that exist; `relative` is the parsed
+    /// path.
+    pub(crate) fn explain(&self, error: ResolveError, path: &str, relative: &Path) -> ToolFailure {
+        suggest::explain(self, error, path, relative)
     }
 
-    /// Adds paths that exist to the refusal of a path outside the root.
+    /// Adds paths that exist to the error for a path outside the root.
     pub(crate) fn with_relative_spelling(&self, failure: ToolFailure, path: &str) -> ToolFailure {
         suggest::with_relative_spelling(self, failure, path)
     }
 
-    // From a path relative to the root to what stands there, without a look at the rules.
+    // From a path relative to the root to its entry, without the rules.
 
-    /// Opens a relative path without asking the rules.
-    pub(crate) fn open_relative(&self, relative: &Path) -> std::result::Result<Opened, Trouble> {
+    /// Opens a relative path without applying the rules.
+    pub(crate) fn open_relative(&self, relative: &Path) -> std::result::Result<Opened, ResolveError> {
         let (fd, by_hand) = resolve::open(self.fd(), &self.spellings(), relative)?;
         let stat = rustix::fs::fstat(&fd)?;
         let name = self.name_of(fd.as_fd(), &stat, by_hand)?;
         Ok(Opened { fd, stat, name })
     }
 
-    /// Follows a relative path, links included, to where it leads.
-    pub(crate) fn follow(&self, relative: &Path) -> std::result::Result<Spot, Trouble> {
+    /// Follows a relative path, including links, to its location.
+    pub(crate) fn follow(&self, relative: &Path) -> std::result::Result<Spot, ResolveError> {
         resolve::follow(self.fd(), &self.spellings(), relative)
     }
 
-    /// The link that a relative path goes by, relative to the root: see [`Facts::link`](toolfence_policy::Facts::link).
+    /// Returns the link on a relative path, relative to the root: see [`Facts::link`](toolfence_policy::Facts::link).
     pub(crate) fn link_of(&self, relative: &Path) -> Option<String> {
         resolve::link_of(self.fd(), &self.spellings(), relative).map(|link| names::text_of(&link))
     }
 
-    /// Opens a name that a walk has found, on whose way there must be no link; "" is the root.
+    /// Opens a path that a walk has found. Refuses links on the way; "" is the root.
     pub(crate) fn open_exact(&self, name: &Path) -> std::result::Result<OwnedFd, Errno> {
         resolve::open_exact(self.fd(), name)
     }
 
-    /// The status of a name that a walk has found, on whose way there must be no link. A link itself is not followed.
+    /// Returns the status of a path that a walk has found. Refuses links on the way, and does not follow a link itself.
     pub(crate) fn stat_exact(&self, name: &Path) -> std::result::Result<Stat, Errno> {
         resolve::stat_exact(self.fd(), name)
     }
 
-    /// Which file it is that has a name that a walk has found; no link is accepted on the way, and a link itself is not followed.
+    /// Returns the identity of the file at a path that a walk has found. Refuses links on the way, and does not follow
+    /// a link itself.
     pub(crate) fn identity_exact(&self, name: &Path) -> std::result::Result<Identity, Errno> {
         resolve::identity_exact(self.fd(), name)
     }
 
-    /// The name of an open file relative to the root, as the kernel has it now. Without /proc it is the name by which
-    /// it was reached by hand, which had no links in it.
+    /// Returns the kernel's current name of an open file, relative to the root. Without /proc, returns the name by
+    /// which it was reached by hand, which has no links in it.
     pub(crate) fn name_of(
         &self,
         fd: BorrowedFd<'_>,
         stat: &Stat,
         by_hand: Option<PathBuf>,
-    ) -> std::result::Result<PathBuf, Trouble> {
+    ) -> std::result::Result<PathBuf, ResolveError> {
         let (root, path) = match (resolve::path_of(self.fd()), resolve::path_of(fd)) {
             (Ok(root), Ok(path)) => (root, path),
-            (Err(errno), _) | (_, Err(errno)) => return by_hand.ok_or(Trouble::Sys(errno)),
+            (Err(errno), _) | (_, Err(errno)) => return by_hand.ok_or(ResolveError::Sys(errno)),
         };
-        let name = path.strip_prefix(&root).map_err(|_| Trouble::Outside)?.to_owned();
-        // The kernel adds " (deleted)" to the name of a file that is gone, and then the name says nothing to the rules.
+        let name = path.strip_prefix(&root).map_err(|_| ResolveError::Outside)?.to_owned();
+        // The kernel adds " (deleted)" to the name of a removed file, which therefore cannot be matched with rules.
         if is_called_deleted(&name) {
             let there = rustix::fs::statat(&self.fd, &name, AtFlags::SYMLINK_NOFOLLOW)?;
             if !is_one(&there, stat) {
@@ -322,9 +326,9 @@ impl Root {
         Ok(name)
     }
 
-    // The rules about names.
+    // The path rules.
 
-    /// Refuses a name that a rule blocks, in any spelling.
+    /// Returns an error if a rule blocks any spelling of a name.
     pub(crate) fn refuse_blocked(&self, path: &str, name: &Path) -> std::result::Result<(), ToolFailure> {
         match self.blocks(&names::text_of(name)) {
             Some(rule) => Err(failure::blocked(path, &rule)),
@@ -332,7 +336,7 @@ impl Root {
         }
     }
 
-    /// Refuses a name that a rule blocks or protects, in any spelling.
+    /// Returns an error if a rule blocks or protects any spelling of a name.
     pub(crate) fn refuse_unwritable(&self, path: &str, name: &Path) -> std::result::Result<(), ToolFailure> {
         self.refuse_blocked(path, name)?;
         for spelling in names::spellings(&names::text_of(name)) {
@@ -343,13 +347,13 @@ impl Root {
         Ok(())
     }
 
-    /// The rule that blocks a real name, relative to the root, in any spelling.
+    /// Returns the rule that blocks any spelling of a real name, relative to the root.
     pub fn rule_that_blocks(&self, name: &Path) -> Option<String> {
         self.blocks(&names::text_of(name))
     }
 
-    /// The rule that blocks or protects a real name, relative to the root, in any spelling: an entry with this name is not put into the
-    /// project.
+    /// Returns the rule that blocks or protects any spelling of a real name, relative to the root. An entry with such a
+    /// name is not put into the project.
     pub fn rule_against(&self, name: &Path) -> Option<String> {
         let text = names::text_of(name);
         let protects = |spelling: &String| self.rules.protects(spelling).map(str::to_owned);
@@ -357,7 +361,7 @@ impl Root {
             .or_else(|| names::spellings(&text).iter().find_map(|spelling| protects(&spelling.to_string())))
     }
 
-    /// Refuses a file that is also a blocked one, under another name.
+    /// Returns an error if a file is a hard link of a blocked file.
     pub(crate) fn refuse_twin(&self, path: &str, stat: &Stat) -> std::result::Result<(), ToolFailure> {
         if !Twins::possible(stat) {
             return Ok(());
@@ -369,8 +373,8 @@ impl Root {
         }
     }
 
-    /// Refuses to make a file or a folder whose name has white space at an end: it is a slip, and nobody sees the name it
-    /// leaves behind. What exists under such a name can be read and changed.
+    /// Refuses to create a file or folder whose name begins or ends with white space, because that is a mistake and
+    /// results in a name that is easy to overlook. Existing files with such names can be read and changed.
     pub(crate) fn refuse_loose(&self, path: &str, spot: &Spot) -> std::result::Result<(), ToolFailure> {
         let Last::Missing(missing) = &spot.last else { return Ok(()) };
         let missing: Vec<_> = missing.iter().map(|name| name.to_string_lossy()).collect();
@@ -403,28 +407,28 @@ impl Root {
         })
     }
 
-    /// The rules about names.
+    /// Returns the path rules.
     pub(crate) fn rules(&self) -> &PathRules {
         &self.rules
     }
 
-    /// The rule that blocks a name, in any spelling.
+    /// Returns the rule that blocks any spelling of a name.
     pub(crate) fn blocks(&self, name: &str) -> Option<String> {
         self.blocked_by(name, Look::ByName)
     }
 
-    /// The rule that blocks a file that is open: what is looked at is the open file, whatever stands at its name by now.
+    /// Returns the rule that blocks an open file. Rules read the open file, not the current entry at its name.
     pub(crate) fn blocks_opened(&self, opened: &Opened) -> Option<String> {
         self.blocked_by(&names::text_of(&opened.name), Look::Opened(opened))
     }
 
-    /// Whether a rule could block a name. If not, no content of the file can block it either.
+    /// Returns `true` if a rule may block the name, depending on the file's content.
     pub(crate) fn has_rule(&self, name: &str) -> bool {
         self.judged(name).next().is_some()
     }
 
-    /// Whether a name is blocked, and whether only the content of the file tells, so that it has to be looked at again when it
-    /// changed. Most names of a tree are answered by the rules alone.
+    /// Returns whether a name is blocked, and whether that depends on the file's content, so that it must be checked
+    /// again after a change. The rules decide about most names of a tree without the content.
     pub(crate) fn is_blocked(&self, name: &str) -> (bool, bool) {
         let mut judged = self.judged(name).peekable();
         if judged.peek().is_none() {
@@ -434,11 +438,11 @@ impl Root {
         (self.blocks(name).is_some(), by_content)
     }
 
-    /// How many folders above a blocked file belong to the rule that blocks it: moved out of these, the file would not be
-    /// blocked.
+    /// Returns how many folders above a blocked file are part of the rule that blocks it. Outside of these folders, the
+    /// file would not be blocked.
     pub(crate) fn folders_of_rule(&self, path: &Path) -> usize {
         let names: Vec<_> = path.iter().collect();
-        // Moved with any folder above it, the file could come under a glob of the list.
+        // If the file is moved with any folder above it, a glob of the list may match it.
         if self.rules.leaves_out(&names::text_of(path)) {
             return names.len().saturating_sub(1);
         }
@@ -487,7 +491,7 @@ impl Root {
             (Harmless::Package, Look::Opened(opened)) => !self.masked().contains(&number_of(&opened.stat)),
             (Harmless::Package, Look::ByName) => match self.stat_exact(name) {
                 Ok(stat) => !self.masked().contains(&number_of(&stat)),
-                Err(_) => true, // a link, whose target is judged by itself, or nothing
+                Err(_) => true, // a link, whose target is judged separately, or no entry
             },
         }
     }
@@ -506,9 +510,9 @@ impl Project for Root {
         self.programs.search_path()
     }
 
-    fn hides_beside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool {
-        // A toolchain has a hundred thousand files. What is above this one was asked about before it, so only rules that end
-        // in its own name can block it; the longest built-in one has three names.
+    fn hides_outside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool {
+        // A toolchain has a hundred thousand files. The folders above this entry were checked before, so only rules
+        // that end in its own name can block it; the longest built-in rule has three names.
         let last = |count: usize| below.iter().skip(below.iter().count().saturating_sub(count)).collect::<PathBuf>();
         let near = if below.iter().nth(2).is_some() {
             last(3)
@@ -529,12 +533,12 @@ impl Project for Root {
     }
 }
 
-/// A path as it was given, but absolute. Links stay in it: a person who works below a link names files by it.
+/// Makes a path absolute and keeps its links, because a user who works below a link names files by it.
 fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     if path.is_absolute() {
         return Ok(path.to_owned());
     }
-    // The current folder has no links in its name, so what leads up from it can be taken away as text.
+    // The current folder has no links in its name, so `..` can be removed as text.
     let mut absolute = std::env::current_dir()?;
     let mut rest = path.components().filter(|part| *part != Component::CurDir).peekable();
     while rest.next_if_eq(&Component::ParentDir).is_some() {
@@ -544,7 +548,7 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     Ok(absolute)
 }
 
-/// A name without the white space at its ends, and the marks that take no room.
+/// Removes white space and zero-width characters at the ends of a name.
 fn trimmed(name: &str) -> &str {
     name.trim_matches(|c: char| is_blank(c.encode_utf8(&mut [0; 4])))
 }

@@ -1,4 +1,4 @@
-//! An open file below the root, and what its content says to the rules.
+//! An open file below the root, with the checks of its content that rules need.
 
 use crate::root::resolve::LOOK;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -6,10 +6,10 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a file that are read to tell whether it holds certificates: bundles have a quarter of that.
+/// Bytes of a file that are read to check whether it has only certificates. Usual bundles have a quarter of that.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What PEM (RFC 7468) may hold that is no secret.
+/// Types of PEM blocks (RFC 7468) that are not secret.
 const PUBLIC: &[&str] = &[
     "CERTIFICATE",
     "TRUSTED CERTIFICATE",
@@ -26,7 +26,7 @@ const PUBLIC: &[&str] = &[
     "PKCS7",
 ];
 
-/// A file or folder that is open, with its status and its real name.
+/// An open file or folder with its status and its real name.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) fd: OwnedFd,
@@ -36,7 +36,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Opens a file that stands beside the project.
+    /// Opens a file outside of the project.
     pub(crate) fn beside(path: &Path) -> Option<Opened> {
         let fd = rustix::fs::open(path, LOOK | OFlags::NOFOLLOW, Mode::empty()).ok()?;
         let stat = rustix::fs::fstat(&fd).ok()?;
@@ -51,7 +51,7 @@ impl Opened {
         u64::try_from(self.stat.st_size).unwrap_or(0)
     }
 
-    /// Whether this is a file in PEM (RFC 7468) that holds nothing but what is public.
+    /// Returns `true` if this is a PEM file (RFC 7468) with nothing but public data.
     pub(crate) fn is_public_pem(&self) -> bool {
         self.kind() == FileType::RegularFile
             && self.size() <= MOST_BYTES as u64
@@ -59,7 +59,7 @@ impl Opened {
     }
 }
 
-/// All of a file without moving its position; `None` where it is too long.
+/// Reads the whole file without moving its position. Returns `None` if it is too long.
 fn content(file: BorrowedFd<'_>) -> Result<Option<Vec<u8>>, Errno> {
     let (mut content, mut piece) = (Vec::new(), vec![0; 64 << 10]);
     loop {
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pem_is_public_where_all_of_it_is() {
+    fn pem_is_public_if_every_block_is() {
         for (content, want) in [
             ("-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n", true),
             ("# of whom\n-----BEGIN CERTIFICATE-----\nx\n-----BEGIN PUBLIC KEY-----\n", true),

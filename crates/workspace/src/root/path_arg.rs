@@ -1,15 +1,15 @@
-//! What a model wrote as a path, read as text: relative to the root, or refused.
+//! Parses a path from a model: makes it relative to the root, or refuses it.
 //!
-//! This module opens nothing. `..` is left to the code that follows the path, because what it means depends on links.
+//! This module opens nothing. The code that follows the path handles `..`, because its meaning depends on links.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
-/// The kernel takes no longer path (`PATH_MAX`, path_resolution(7)).
+/// Bytes of a path that the kernel accepts (`PATH_MAX`, path_resolution(7)).
 const LONGEST: usize = 4095;
 
-/// `text` relative to the root; "." is the root itself. `roots` are the absolute spellings of the root.
+/// Makes `text` relative to the root; "." is the root itself. `roots` are the absolute paths of the root.
 pub(crate) fn relative(text: &str, roots: &[&Path]) -> Result<PathBuf, ToolFailure> {
     if text.is_empty() {
         return Err(invalid(text!("The path is empty. Give a path relative to the project root; \".\" is the root.")));
@@ -34,13 +34,13 @@ pub(crate) fn relative(text: &str, roots: &[&Path]) -> Result<PathBuf, ToolFailu
     below(Path::new(text), roots).map(|rest| with_final_slash(rest, text)).ok_or_else(|| outside(text))
 }
 
-/// What stands below the root in an absolute path; "." for the root itself.
+/// Returns the part of an absolute path below the root; "." for the root itself.
 pub(crate) fn below(path: &Path, roots: &[&Path]) -> Option<PathBuf> {
     let rest = roots.iter().find_map(|root| path.strip_prefix(root).ok())?;
     Some(if rest.as_os_str().is_empty() { PathBuf::from(".") } else { rest.to_owned() })
 }
 
-/// A final slash says "a folder"; the standard library drops it.
+/// Keeps a final slash, which marks a folder and which the standard library drops.
 fn with_final_slash(path: PathBuf, text: &str) -> PathBuf {
     if !text.ends_with('/') {
         return path;
@@ -50,7 +50,7 @@ fn with_final_slash(path: PathBuf, text: &str) -> PathBuf {
     path.into()
 }
 
-/// Whether the last part of a path can only be a folder.
+/// Returns `true` if the last part of a path can only be a folder.
 pub(crate) fn names_a_folder(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     bytes.ends_with(b"/")
@@ -58,14 +58,14 @@ pub(crate) fn names_a_folder(path: &Path) -> bool {
         || !matches!(path.components().next_back(), Some(Component::Normal(_)))
 }
 
-/// A path in quotes, short enough for a message.
+/// Returns a path in quotes, shortened for a message.
 pub(crate) fn shown(text: &str) -> String {
     const MOST: usize = 200;
     let short: String = text.chars().take(MOST).collect();
     if short.len() < text.len() { format!("{short:?}...") } else { format!("{short:?}") }
 }
 
-/// The refusal of everything that is not below the root.
+/// Returns the error for a path that is not below the root.
 pub(crate) fn outside(text: &str) -> ToolFailure {
     ToolFailure::new(
         ErrorCode::PermissionDenied,
@@ -77,8 +77,8 @@ pub(crate) fn outside(text: &str) -> ToolFailure {
     )
 }
 
-/// The refusal of what a link inside the root leads to.
-pub(crate) fn led_out(text: &str, link: &str) -> ToolFailure {
+/// Returns the error for a link inside the root that leads out of it.
+pub(crate) fn link_outside(text: &str, link: &str) -> ToolFailure {
     ToolFailure::new(
         ErrorCode::PermissionDenied,
         text!(
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_as_text() {
+    fn paths_are_parsed_as_text() {
         let roots = [Path::new("/real/root"), Path::new("/given")];
         let read = |text: &str| relative(text, &roots).map_err(|failure| failure.code);
         assert_eq!(read("a/../b"), Ok("a/../b".into()));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_by_their_spelling() {
+    fn paths_with_a_final_slash_are_folders() {
         for folder in ["a/", ".", "a/..", "..", "a/."] {
             assert!(names_a_folder(Path::new(folder)), "{folder}");
         }

@@ -1,8 +1,8 @@
-//! From a relative path to an open file, never leaving the root.
+//! Opens a relative path without ever leaving the root.
 //!
-//! This module knows no rules about names. The kernel resolves a path below the root's descriptor by `openat2`
-//! (openat2(2), `RESOLVE_BENEATH`). What it will not do, it is done by hand, one name at a time from descriptor to
-//! descriptor: links with an absolute target that points inside, kernels without `openat2`, names that do not exist yet.
+//! This module knows no path rules. The kernel resolves a path below the root's descriptor by `openat2` (openat2(2),
+//! `RESOLVE_BENEATH`). The other cases are resolved by hand, one name at a time from descriptor to descriptor: links
+//! with an absolute target inside the root, kernels without `openat2`, and names that do not exist yet.
 
 use crate::root::path_arg;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,19 +13,21 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use toolfence_sandbox::project::{Identity, identity_at};
 
-/// As many links as the kernel follows in one path (path_resolution(7)).
+/// Links that the kernel follows in one path (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
-/// How a file is opened to be looked at: a FIFO or a terminal must neither hang nor be taken over.
+/// The flags for opening a file of unknown kind: a FIFO must not block, and a terminal must not become the controlling
+/// one.
 pub(crate) const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
-/// A folder on the way needs no permission to be read, only to be passed; only Linux can say so.
+/// The flags for a folder on the way, which needs permission to be searched but not to be read. Only Linux can express
+/// that.
 #[cfg(target_os = "linux")]
 pub(crate) const PASS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
 pub(crate) const PASS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// How a symbolic link itself is opened; only Linux and macOS can.
+/// The flags for opening a symbolic link itself. Only Linux and macOS can do that.
 #[cfg(target_os = "linux")]
 pub(crate) const LINK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 #[cfg(target_vendor = "apple")]
@@ -33,22 +35,22 @@ pub(crate) const LINK: OFlags = OFlags::RDONLY.union(OFlags::SYMLINK).union(OFla
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 pub(crate) const LINK: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Why a path leads nowhere.
+/// The reason why a path cannot be resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    /// Out of the root.
+pub(crate) enum ResolveError {
+    /// The path leads out of the root.
     Outside,
-    /// The system says so.
+    /// A system call failed.
     Sys(Errno),
 }
 
-impl From<Errno> for Trouble {
-    fn from(errno: Errno) -> Trouble {
-        Trouble::Sys(errno)
+impl From<Errno> for ResolveError {
+    fn from(errno: Errno) -> ResolveError {
+        ResolveError::Sys(errno)
     }
 }
 
-/// Where a path leads, links followed.
+/// The location of a path after links were followed.
 #[derive(Debug)]
 pub(crate) struct Spot {
     /// The deepest folder on the way that exists.
@@ -56,23 +58,23 @@ pub(crate) struct Spot {
     /// The name of that folder relative to the root, without links; empty for the root.
     pub(crate) folder_name: PathBuf,
     pub(crate) last: Last,
-    /// Whether what is missing is missing at the end of a link.
+    /// Whether the path ends at a link whose target does not exist.
     pub(crate) dangling: bool,
 }
 
-/// What stands in the folder of a [`Spot`].
+/// The entry in the folder of a [`Spot`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Last {
-    /// Nothing: the path names the folder itself.
+    /// The path names the folder itself.
     Folder,
-    /// Something that is neither a folder nor a link.
+    /// An entry that is neither a folder nor a link.
     File(OsString),
     /// Names that do not exist, from the folder downwards; at least one.
     Missing(Vec<OsString>),
 }
 
 impl Spot {
-    /// The whole real name relative to the root.
+    /// Returns the whole real name relative to the root.
     pub(crate) fn name(&self) -> PathBuf {
         match &self.last {
             Last::Folder => self.folder_name.clone(),
@@ -82,25 +84,30 @@ impl Spot {
     }
 }
 
-/// Opens what exists at `path` to look at it. The name is there when the kernel did not resolve it in one step.
-pub(crate) fn open(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(OwnedFd, Option<PathBuf>), Trouble> {
-    /// A link that changes between two looks is looked at again, but not for ever.
+/// Opens the entry at `path` for reading. Also returns its name if the kernel did not resolve it in one step.
+pub(crate) fn open(
+    root: BorrowedFd<'_>,
+    roots: &[&Path],
+    path: &Path,
+) -> Result<(OwnedFd, Option<PathBuf>), ResolveError> {
+    /// A link that changes between two steps is read again, but only so often.
     const TRIES: usize = 8;
     if let Some(opened) = by_kernel(root, path) {
         return opened.map(|fd| (fd, None));
     }
     for _ in 0..TRIES {
         match open_by_hand(root, roots, path) {
-            Err(Trouble::Sys(Errno::LOOP)) => {}
+            Err(ResolveError::Sys(Errno::LOOP)) => {}
             done => return done.map(|(fd, name)| (fd, Some(name))),
         }
     }
-    Err(Trouble::Sys(Errno::LOOP))
+    Err(ResolveError::Sys(Errno::LOOP))
 }
 
-/// One `openat2`; `None` where the kernel cannot say: no such call, an absolute link, a rename at the same moment.
+/// Calls `openat2` once. Returns `None` if the kernel cannot resolve the path: no such call, an absolute link, or a
+/// rename at the same moment.
 #[cfg(target_os = "linux")]
-fn by_kernel(root: BorrowedFd<'_>, path: &Path) -> Option<Result<OwnedFd, Trouble>> {
+fn by_kernel(root: BorrowedFd<'_>, path: &Path) -> Option<Result<OwnedFd, ResolveError>> {
     use rustix::fs::{ResolveFlags, openat2};
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     match openat2(root, path, LOOK, Mode::empty(), resolve) {
@@ -111,11 +118,11 @@ fn by_kernel(root: BorrowedFd<'_>, path: &Path) -> Option<Result<OwnedFd, Troubl
 }
 
 #[cfg(not(target_os = "linux"))]
-fn by_kernel(_: BorrowedFd<'_>, _: &Path) -> Option<Result<OwnedFd, Trouble>> {
+fn by_kernel(_: BorrowedFd<'_>, _: &Path) -> Option<Result<OwnedFd, ResolveError>> {
     None
 }
 
-fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(OwnedFd, PathBuf), Trouble> {
+fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(OwnedFd, PathBuf), ResolveError> {
     let spot = follow(root, roots, path)?;
     let fd = match &spot.last {
         Last::Folder => rustix::fs::openat(&spot.folder, ".", LOOK | OFlags::DIRECTORY, Mode::empty())?,
@@ -126,34 +133,34 @@ fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(O
     Ok((fd, spot.name()))
 }
 
-/// Follows `path` name by name. Every step is from an open folder to an entry of it that is not a link, so that no
-/// link swapped in between can lead away; `..` goes back to the folder we came from.
-pub(crate) fn follow(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<Spot, Trouble> {
+/// Follows `path` name by name. Every step goes from an open folder to an entry that is not a link, so that a link that
+/// is swapped in cannot lead out of the root; `..` goes back to the previous folder.
+pub(crate) fn follow(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<Spot, ResolveError> {
     let mut walk = PathWalk::new(roots);
-    let last = walk.all(root, path)?;
-    walk.arrive(root, last)
+    let last = walk.walk(root, path)?;
+    walk.into_spot(root, last)
 }
 
-/// The link by which `path` leaves the root, or else the last one on its way that is no part of another link; its name
-/// has no links in it.
+/// Returns the link by which `path` leaves the root, or else the last link on its way that is not part of another
+/// link's target. Its name has no links in it.
 pub(crate) fn link_of(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Option<PathBuf> {
     let mut walk = PathWalk::new(roots);
-    match walk.all(root, path) {
-        Err(Trouble::Outside) => walk.link.filter(|_| walk.inside_link.is_some()),
+    match walk.walk(root, path) {
+        Err(ResolveError::Outside) => walk.link.filter(|_| walk.inside_link.is_some()),
         _ => walk.link,
     }
 }
 
 struct PathWalk<'a> {
     roots: &'a [&'a Path],
-    /// What is left to do, the next one last.
+    /// The remaining steps in reverse order.
     steps: Vec<ResolveStep>,
     passed: Vec<(OwnedFd, OsString)>,
     missing: Vec<OsString>,
     links: usize,
-    /// While the steps of a link's target are taken: how many steps follow them.
+    /// The number of steps that remain after those of the current link's target.
     inside_link: Option<usize>,
-    /// The name of the last link that was followed and is no part of another one's target.
+    /// The name of the last link that was followed and is not part of another link's target.
     link: Option<PathBuf>,
     dangling: bool,
 }
@@ -163,7 +170,7 @@ enum ResolveStep {
     Down(OsString),
 }
 
-/// What an entry of a folder is.
+/// The kind of a folder's entry.
 enum FolderEntry {
     Folder(OwnedFd),
     Link(PathBuf),
@@ -186,10 +193,10 @@ impl<'a> PathWalk<'a> {
     }
 
     /// Takes every step of `path`.
-    fn all(&mut self, root: BorrowedFd<'_>, path: &Path) -> Result<Last, Trouble> {
-        self.plan(path)?;
+    fn walk(&mut self, root: BorrowedFd<'_>, path: &Path) -> Result<Last, ResolveError> {
+        self.push_steps(path)?;
         while let Some(step) = self.steps.pop() {
-            if let Some(file) = self.take(root, step)? {
+            if let Some(file) = self.take_step(root, step)? {
                 return Ok(Last::File(file));
             }
         }
@@ -197,12 +204,13 @@ impl<'a> PathWalk<'a> {
         Ok(if missing.is_empty() { Last::Folder } else { Last::Missing(missing) })
     }
 
-    /// Puts the names of `path` before what is left to do. An absolute one starts again at the root, if it is below it.
-    fn plan(&mut self, path: &Path) -> Result<(), Trouble> {
+    /// Puts the names of `path` before the remaining steps. An absolute path starts again at the root if it is below
+    /// it.
+    fn push_steps(&mut self, path: &Path) -> Result<(), ResolveError> {
         let below;
         let mut path = path;
         if path.is_absolute() {
-            below = path_arg::below(path, self.roots).ok_or(Trouble::Outside)?;
+            below = path_arg::below(path, self.roots).ok_or(ResolveError::Outside)?;
             path = &below;
             self.passed.clear();
         }
@@ -211,25 +219,25 @@ impl<'a> PathWalk<'a> {
                 Component::Normal(name) => self.steps.push(ResolveStep::Down(name.to_owned())),
                 Component::ParentDir => self.steps.push(ResolveStep::Up),
                 Component::CurDir => {}
-                Component::RootDir | Component::Prefix(_) => return Err(Trouble::Outside),
+                Component::RootDir | Component::Prefix(_) => return Err(ResolveError::Outside),
             }
         }
         Ok(())
     }
 
-    /// Takes one step; gives the name where it ends at something that is no folder.
-    fn take(&mut self, root: BorrowedFd<'_>, step: ResolveStep) -> Result<Option<OsString>, Trouble> {
+    /// Takes one step. Returns the name if it ends at an entry that is not a folder.
+    fn take_step(&mut self, root: BorrowedFd<'_>, step: ResolveStep) -> Result<Option<OsString>, ResolveError> {
         self.inside_link = self.inside_link.filter(|after| self.steps.len() >= *after);
         let name = match step {
             ResolveStep::Up if !self.missing.is_empty() => return Err(Errno::NOENT.into()),
-            ResolveStep::Up => return self.passed.pop().map(|_| None).ok_or(Trouble::Outside),
+            ResolveStep::Up => return self.passed.pop().map(|_| None).ok_or(ResolveError::Outside),
             ResolveStep::Down(name) => name,
         };
         if !self.missing.is_empty() {
             self.missing.push(name);
             return Ok(None);
         }
-        match look(self.here(root), &name)? {
+        match look(self.current_folder(root), &name)? {
             FolderEntry::Folder(fd) => self.passed.push((fd, name)),
             FolderEntry::Missing => {
                 self.dangling = self.inside_link.is_some();
@@ -244,17 +252,17 @@ impl<'a> PathWalk<'a> {
                     self.link = Some(self.passed.iter().map(|(_, name)| name).chain([&name]).collect());
                 }
                 self.inside_link = self.inside_link.or(Some(self.steps.len()));
-                self.plan(&target)?;
+                self.push_steps(&target)?;
             }
         }
         Ok(None)
     }
 
-    fn here<'r>(&'r self, root: BorrowedFd<'r>) -> BorrowedFd<'r> {
+    fn current_folder<'r>(&'r self, root: BorrowedFd<'r>) -> BorrowedFd<'r> {
         self.passed.last().map_or(root, |(fd, _)| fd.as_fd())
     }
 
-    fn arrive(mut self, root: BorrowedFd<'_>, last: Last) -> Result<Spot, Trouble> {
+    fn into_spot(mut self, root: BorrowedFd<'_>, last: Last) -> Result<Spot, ResolveError> {
         let folder_name = self.passed.iter().map(|(_, name)| name).collect();
         let folder = match self.passed.pop() {
             Some((fd, _)) => fd,
@@ -282,11 +290,11 @@ fn link_or_other(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Er
     }
 }
 
-/// Opens a name found by a walk, in which there must be no link at all; "" is the root.
+/// Opens a path that a walk has found and that must have no link in it; "" is the root.
 pub(crate) fn open_exact(root: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, Errno> {
     let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
     match exactly_by_kernel(root, name) {
-        // The kernel takes no path of 4,096 bytes at once, but each of its names.
+        // The kernel does not accept a path of 4,096 bytes, but each of its names.
         Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::NAMETOOLONG) => exactly_by_hand(root, name),
         done => done,
     }
@@ -297,13 +305,14 @@ pub(crate) fn open_entry(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd
     rustix::fs::openat(folder, name, LOOK | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// The state of a name found by a walk, on whose way there must be no link; a link itself is not followed.
+/// Returns the status of a path that a walk has found. Refuses links on the way, and does not follow a link itself.
 pub(crate) fn stat_exact(root: BorrowedFd<'_>, name: &Path) -> Result<Stat, Errno> {
     let (above, last) = (name.parent().unwrap_or(Path::new("")), name.file_name().unwrap_or(OsStr::new(".")));
     rustix::fs::statat(open_exact(root, above)?, last, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Which file has a name found by a walk, on whose way there must be no link; a link itself is not followed.
+/// Returns the identity of the file at a path that a walk has found. Refuses links on the way, and does not follow a
+/// link itself.
 pub(crate) fn identity_exact(root: BorrowedFd<'_>, name: &Path) -> Result<Identity, Errno> {
     let (above, last) = (name.parent().unwrap_or(Path::new("")), name.file_name().unwrap_or(OsStr::new(".")));
     identity_at(open_exact(root, above)?.as_fd(), Path::new(last))
@@ -333,7 +342,7 @@ fn exactly_by_hand(root: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, Errno> 
     rustix::fs::openat(here, name.file_name().unwrap_or(OsStr::new(".")), LOOK | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// The path of an open file as the kernel has it now, absolute (proc(5), `/proc/pid/fd`).
+/// Returns the kernel's current absolute path of an open file (proc(5), `/proc/pid/fd`).
 pub(crate) fn path_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     use rustix::fd::AsRawFd;
     let target = rustix::fs::readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new())?;
@@ -346,9 +355,9 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    /// What a kernel without `openat2` would have to do gives what `openat2` gives.
+    /// The resolution without `openat2` gives the same results as `openat2`.
     #[test]
-    fn by_hand_as_by_the_kernel() {
+    fn resolution_by_hand_matches_openat2() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let root = home.path().join("root");
         fs::create_dir_all(root.join("a/b")).expect("a folder can be made");
@@ -382,7 +391,7 @@ mod tests {
         ] {
             let path = Path::new(path);
             let by_hand = open_by_hand(fd.as_fd(), &roots, path).map(|(fd, _)| inode(&fd));
-            let by_kernel = by_kernel(fd.as_fd(), path).unwrap_or(Err(Trouble::Outside)).map(|fd| inode(&fd));
+            let by_kernel = by_kernel(fd.as_fd(), path).unwrap_or(Err(ResolveError::Outside)).map(|fd| inode(&fd));
             assert_eq!(by_hand, by_kernel, "{}", path.display());
         }
         for name in

@@ -1,9 +1,9 @@
-//! Names that exist, for one that does not: those of the right folder, and those of elsewhere.
+//! Suggests existing names for a path that does not exist: in the same folder, and elsewhere in the tree.
 
 use crate::names;
 use crate::root::failure::of_system;
-use crate::root::path_arg::{led_out, outside, shown};
-use crate::root::resolve::{Last, Trouble};
+use crate::root::path_arg::{link_outside, outside, shown};
+use crate::root::resolve::{Last, ResolveError};
 use crate::root::walk::{Order, Walk};
 use crate::root::{Root, folder};
 use crate::stop::Stop;
@@ -17,23 +17,23 @@ use toolfence_protocol::{ErrorCode, ToolFailure, close_names, text};
 /// Names that are suggested.
 const MOST: usize = 3;
 
-/// Entries of a folder that are looked at for a close name.
+/// Entries of a folder that are compared with a name.
 const MOST_NEIGHBOURS: usize = 10_000;
 
-/// Entries of the tree that are looked at for a file of the wanted name, those nearest to the top first.
+/// Entries of the tree that are searched for a file of the wanted name, the topmost first.
 const MOST_ENTRIES: usize = 30_000;
 
-/// Why `path` (as written; `relative` as read) could not be opened.
-pub(super) fn explain(root: &Root, trouble: Trouble, path: &str, relative: &Path) -> ToolFailure {
-    match trouble {
-        Trouble::Outside => {
+/// Returns the error for a `path` that could not be opened; `relative` is the parsed path.
+pub(super) fn explain(root: &Root, error: ResolveError, path: &str, relative: &Path) -> ToolFailure {
+    match error {
+        ResolveError::Outside => {
             let failure = match root.link_of(relative) {
-                Some(link) => led_out(path, &link),
+                Some(link) => link_outside(path, &link),
                 None => outside(path),
             };
             with_relative_spelling(root, failure, path)
         }
-        Trouble::Sys(errno @ (Errno::NOENT | Errno::NOTDIR)) => {
+        ResolveError::Sys(errno @ (Errno::NOENT | Errno::NOTDIR)) => {
             let close = close_to(root, relative);
             let message = match (errno, close.first()) {
                 (Errno::NOENT, None) => {
@@ -54,14 +54,14 @@ pub(super) fn explain(root: &Root, trouble: Trouble, path: &str, relative: &Path
             };
             ToolFailure::new(ErrorCode::NotFound, message).suggest(close)
         }
-        Trouble::Sys(errno) => of_system(errno, path),
+        ResolveError::Sys(errno) => of_system(errno, path),
     }
 }
 
-/// Adds to the refusal of a path outside the root what may be meant: an absolute path that the model remembers from elsewhere
-/// often ends in one that exists here.
+/// Adds similar paths to the error for a path outside the root: an absolute path that the model remembers from another
+/// machine often ends in one that exists here.
 pub(super) fn with_relative_spelling(root: &Root, failure: ToolFailure, path: &str) -> ToolFailure {
-    /// Deeper paths are guesses nobody needs.
+    /// Longer paths are not worth guessing.
     const DEEPEST: usize = 16;
     if failure.code != ErrorCode::PermissionDenied {
         return failure;
@@ -77,11 +77,11 @@ pub(super) fn with_relative_spelling(root: &Root, failure: ToolFailure, path: &s
     }
 }
 
-/// Up to three paths that exist, for one that does not. A neighbour that differs only in case comes first, then a file of the
-/// wanted name elsewhere, then other neighbours.
+/// Returns up to three existing paths that are similar to a missing one. A neighbour that differs only in case is
+/// first, then a file of the wanted name elsewhere, then other neighbours.
 fn close_to(root: &Root, relative: &Path) -> Vec<String> {
     let neighbours = neighbours(root, relative).unwrap_or_default();
-    // A folder of a close name in which the rest is not is better than nothing, and no more.
+    // A folder with a similar name that lacks the rest of the path is only the last resort.
     let (whole, folders): (Vec<_>, Vec<_>) = neighbours.into_iter().partition(|(_, whole)| *whole);
     let wanted = relative.file_name().unwrap_or_default().to_ascii_lowercase();
     let same = |path: &String| Path::new(path).file_name().is_some_and(|name| name.to_ascii_lowercase() == wanted);
@@ -95,13 +95,14 @@ fn close_to(root: &Root, relative: &Path) -> Vec<String> {
     if close.is_empty() { folders.into_iter().map(|(path, _)| path).collect() } else { close }
 }
 
-/// Whether something that no rule blocks is there.
+/// Returns `true` if the path exists and no rule blocks it.
 fn exists(root: &Root, relative: &Path) -> bool {
     let blocked = |name: &Path| root.blocks(&names::text_of(name)).is_some();
     !blocked(relative) && root.open_relative(relative).is_ok_and(|opened| !blocked(&opened.name))
 }
 
-/// Paths that differ from the wanted one in the first name that does not exist, and whether each is the whole path.
+/// Returns paths that differ from the wanted one in the first missing name, and whether each has the whole rest of the
+/// path.
 fn neighbours(root: &Root, relative: &Path) -> Option<Vec<(String, bool)>> {
     let spot = root.follow(relative).ok()?;
     let Last::Missing(missing) = &spot.last else { return None };
@@ -114,21 +115,21 @@ fn neighbours(root: &Root, relative: &Path) -> Option<Vec<(String, bool)>> {
     Some(close.iter().map(|name| with_rest(root, &here(name), rest)).collect())
 }
 
-/// `folder` with the rest of what was wanted, if that exists there.
+/// Appends the rest of the wanted path to `folder`, if that exists.
 fn with_rest(root: &Root, folder: &str, rest: &[OsString]) -> (String, bool) {
     let whole: PathBuf = rest.iter().fold(PathBuf::from(folder), |path, name| path.join(name));
     if exists(root, &whole) { (names::text_of(&whole), true) } else { (folder.to_owned(), false) }
 }
 
-/// Where the last name of a path is in the tree, without what is hidden, ignored or blocked; if nowhere, where it is in
-/// other case.
+/// Finds the last name of a path in the tree, without hidden, ignored and blocked entries. If it is nowhere, ignores
+/// case.
 fn elsewhere(root: &Root, path: &Path) -> Vec<String> {
     let Some(wanted) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let never = Stop::default();
     let (mut same, mut other_case) = (Vec::new(), Vec::new());
     Walk::new(root, Order::Breadth, &never).ignoring(true).most(MOST_ENTRIES).each(|node| {
         let name = node.name.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        // A link may lead out: what is refused is no suggestion.
+        // A link may lead out of the root: a path that would be refused is no suggestion.
         let is_meant = node.blocked.is_none()
             && name.eq_ignore_ascii_case(wanted)
             && names::is_text(&node.name)

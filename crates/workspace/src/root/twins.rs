@@ -1,7 +1,7 @@
-//! Hard links of blocked files: another name, the same secret.
+//! Finds hard links of blocked files: other names of the same secret.
 //!
-//! The kernel does not tell the other names of a file, so they are looked for in the tree, and only for a file that has
-//! more than one name.
+//! The kernel does not list the other names of a file, so the tree is searched for them, and only if a file has more
+//! than one name.
 
 use crate::root::Root;
 use crate::root::walk::{Order, Walk};
@@ -12,17 +12,17 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use toolfence_sandbox::project::{Number, number_of};
 
-/// Entries looked at before the search is given up; then a file with several names is refused.
+/// Entries that are searched. In a larger tree, every file with several names is refused.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// The blocked files of a tree that have more than one name, looked for once and only when asked.
+/// The blocked files of a tree that have more than one name. They are searched once, on the first request.
 pub(crate) struct Twins<'w> {
     root: &'w Root,
     stop: Option<&'w Stop>,
     found: OnceLock<Result<HashMap<Number, String>, Unknown>>,
 }
 
-/// The tree is too big to be sure.
+/// The tree is too big for a complete search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unknown {
     pub(crate) most: usize,
@@ -33,17 +33,17 @@ impl<'w> Twins<'w> {
         Twins { root, stop: None, found: OnceLock::new() }
     }
 
-    /// Lets `stop` end the search; after that every file with several names counts as unknown.
+    /// Lets `stop` end the search. Every file with several names then counts as unknown.
     pub(crate) fn until(self, stop: &'w Stop) -> Twins<'w> {
         Twins { stop: Some(stop), ..self }
     }
 
-    /// Whether a file may have another name at all.
+    /// Returns `true` if a file has more than one name.
     pub(crate) fn possible(stat: &Stat) -> bool {
         stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
     }
 
-    /// The blocked name of the same file.
+    /// Returns the blocked name of the same file.
     pub(crate) fn find(&self, stat: &Stat) -> Result<Option<&str>, Unknown> {
         let found =
             self.found.get_or_init(|| blocked_files(self.root, self.stop)).as_ref().map_err(|unknown| *unknown)?;

@@ -1,16 +1,16 @@
-//! The tree below a folder, entry by entry, in an order that is the same for the same tree and any number of threads.
+//! Walks the tree below a folder in an order that is the same for the same tree and any number of threads.
 //!
-//! A walk is made of jobs: to read a folder, or to visit a few entries of one. Every thread takes the open job that comes first in
-//! the order, and only the thread that began the walk takes outcomes, in the order. It does a job itself if no other thread has begun
-//! it, so one thread does everything in the order. How far the others are ahead is bounded by what their outcomes hold.
-//! Breadth first, all entries of a folder come before what is below them, so the job that reads the folder visits them too, while
-//! the folder is open.
+//! A walk consists of jobs: to read a folder, or to visit a few entries of one. Every thread takes the first open job
+//! in the order, and only the thread that began the walk takes outcomes, in the order. It does a job itself if no other
+//! thread has begun it, so a single thread does everything in the order. The size of pending outcomes limits how far
+//! the other threads work ahead. In breadth-first order, all entries of a folder precede those below them, so the job
+//! that reads the folder also visits them while the folder is open.
 //!
-//! Links are shown and never followed. A folder or file is opened by its one name in the descriptor of the folder where it was
-//! listed, and the kernel refuses a link, so nothing that is swapped in during the walk leads out of the root. Such a descriptor
-//! stays valid if another process moves the folder out of the root or to a blocked name. Its entries were in the root when the walk
-//! met it, and what a file contains is only reported after the kernel has named the open file as one in the root that is not
-//! blocked ([`Root::name_of`]).
+//! Links are listed and never followed. A folder or file is opened by its single name in the descriptor of the folder
+//! where it was listed, and the kernel refuses a link, so no entry that is swapped in during the walk leads out of the
+//! root. Such a descriptor stays valid if another process moves the folder out of the root or to a blocked name. Its
+//! entries were in the root when the walk listed them, and the content of a file is only reported after the kernel has
+//! named the open file as one in the root that is not blocked ([`Root::name_of`]).
 
 use crate::names;
 use crate::root::folder::{self, Item};
@@ -30,77 +30,77 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use toolfence_protocol::ToolFailure;
 
-/// Entries that are visited in one go, so that several threads share a large folder.
+/// Entries that are visited in one job, so that several threads share a large folder.
 const MOST_IN_RUN: usize = 32;
 
-/// Bytes of outcomes that wait for their turn; then no thread works ahead.
+/// Bytes of pending outcomes above which no thread works ahead.
 const MOST_AHEAD: usize = 8 << 20;
 
-/// Bytes that an entry takes, about.
+/// The approximate size of an entry in bytes.
 const NODE_SIZE: usize = 256;
 
-/// The most threads of a walk: more would wait for the kernel's locks.
+/// Threads of a walk. More would wait for the kernel's locks.
 const MOST_THREADS: usize = 8;
 
-/// What comes next after a folder.
+/// What follows a folder in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// What is in it: files of one folder stay together.
+    /// The entries of the folder, so that the files of one folder are consecutive.
     Depth,
-    /// The neighbours of the folder: what is nearest to the top comes first.
+    /// The neighbours of the folder, so that the topmost entries are first.
     Breadth,
 }
 
 /// One entry of the tree.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// Relative to the root, without links.
+    /// The path relative to the root, without links.
     pub(crate) name: PathBuf,
     pub(crate) kind: FileType,
-    /// The rule that blocks it.
+    /// The rule that blocks the entry.
     pub(crate) blocked: Option<String>,
-    /// Whether there is a rule for its name, which may depend on what the file contains.
+    /// Whether a rule may match its name, which can depend on the file's content.
     pub(crate) has_rule: bool,
 }
 
-/// How a walk went.
+/// The outcome of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WalkReport {
-    /// Whether it came to its end: not stopped, and no limit met.
+    /// Whether the walk reached its end: it was not stopped, and met no limit.
     pub(crate) complete: bool,
-    /// Folders that could not be read, below the one where it began.
+    /// Folders below the first one that could not be read.
     pub(crate) unreadable: u64,
-    /// Why not even the folder where it began could be read.
+    /// The reason why the first folder could not be read.
     not_begun: Option<Errno>,
 }
 
 impl WalkReport {
     /// # Errors
-    /// The folder where the walk began, `path` as it was asked for, could not be read.
+    /// The folder where the walk began could not be read; `path` is its name in the message.
     pub(crate) fn begun(self, path: &str) -> Result<WalkReport, ToolFailure> {
         match self.not_begun {
-            Some(errno) => Err(failure::of_start(errno, path)),
+            Some(errno) => Err(failure::walk_start_failure(errno, path)),
             None => Ok(self),
         }
     }
 }
 
-/// Looks at the entries of a walk, on several threads.
+/// Visits the entries of a walk on several threads.
 pub(crate) trait Visitor: Sync {
-    /// What one thread uses for all its visits.
+    /// The data that one thread keeps between its visits.
     type State;
-    /// What a visit finds.
+    /// The result of a visit.
     type Found: Send;
 
     fn state(&self) -> Self::State;
 
     fn visit(&self, state: &mut Self::State, run: EntryRun<'_>) -> Self::Found;
 
-    /// Bytes that a finding takes, about.
+    /// Returns the approximate size of a result in bytes.
     fn size(found: &Self::Found) -> usize;
 }
 
-/// Entries of one folder that follow one another.
+/// Consecutive entries of one folder.
 pub(crate) struct EntryRun<'r> {
     pub(crate) nodes: Vec<Node>,
     folder: PathBuf,
@@ -111,12 +111,12 @@ pub(crate) struct EntryRun<'r> {
 }
 
 impl EntryRun<'_> {
-    /// The folder of the entries. Only names of its entries may be opened from it, and no link.
+    /// Returns the folder of the entries. Only names of its entries may be opened from it, and no link.
     pub(crate) fn folder(&self) -> Result<FolderFd<'_>, Errno> {
         self.hop.enter(self.root.fd(), &self.folder)
     }
 
-    /// Whether the visit should end, because its outcome is not needed.
+    /// Returns `true` if the visit should end because its result is not needed.
     pub(crate) fn is_over(&self) -> bool {
         self.stop.is_stopped() || self.is_over.load(Ordering::Relaxed)
     }
@@ -137,7 +137,7 @@ pub(crate) struct Walk<'w> {
 }
 
 impl<'w> Walk<'w> {
-    /// A walk from the root on one thread, without hidden and blocked folders.
+    /// Returns a walk from the root on one thread, without hidden and blocked folders.
     pub(crate) fn new(root: &'w Root, order: Order, stop: &'w Stop) -> Walk<'w> {
         Walk {
             root,
@@ -160,49 +160,49 @@ impl<'w> Walk<'w> {
         self
     }
 
-    /// Leaves out what git would ignore, whether there is a repository or not.
+    /// Leaves out entries that git would ignore, whether there is a repository or not.
     pub(crate) fn ignoring(mut self, yes: bool) -> Walk<'w> {
         self.start.ignores = yes.then(|| Ignores::above(self.root, &self.start.name));
         self
     }
 
-    /// Shows names that begin with a dot; what is in `.git` stays out.
+    /// Includes names that begin with a dot, but not the entries of `.git`.
     pub(crate) fn hidden(mut self, yes: bool) -> Walk<'w> {
         self.hidden = yes;
         self
     }
 
-    /// Shows hidden, ignored and blocked entries too.
+    /// Includes hidden, ignored and blocked entries.
     pub(crate) fn everything(mut self) -> Walk<'w> {
         (self.hidden, self.git, self.blocked) = (true, true, true);
         self
     }
 
-    /// Goes no deeper; 1 is the folder itself.
+    /// Limits the depth; 1 is only the folder itself.
     pub(crate) fn max_depth(mut self, depth: usize) -> Walk<'w> {
         self.max_depth = depth;
         self
     }
 
-    /// Gives up after so many entries.
+    /// Stops after `entries` entries.
     pub(crate) fn most(mut self, entries: usize) -> Walk<'w> {
         self.most = entries;
         self
     }
 
-    /// Uses so many threads; `None` means one for each core.
+    /// Sets the number of threads; `None` means one for each core.
     pub(crate) fn threads(mut self, threads: Option<usize>) -> Walk<'w> {
         let cores = || thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         self.threads = threads.unwrap_or_else(cores);
         self
     }
 
-    /// Gives the entries to `take` in the order, until it breaks.
+    /// Calls `take` with the entries in the order, until it breaks.
     pub(crate) fn each(self, mut take: impl FnMut(Node) -> ControlFlow<()>) -> WalkReport {
         self.visit(&ListOnly, |nodes| nodes.into_iter().try_for_each(&mut take))
     }
 
-    /// Gives what `visitor` finds to `take` in the order of the entries, until it breaks.
+    /// Calls `take` with the results of `visitor` in the order of the entries, until it breaks.
     pub(crate) fn visit<V: Visitor>(self, visitor: &V, take: impl FnMut(V::Found) -> ControlFlow<()>) -> WalkReport {
         let shared = SharedWalk {
             walk: &self,
@@ -213,14 +213,14 @@ impl<'w> Walk<'w> {
         };
         thread::scope(|scope| {
             for _ in 1..self.threads {
-                // Where no thread can be started, the others do its work.
+                // If a thread cannot be started, the others do its work.
                 let _ = thread::Builder::new().spawn_scoped(scope, || shared.work_ahead());
             }
             shared.emit(take)
         })
     }
 
-    /// Whether the entries of a folder are part of the walk.
+    /// Returns `true` if the entries of a folder are part of the walk.
     fn descends(&self, node: &Node, depth: usize) -> bool {
         node.kind == FileType::Directory
             && depth < self.max_depth
@@ -274,7 +274,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// The visitor of a walk that only lists.
+/// The visitor of a walk that only lists entries.
 struct ListOnly;
 
 impl Visitor for ListOnly {
@@ -296,9 +296,9 @@ impl Visitor for ListOnly {
 #[derive(Clone)]
 struct WalkFolder {
     name: PathBuf,
-    /// 0 where the walk begins.
+    /// The depth; 0 for the first folder.
     depth: usize,
-    /// What is ignored in it, without its own file.
+    /// The ignore rules without those in its own file.
     ignores: Option<Arc<Ignores>>,
     hop: Hop,
 }
@@ -312,9 +312,9 @@ enum Task {
 
 /// A folder that was read.
 struct Expansion {
-    /// What there is to do in it, in the order of names.
+    /// The jobs in the folder, in the order of names.
     work: Vec<Task>,
-    /// The number of its entries, hidden and ignored ones too.
+    /// The number of its entries, including hidden and ignored ones.
     seen: usize,
     complete: bool,
 }
@@ -324,11 +324,11 @@ enum TaskOutcome<F> {
     Run(F),
 }
 
-/// What the walk comes to in its order.
+/// The next step of the walk in its order.
 enum NextTask<F> {
     /// A job that any thread may do.
     Shared(Arc<TaskPlace>),
-    /// Task of a walk on one thread.
+    /// A job of a walk on one thread.
     Own(Task),
     /// Entries that were visited when their folder was read.
     Visited(F),
@@ -337,37 +337,37 @@ enum NextTask<F> {
 /// A place in the order of the walk.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TaskPlace {
-    /// The depth, if that matters before the name.
+    /// The depth, if it precedes the name in the order.
     level: usize,
-    /// The place of the folder, or of the first entry that is visited.
+    /// The sort key of the folder, or of the first entry that is visited.
     key: Vec<u8>,
-    /// A folder is visited before it is read.
+    /// Whether the job reads a folder. A folder is visited before it is read.
     is_folder: bool,
 }
 
-/// What the threads of a walk share.
+/// The state that the threads of a walk share.
 struct SharedWalk<'w, V: Visitor> {
     walk: &'w Walk<'w>,
     visitor: &'w V,
     queue: Mutex<TaskQueue<V::Found>>,
     changed: Condvar,
-    /// Whether no outcome is needed any more.
+    /// Whether no more outcomes are needed.
     is_over: AtomicBool,
 }
 
 struct TaskQueue<F> {
     /// The jobs that no thread has begun.
     open: BTreeMap<Arc<TaskPlace>, Task>,
-    /// The outcomes that wait for their turn, with their sizes.
+    /// Outcomes that wait for their turn, with their sizes.
     done: BTreeMap<Arc<TaskPlace>, (TaskOutcome<F>, usize)>,
-    /// The sizes of all of them.
+    /// The sum of these sizes.
     ahead: usize,
     /// Threads that wait for a change.
     waiting: usize,
 }
 
 impl<F> TaskQueue<F> {
-    /// Adds an open job, if there are threads that could do it.
+    /// Adds an open job, if other threads could do it.
     fn add(&mut self, work: Task, walk: &Walk<'_>) -> NextTask<F> {
         if walk.threads == 1 {
             return NextTask::Own(work);
@@ -382,18 +382,18 @@ impl<F> TaskQueue<F> {
         NextTask::Shared(job)
     }
 
-    /// The first open job, unless the outcomes that wait take too much memory.
+    /// Takes the first open job, unless pending outcomes use too much memory.
     fn next(&mut self) -> Option<(Arc<TaskPlace>, Task)> {
         if self.ahead >= MOST_AHEAD { None } else { self.open.pop_first() }
     }
 }
 
-/// Ends the walk on all threads when it is dropped, also by a panic.
+/// Ends the walk on all threads when it is dropped, including by a panic.
 struct EndOfWalk<'s, 'w, V: Visitor>(&'s SharedWalk<'w, V>);
 
 impl<V: Visitor> Drop for EndOfWalk<'_, '_, V> {
     fn drop(&mut self) {
-        // Under the lock, so that no thread checks before this and waits after it.
+        // Holds the lock, so that no thread checks before this and waits after it.
         let _queue = self.0.lock();
         self.0.is_over.store(true, Ordering::Relaxed);
         self.0.changed.notify_all();
@@ -418,7 +418,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
 
     /// Does open jobs until the walk is over.
     fn work_ahead(&self) {
-        // After a panic in a visit no outcome of it will come, and the walk must not wait for it.
+        // After a panic in a visit its outcome never arrives, and the walk must not wait for it.
         let _end = EndOfWalk(self);
         let mut state = self.visitor.state();
         let mut queue = self.lock();
@@ -482,7 +482,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
         }
     }
 
-    /// The outcome of the job whose turn it is. `None` if another thread ended the walk by a panic.
+    /// Returns the outcome of the next job in the order. Returns `None` if a panic in another thread ended the walk.
     fn outcome(&self, turn: NextTask<V::Found>, state: &mut V::State) -> Option<TaskOutcome<V::Found>> {
         let job = match turn {
             NextTask::Shared(job) => job,
@@ -502,7 +502,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
             if self.is_over() {
                 return None;
             }
-            // While another thread is at this job, there is time for a later one.
+            // While another thread does this job, this one does a later job.
             let own = queue.open.remove_entry(&job);
             queue = match own.or_else(|| queue.next()) {
                 Some((job, work)) => self.finish(queue, job, work, state),
@@ -530,7 +530,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
         queue
     }
 
-    /// Does the work, and returns the size of the outcome too.
+    /// Does the work. Also returns the size of the outcome.
     fn run(&self, work: Task, state: &mut V::State) -> (TaskOutcome<V::Found>, usize) {
         let walk = self.walk;
         match work {
@@ -578,7 +578,7 @@ mod tests {
     use toolfence_kit::Random;
 
     #[test]
-    fn a_start_that_is_gone_is_an_error_and_a_folder_below_it_is_counted() {
+    fn a_missing_first_folder_is_an_error_and_a_missing_subfolder_is_counted() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         fs::create_dir_all(home.path().join("a/b")).expect("a folder can be made");
         let root = Root::open(home.path(), Default::default(), None).expect("it is there");
@@ -598,7 +598,7 @@ mod tests {
         assert_eq!(failure.code, toolfence_protocol::ErrorCode::NotFound, "{}", failure.message);
     }
 
-    /// The names that a visitor saw.
+    /// Returns the visited names.
     struct Names;
 
     impl Visitor for Names {
@@ -615,13 +615,13 @@ mod tests {
             run.nodes.into_iter().map(|node| node.name).collect()
         }
 
-        // Some outcomes are large, so that the threads wait for one another.
+        // Some outcomes are large, so that the threads must wait for one another.
         fn size(found: &Vec<PathBuf>) -> usize {
             if found.len().is_multiple_of(3) { MOST_AHEAD / 2 } else { 1 }
         }
     }
 
-    /// Makes a random tree with deep, wide and empty folders, and links.
+    /// Creates a random tree with deep, wide and empty folders, and links.
     fn make_tree(random: &mut Random, at: &Path, levels: usize) {
         for number in 0..random.below(if levels == 0 { 3 } else { 9 }) {
             let name = at.join(format!("{}{number}", ["a", "b-", "B", "é", "."][random.below(5)]));
@@ -686,7 +686,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_a_visit_ends_the_walk() {
+    fn a_panic_in_a_visit_ends_the_walk() {
         struct Panics;
         impl Visitor for Panics {
             type State = ();

@@ -1,7 +1,7 @@
-//! What a folder of the project had in it when an exchange put it there.
+//! The content of a folder at the time when an exchange put it into the project.
 //!
-//! Undo must not move a folder in which another process changed something. Other changes of this program may have been made in it and
-//! taken back, which leaves the same content with later times.
+//! Undo must not move a folder in which another process changed something. This program may have made and reverted
+//! other changes in it, which leaves the same content with later times.
 
 use super::Moment;
 use super::plan::{MOST_HASHED, Side, digest_of, digest_of_link};
@@ -20,19 +20,19 @@ use std::path::{Path, PathBuf};
 const MOST_ENTRIES: usize = 200_000;
 const MOST_BYTES: usize = 32 << 20;
 
-/// Bytes of the files whose digests one list has. The others are compared by their times and lengths.
+/// Bytes of the files for which one list has digests. Other files are compared by their times and lengths.
 const MOST_READ: u64 = 1 << 30;
 
 /// An entry of a folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ListedEntry {
-    /// Relative to the folder.
+    /// The path relative to the folder.
     #[serde(with = "as_text")]
     path: PathBuf,
     /// Kind and permission bits.
     mode: u32,
     stamp: Stamp,
-    /// Of the content of a file, or of the target of a link.
+    /// The digest of a file's content or of a link's target.
     digest: Option<Digest>,
 }
 
@@ -59,8 +59,8 @@ pub(super) fn of_folder(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Vec<List
     is_whole.unwrap_or(false).then_some(list)
 }
 
-/// Returns `true` if the folder `name` has in it what is listed, and nothing else. What was last changed before the moment `latest` need
-/// not be read. Without a list, everything must be that old.
+/// Returns `true` if the folder `name` has exactly the listed content. Entries that were last changed before `latest`
+/// are not read. Without a list, all entries must be older than that.
 pub(super) fn is_unchanged(
     folder: BorrowedFd<'_>,
     name: &OsStr,
@@ -96,13 +96,13 @@ impl ListedEntry {
     }
 }
 
-/// The digest of the entry at this path; `None` if it is not listed.
+/// Returns the digest of the entry at this path; `None` if it is not listed.
 pub(super) fn digest(list: &[ListedEntry], path: &Path) -> Option<Option<Digest>> {
     let at = list.binary_search_by(|entry| entry.path.as_path().cmp(path));
     at.ok().map(|at| list[at].digest)
 }
 
-/// The entries at the top of a listed folder, each with its name.
+/// Returns the entries at the top of a listed folder with their names.
 pub(super) fn sides(list: &[ListedEntry], latest: Option<(i64, i64)>) -> Vec<(PathBuf, Side)> {
     let mut below: HashMap<&Path, Vec<ListedEntry>> = HashMap::new();
     let mut top = Vec::new();

@@ -1,4 +1,4 @@
-//! Exchanges entries of the project with entries of a stash: all or none.
+//! Exchanges entries of the project with entries of a stash, all or none.
 //!
 //! A *stash* is a folder on the project's file system. It has an entry for each path that is to change: the next version of the
 //! project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them with what the project has.
@@ -36,10 +36,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use toolfence_sandbox::project::random_name;
 
-/// The folder with the entries, each under its number in the plan.
+/// The folder with the entries. Each is named by its number in the plan.
 const ENTRIES: &str = "entries";
 
-/// What is written down before the first swap.
+/// The plan, which is written before the first swap.
 const PLAN: &str = "plan.json";
 
 /// A plan that is being written.
@@ -48,32 +48,32 @@ const NEW_PLAN: &str = "plan.new";
 /// The path of the record in the undo history to which the stash belongs.
 const RECORD: &str = "record";
 
-/// A folder that is there while an exchange is under way: a folder is made and removed in one step.
+/// A folder that exists while an exchange is under way. Creating and removing a folder is atomic.
 const UNDER_WAY: &str = "under-way";
 
-/// Files that are synced one by one before an exchange. Of more, the whole file system is synced.
+/// Files that are synced one by one before an exchange. If there are more, the whole file system is synced.
 const MOST_SYNCED: usize = 64;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A moment of the file system's clock. A file that is changed afterwards has a later time of its last change, which no process
-/// can set.
+/// A time on the file system's clock. A file that is changed afterwards has a later change time (ctime), which no
+/// process can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(i64, i64);
 
 impl Moment {
-    /// The time of an entry's last change.
+    /// Returns the time of an entry's last change.
     pub fn of(stat: &Stat) -> Moment {
         #[allow(clippy::useless_conversion, reason = "the types of these fields differ between systems")]
         Moment(stat.st_ctime.into(), stat.st_ctime_nsec as i64)
     }
 
-    /// The seconds and nanoseconds since 1970.
+    /// Returns the seconds and nanoseconds since 1970.
     pub fn parts(self) -> (i64, i64) {
         (self.0, self.1)
     }
 
-    /// The moment of these seconds and nanoseconds since 1970.
+    /// Returns the moment of these seconds and nanoseconds since 1970.
     pub fn from_parts(seconds: i64, nanoseconds: i64) -> Moment {
         Moment(seconds, nanoseconds)
     }
@@ -98,13 +98,13 @@ impl Moment {
     }
 }
 
-/// Returns `true` if the project has an entry at `path` that no process changed since a moment. A folder changes if an entry in it is
-/// created, removed or renamed.
+/// Returns `true` if the project has an entry at `path` that no process has changed since `since`. A folder counts as
+/// changed if an entry in it was created, removed or renamed.
 pub fn is_unchanged_since(root: &Root, path: &Path, since: Moment) -> bool {
     root.stat_exact(path).is_ok_and(|stat| Moment::of(&stat) < since)
 }
 
-/// A file without a name.
+/// Creates a file without a name.
 fn tempfile_in(place: &Path) -> io::Result<OwnedFd> {
     let name = place.join(random_name()?);
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -139,19 +139,19 @@ impl fmt::Display for ExchangeError {
 
 impl std::error::Error for ExchangeError {}
 
-/// Whether a path of the project is compared with what a swap left there.
+/// Whether the entry at a path of the project is compared with the one that the swap put there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
     Compare,
-    /// It will be what the swap left: for a dry run.
+    /// The entry is assumed to be the swapped one: for a dry run.
     Assume,
 }
 
-/// Entries that are to be exchanged with those of a project, or were.
+/// Entries that are to be exchanged with those of a project, or that have been.
 #[derive(Debug)]
 pub struct Stash {
     path: PathBuf,
-    /// Holds the lock.
+    /// Holds the lock of the stash.
     folder: OwnedFd,
     entries: OwnedFd,
     plan: Plan,
@@ -200,17 +200,18 @@ impl Stash {
         Ok(Stash { path, folder, entries, plan, conflicts: Vec::new(), replaced_bytes: 0 })
     }
 
-    /// The folder of the stash.
+    /// Returns the folder of the stash.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Plans that the project gets an entry at `path`: a file, a link, or a folder with all that is in it. The entry is moved out of
-    /// `folder`, where it is called `name`. If it `replaces` an entry of the project, that one must be there and must not have
-    /// changed since `since`; if not, the project must have no entry at the path.
+    /// Plans that the project gets an entry at `path`: a file, a link, or a folder with everything in it. The entry is
+    /// moved out of `folder`, where it has the name `name`. If it `replaces` an entry of the project, that entry must
+    /// exist and must not have changed since `since`; otherwise the project must have no entry at the path.
     ///
     /// # Errors
-    /// The entry cannot be moved, for instance because it is on another file system, or the project's entry cannot be looked at.
+    /// The entry cannot be moved, for instance because it is on another file system, or the project's entry cannot be
+    /// read.
     pub fn put(
         &mut self,
         root: &Root,
@@ -227,7 +228,7 @@ impl Stash {
         let number = self.plan.swaps.len().to_string();
         let stat = stat_at(folder, name).map_err(failed)?;
         let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        // A folder can only be moved by those who may write to it, since its `..` changes.
+        // Moving a folder changes its `..`, which requires write permission for it.
         let is_shut = is_folder && stat.st_mode & 0o300 != 0o300;
         if is_shut {
             rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty()).map_err(failed)?;
@@ -242,17 +243,18 @@ impl Stash {
         Ok(())
     }
 
-    /// Plans that the entry at `path` is removed, a folder with all that is in it. Nothing in it must have changed since `since`.
+    /// Plans that the entry at `path` is removed, a folder with everything in it. Nothing in it must have changed since
+    /// `since`.
     ///
     /// # Errors
-    /// The project's entry cannot be looked at.
+    /// The project's entry cannot be read.
     pub fn remove(&mut self, root: &Root, path: &Path, since: Moment) -> Result<(), ExchangeError> {
         let before = self.project_side(root, path, since)?;
         self.plan.swaps.push(Swap::new(path, before, Side::Absent));
         Ok(())
     }
 
-    /// Notes that another process changed what is at `path`, so that [`exchange`](Stash::exchange) is refused.
+    /// Records that another process changed the entry at `path`, so that [`exchange`](Stash::exchange) is refused.
     pub fn conflicts_at(&mut self, path: &Path) {
         self.conflicts.push(path.to_owned());
     }
@@ -260,7 +262,7 @@ impl Stash {
     /// Plans that the folder at `path` gets other permission bits.
     ///
     /// # Errors
-    /// The folder cannot be looked at.
+    /// The folder cannot be read.
     pub fn set_mode(&mut self, root: &Root, path: &Path, mode: u32) -> Result<(), ExchangeError> {
         let stat = root.stat_exact(path).map_err(|errno| ExchangeError::System(path.to_owned(), errno))?;
         let (before, after) = (stat.st_mode & 0o7777, stat.st_mode & 0o7000 | mode & 0o777);
@@ -271,8 +273,8 @@ impl Stash {
     /// Swaps all entries of the stash with those of the project, or none.
     ///
     /// # Errors
-    /// Another process changed one of the project's entries, or the system refused. The project is then as it was before, with what
-    /// the other process changed.
+    /// Another process changed one of the project's entries, or the system refused. The project is then as it was
+    /// before, including the changes of the other process.
     pub fn exchange(&mut self, root: &Root) -> Result<(), ExchangeError> {
         self.refuse_conflicts()?;
         self.sync_entries().map_err(ExchangeError::Plan)?;
@@ -307,8 +309,8 @@ impl Stash {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Puts the previous versions back into the project, or, with `is_forward`, the new ones again. Returns the paths that were
-    /// skipped: another process changed them, or the system refused.
+    /// Restores the previous versions in the project, or, with `is_forward`, the new ones. Returns the paths that were
+    /// skipped because another process changed them or the system refused.
     ///
     /// # Errors
     /// The plan cannot be written. Nothing was changed.
@@ -322,10 +324,11 @@ impl Stash {
         Ok(skipped.into_iter().map(|(number, _)| self.plan.swaps[number].path.clone()).collect())
     }
 
-    /// Returns the numbers of the swaps that can be made in this direction, and of those that cannot. Swaps that were made already are
-    /// left out, and so are those whose path has by now what the swap would bring. `judge` decides about each path.
+    /// Returns the numbers of the swaps that can be made in this direction, and of those that cannot. Leaves out swaps
+    /// that were already made, and those whose path already has the entry that the swap would put there. `judge`
+    /// decides about each path.
     ///
-    /// If a folder that is to be removed has something else in it by now, its unchanged entries are chosen one by one.
+    /// If a folder that is to be removed now has other entries in it, its unchanged entries are chosen one by one.
     pub(crate) fn choose(
         &mut self,
         root: &Root,
@@ -352,7 +355,8 @@ impl Stash {
         (chosen, skipped)
     }
 
-    /// Makes the chosen swaps. Returns those that were skipped: another process changed them, or the system refused.
+    /// Makes the chosen swaps. Returns those that were skipped because another process changed the entry or the system
+    /// refused.
     ///
     /// # Errors
     /// The plan cannot be written. Nothing was changed.
@@ -397,7 +401,7 @@ impl Stash {
         true
     }
 
-    /// Returns `true` if the project has by now what a swap would bring.
+    /// Returns `true` if the project already has the entry that a swap would put there.
     fn is_so_already(&self, root: &Root, number: usize, is_forward: bool) -> bool {
         let Swap { path, before, after, .. } = &self.plan.swaps[number];
         let to = if is_forward { after } else { before };
@@ -413,8 +417,8 @@ impl Stash {
         }
     }
 
-    /// Compares the project's entry with the one that is to be swapped out, and records both entries as they are now: an entry with
-    /// the same content can have been written anew.
+    /// Compares the project's entry with the one that is to be swapped out, and updates the record of both entries,
+    /// because an entry with the same content may have been rewritten.
     fn renew(&mut self, root: &Root, number: usize, is_forward: bool) -> Result<(), Errno> {
         let swap = &self.plan.swaps[number];
         let (from, to) = if is_forward { (&swap.before, &swap.after) } else { (&swap.after, &swap.before) };
@@ -452,10 +456,10 @@ impl Stash {
         Ok(())
     }
 
-    /// Writes down which swaps are to be made. Returns them in the order in which they must be made.
+    /// Writes the plan of the chosen swaps. Returns them in the order in which they must be made.
     fn begin(&mut self, chosen: Vec<usize>, is_forward: bool) -> Result<Vec<usize>, ExchangeError> {
         if self.is_under_way() {
-            // The last exchange could not write down its end.
+            // The previous exchange could not record its end.
             self.finish().map_err(ExchangeError::Plan)?;
         }
         self.plan.choose(chosen, is_forward);
@@ -493,12 +497,14 @@ impl Stash {
         stat_at(self.folder.as_fd(), UNDER_WAY.as_ref()).is_ok()
     }
 
-    /// Writes down that the exchange is over. If that fails, it counts as under way, and recovery finishes it in its direction.
+    /// Records that the exchange is over. If that fails, it counts as under way, and recovery finishes it in its
+    /// direction.
     fn finish(&self) -> io::Result<()> {
         fault::point();
         let written = self.plan.write(&self.folder);
         let Plan { chosen, is_forward, swaps, .. } = &self.plan;
-        // Recovery must not make an exchange that was taken back. The plan from before it says the same as the new one.
+        // Recovery must not repeat an exchange that was reverted. The plan on the disk is equal to the new one in that
+        // case.
         let nothing_was_made = chosen.iter().all(|number| swaps[*number].is_exchanged != *is_forward);
         if written.is_ok() || nothing_was_made {
             fault::point();
@@ -530,12 +536,12 @@ impl Stash {
         if self.is_content(number, is_forward) {
             return Ok(());
         }
-        // It is not what was looked at: another process was faster. Its version goes back to its place.
+        // Another process replaced the entry after it was compared. Its version is moved back.
         exchange_names((entries, entry, from), (folder, name, to)).map_err(failed)?;
         Err(ExchangeError::Conflict(vec![path.clone()]))
     }
 
-    /// Returns `true` if what a swap moved into the stash is what was looked at before.
+    /// Returns `true` if the entry that a swap moved into the stash is the one that was compared before.
     fn is_content(&self, number: usize, is_forward: bool) -> bool {
         let Swap { before, after, .. } = &self.plan.swaps[number];
         let side = if is_forward { before } else { after };
@@ -549,7 +555,7 @@ impl Stash {
         !side.is_folder() || side.is_folder_at(self.entries.as_fd(), name.as_str().as_ref(), &stat)
     }
 
-    /// What the project has at a path. Notes a conflict if it changed since.
+    /// Returns the project's entry at a path. Records a conflict if it changed since `since`.
     fn project_side(&mut self, root: &Root, path: &Path, since: Moment) -> Result<Side, ExchangeError> {
         let failed = |errno| ExchangeError::System(path.to_owned(), errno);
         let name = path.file_name().ok_or_else(|| failed(Errno::INVAL))?;
@@ -578,13 +584,13 @@ impl Stash {
         Ok(side)
     }
 
-    /// What the stash has under this name.
+    /// Returns the stash's entry with this name.
     fn stashed_side(&self, name: &str) -> rustix::io::Result<Side> {
         let stat = stat_at(self.entries.as_fd(), name.as_ref())?;
         Ok(Side::of(self.entries.as_fd(), name.as_ref(), &stat))
     }
 
-    /// The overlay that the entries come from does not sync them.
+    /// Syncs the entries, because the overlay that they come from does not.
     fn sync_entries(&self) -> io::Result<()> {
         let entries = (0..self.plan.swaps.len()).filter(|number| self.plan.swaps[*number].after.is_entry());
         let names: Vec<String> = entries.map(|number| number.to_string()).collect();
@@ -608,7 +614,7 @@ impl Stash {
         Ok(())
     }
 
-    /// Deletes the stash with everything that is in it: the next versions before an exchange, the previous ones after it.
+    /// Deletes the stash with everything in it: the next versions before an exchange, the previous ones after it.
     ///
     /// # Errors
     /// Something in it cannot be deleted.
@@ -620,9 +626,9 @@ impl Stash {
 /// Finishes the exchanges whose process was killed, and deletes all stashes that neither a session nor the undo history uses. Returns
 /// the number of finished exchanges. A swap whose entry another process has changed since is left as it is.
 ///
-/// A host calls this when it opens a project, before it asks its [`History`](crate::undo::History) for anything: the history compares
-/// what the killed process had recorded with the project, so the exchange must be whole by then. `place` has the stashes of this
-/// project only.
+/// A host calls this when it opens a project, before it uses its [`History`](crate::undo::History): the history
+/// compares the records of the killed process with the project, so the exchange must be complete by then. `place` holds
+/// the stashes of this project only.
 pub fn recover(root: &Root, place: &Path) -> usize {
     let mut finished = 0;
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
@@ -635,9 +641,9 @@ pub fn recover(root: &Root, place: &Path) -> usize {
             }
             continue;
         }
-        // The plan of another version of this program, for one, stays with the entries that it names.
+        // A plan of another version of this program, for instance, is kept with the entries that it names.
         let Ok(mut stash) = Stash::read(path, folder) else { continue };
-        // If the system refuses, the next start tries it again.
+        // If the system refuses, the next start tries again.
         if stash.finish_swaps(root).is_ok() {
             finished += 1;
             let _ = if is_recorded { stash.finish() } else { stash.delete() };
@@ -646,7 +652,7 @@ pub fn recover(root: &Root, place: &Path) -> usize {
     finished
 }
 
-/// Returns `true` if a folder has only entries that a stash has too. It can be empty, because its process was killed.
+/// Returns `true` if a folder has no entries but those of a stash. It can be empty, because its process was killed.
 fn is_stash(folder: &OwnedFd) -> bool {
     let is_ours = |name: &OsString| [ENTRIES, PLAN, NEW_PLAN, RECORD].iter().any(|ours| name == ours);
     remove::names(folder.as_fd()).is_ok_and(|names| names.iter().all(is_ours))
@@ -672,7 +678,7 @@ fn delete(path: &Path, folder: &OwnedFd) -> io::Result<()> {
 }
 
 impl Stash {
-    /// Makes those of the chosen swaps that were not made. What another process has changed since is left as it is.
+    /// Makes the chosen swaps that were not made. Leaves entries that another process has changed since.
     ///
     /// # Errors
     /// The system refused one of them.
@@ -714,7 +720,7 @@ fn exchange_names(
     (folder, name, from): (BorrowedFd<'_>, &OsStr, &Side),
     (other_folder, other_name, to): (BorrowedFd<'_>, &OsStr, &Side),
 ) -> rustix::io::Result<()> {
-    // A folder can only be moved by those who may write to it, since its `..` changes.
+    // Moving a folder changes its `..`, which requires write permission for it.
     let sides = [(folder, name, from), (other_folder, other_name, to)];
     for (folder, name, side) in sides {
         if side.shut_mode().is_some() {

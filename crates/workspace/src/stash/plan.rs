@@ -1,4 +1,4 @@
-//! What an exchange swaps, written down before it begins.
+//! The plan of an exchange, which is written before it begins.
 
 use crate::digest::Digest;
 use crate::encoding::as_text;
@@ -16,16 +16,16 @@ use std::path::{Path, PathBuf};
 /// Bytes of a plan that are read. A plan of 200,000 paths has fewer.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Bytes of a file whose digest is recorded. A larger one that is written anew counts as changed.
+/// Bytes of a file whose digest is recorded. A larger file counts as changed if it is rewritten.
 pub(super) const MOST_HASHED: u64 = 64 << 20;
 
 /// The swaps of a stash.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Plan {
     pub(super) swaps: Vec<Swap>,
-    /// The swaps of the last exchange that began, in their order.
+    /// The swaps of the last exchange that began, in the order in which they are made.
     pub(super) chosen: Vec<usize>,
-    /// Whether that exchange puts the entries of the command into the project.
+    /// Whether that exchange puts the new entries into the project.
     pub(super) is_forward: bool,
 }
 
@@ -59,11 +59,12 @@ pub(super) enum Side {
         stamp: Stamp,
         /// Kind and permission bits.
         mode: u32,
-        /// Of the content of a file, or of the target of a link.
+        /// The digest of a file's content or of a link's target.
         digest: Option<Digest>,
         /// For a folder: everything in it was last changed before this moment.
         latest: Option<(i64, i64)>,
-        /// For a folder that the project got: everything in it at that time. What was changed later can still have the same content.
+        /// For a folder that was put into the project: everything in it at that time. Entries that were changed later
+        /// can still have the same content.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         list: Option<Vec<ListedEntry>>,
     },
@@ -72,7 +73,7 @@ pub(super) enum Side {
 }
 
 impl Side {
-    /// The entry with this name and status.
+    /// Returns the entry with this name and status.
     pub(super) fn of(folder: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> Side {
         let stamp = Stamp::of(stat);
         let digest = match FileType::from_raw_mode(stat.st_mode) {
@@ -83,7 +84,7 @@ impl Side {
         Side::Entry { stamp, mode: stat.st_mode, digest, latest: None, list: None }
     }
 
-    /// The entry with this name and status, which is not read if it is still the file that `known` is.
+    /// Returns the entry with this name and status. Does not read the file if it is still the one of `known`.
     pub(super) fn of_known(folder: BorrowedFd<'_>, name: &OsStr, stat: &Stat, known: &Side) -> Side {
         let now = Stamp::of(stat);
         match known {
@@ -94,8 +95,8 @@ impl Side {
         }
     }
 
-    /// Returns `true` if both are entries with the same content: one file that was not written since, or two with the same bytes and
-    /// the same mode.
+    /// Returns `true` if both are entries with the same content: one file that was not written since, or two with equal
+    /// bytes and modes.
     pub(super) fn has_content_of(&self, other: &Side) -> bool {
         let (
             Side::Entry { stamp, mode, digest, .. },
@@ -108,7 +109,7 @@ impl Side {
         mode == old_mode && (stamp.is_content_of(old) || is_equal)
     }
 
-    /// Takes over what is known of everything in the folder.
+    /// Copies the recorded content of a folder from `other`.
     pub(super) fn with_content_of(mut self, other: &Side) -> Side {
         let is_folder = self.is_folder();
         if let Side::Entry { latest, list, .. } = &mut self
@@ -120,7 +121,8 @@ impl Side {
         self
     }
 
-    /// The digest of the entry at a path below this one, or of itself if the path is empty; `None` if there is no such entry.
+    /// Returns the digest of the entry at a path below this one, or of itself if the path is empty; `None` if there is
+    /// no such entry.
     pub(super) fn digest_below(&self, path: &Path) -> Option<Option<Digest>> {
         match self {
             Side::Absent => None,
@@ -136,7 +138,8 @@ impl Side {
         stat.st_mode == *mode && list::is_unchanged(folder, name, *latest, list.as_deref())
     }
 
-    /// Sets the moment before which everything in the folder was last changed, and what is in it. Nothing happens if it is no folder.
+    /// Sets the moment before which everything in the folder was last changed, and its content. Does nothing if it is
+    /// not a folder.
     pub(super) fn set_content(&mut self, moment: (i64, i64), content: Option<Vec<ListedEntry>>) {
         let is_folder = self.is_folder();
         if let Side::Entry { latest, list, .. } = self
@@ -146,7 +149,7 @@ impl Side {
         }
     }
 
-    /// The mode of a folder that its owner may not write to.
+    /// Returns the mode of a folder if its owner may not write to it.
     pub(super) fn shut_mode(&self) -> Option<u32> {
         match self {
             Side::Entry { mode, .. } if self.is_folder() && mode & 0o300 != 0o300 => Some(mode & 0o7777),
@@ -162,7 +165,7 @@ impl Side {
         matches!(self, Side::Entry { .. })
     }
 
-    /// Returns `true` if this is the entry with that status, whatever is in it by now.
+    /// Returns `true` if this is the entry with that status, regardless of its current content.
     pub(super) fn is_file(&self, stat: &Stat) -> bool {
         matches!(self, Side::Entry { stamp, .. } if stamp.file() == Stamp::of(stat).file())
     }
@@ -177,7 +180,7 @@ impl Plan {
         Ok(serde_json::from_slice(&text)?)
     }
 
-    /// Writes it to the disk, in place of the one that is there.
+    /// Replaces the plan on the disk.
     pub(super) fn write(&self, folder: &OwnedFd) -> io::Result<()> {
         let new = super::NEW_PLAN;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -195,8 +198,8 @@ impl Plan {
         self.is_forward = is_forward;
     }
 
-    /// The order in which swaps are made. Entries can only be moved in a folder that its owner may write to, so folders that
-    /// become writable come first, and those that become read-only last.
+    /// Sorts swaps into the order in which they are made. Entries can only be moved in a folder that its owner may
+    /// write to, so folders that become writable are first, and those that become read-only are last.
     fn ordered(&self, mut chosen: Vec<usize>, is_forward: bool) -> Vec<usize> {
         let rank = |number: &usize| {
             let swap = &self.swaps[*number];
@@ -214,12 +217,12 @@ impl Plan {
     }
 }
 
-/// The digest of the target of a link.
+/// Returns the digest of the target of a link.
 pub(super) fn digest_of_link(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Digest> {
     rustix::fs::readlinkat(folder, name, Vec::new()).ok().map(|target| Digest::of(target.as_bytes()))
 }
 
-/// The digest of a file; `None` if it cannot be read.
+/// Returns the digest of a file; `None` if it cannot be read.
 pub(super) fn digest_of(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Digest> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?);

@@ -29,7 +29,7 @@ const MOST_ENTRIES: usize = 200_000;
 /// Bytes of all contents that are kept while exchanges are compared.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The record in the undo history to which a stash belongs.
+/// Returns the record in the undo history to which a stash belongs.
 pub(super) fn record_of(folder: &OwnedFd) -> Option<PathBuf> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(folder, RECORD, flags, Mode::empty()).ok()?);
@@ -39,7 +39,7 @@ pub(super) fn record_of(folder: &OwnedFd) -> Option<PathBuf> {
 }
 
 impl Stash {
-    /// Opens the stash of an exchange that this record has. A session that starts locks it for a moment.
+    /// Opens the stash of the exchange in this record. Waits for its lock, which a starting session holds for a moment.
     ///
     /// # Errors
     /// Its plan cannot be read, or it does not belong to the record.
@@ -52,7 +52,7 @@ impl Stash {
         Stash::read(path.to_owned(), folder)
     }
 
-    /// Refuses an exchange that has conflicts already.
+    /// Returns an error if the exchange already has conflicts.
     pub(crate) fn refuse_conflicts(&mut self) -> Result<(), ExchangeError> {
         if self.conflicts.is_empty() {
             return Ok(());
@@ -60,13 +60,13 @@ impl Stash {
         Err(ExchangeError::Conflict(std::mem::take(&mut self.conflicts)))
     }
 
-    /// The number of planned swaps that undo covers, and the bytes of the files that they replace.
+    /// Returns the number of planned swaps that undo covers, and the bytes of the files that they replace.
     pub(crate) fn amount(&self, undoable: &dyn Fn(&Path) -> bool) -> (u64, u64) {
         let covered = self.plan.swaps.iter().filter(|swap| undoable(&swap.path)).count() as u64;
         (covered, if covered == 0 { 0 } else { self.replaced_bytes })
     }
 
-    /// Notes the record that has this exchange, and which swaps undo covers.
+    /// Stores the path of the record that has this exchange, and marks the swaps that undo covers.
     ///
     /// # Errors
     /// It cannot be written.
@@ -95,7 +95,7 @@ impl Stash {
                 continue;
             }
             fault::point();
-            // What cannot be deleted goes with the stash.
+            // An entry that cannot be deleted now is deleted with the stash.
             if rustix::fs::unlinkat(&self.entries, name.as_str(), AtFlags::empty()) == Err(Errno::ISDIR) {
                 let _ = remove_tree(self.entries.as_fd(), name.as_ref());
             }
@@ -103,7 +103,7 @@ impl Stash {
         let _ = self.plan.write(&self.folder);
     }
 
-    /// The bytes of all files in the stash.
+    /// Returns the bytes of all files in the stash.
     pub(crate) fn bytes(&self) -> u64 {
         let mut bytes = 0;
         let mut add = |entry: super::remove::Visited<'_>| {
@@ -114,7 +114,7 @@ impl Stash {
         bytes
     }
 
-    /// Which path each recorded swap has, and whether undoing it removes or restores an entry.
+    /// Returns the path of a recorded swap, and its effect in this direction.
     pub(crate) fn effect(&self, number: usize, is_forward: bool) -> (&Path, SwapEffect) {
         let Swap { path, before, after, .. } = &self.plan.swaps[number];
         let effect = match if is_forward { (before, after) } else { (after, before) } {
@@ -126,7 +126,7 @@ impl Stash {
         (path, effect)
     }
 
-    /// The paths that the exchange changed, with what they were before and what the project has there now.
+    /// Returns the paths that the exchange changed, with their states before it and now.
     pub(crate) fn changes(&self, root: &Root, contents: &mut Contents) -> Vec<StashedChange> {
         let mut survey = Survey { root, contents, twins: Twins::of(root), room: MOST_ENTRIES };
         let mut changes = Vec::new();
@@ -138,7 +138,7 @@ impl Stash {
             for (name, [before, after]) in states {
                 let put = swap.after.digest_below(name.strip_prefix(&swap.path).unwrap_or(&name));
                 if put.is_none() && before == State::Nothing {
-                    // Another process made it later.
+                    // Another process created it later.
                     continue;
                 }
                 let is_current = put.is_none_or(|digest| is_content(&after, digest));
@@ -202,7 +202,7 @@ struct Survey<'s> {
     root: &'s Root,
     contents: &'s mut Contents,
     twins: Twins<'s>,
-    /// Entries that can still be looked at.
+    /// Entries that may still be read.
     room: usize,
 }
 
@@ -236,7 +236,7 @@ impl Survey<'_> {
         Ok(states)
     }
 
-    /// Looks at the entry `name` and all that is in it. `path` is what the project calls it.
+    /// Records the state of the entry `name` and of everything in it. `path` is its path in the project.
     fn enter(
         &mut self,
         folder: BorrowedFd<'_>,
@@ -254,7 +254,7 @@ impl Survey<'_> {
             Err(Errno::NOENT) => return Ok(()),
             Err(errno) => return Err(errno),
         };
-        // Nothing shows the content of a blocked file that has a second name.
+        // The content of a blocked file must not be shown under its second name.
         let may_read = !Twins::possible(&stat) || matches!(self.twins.find(&stat), Ok(None));
         let most = if may_read { Limits::default().file_bytes } else { 0 };
         let (state, _) = state::look(folder, name, most, &mut |content| self.contents.keep(content))?;

@@ -1,4 +1,4 @@
-//! Trees of any depth: deletes them, whatever a command left in them, and looks at every entry.
+//! Deletes trees of any depth and permissions, and walks them.
 
 use super::{FOLDER, stat_at};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,16 +8,17 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Folders one in the other that [`walk`] enters.
+/// Nested folders that [`walk`] enters.
 pub(super) const DEEPEST: usize = 256;
 
-/// Deletes the folder `name` in `place`, also if there are folders in it that have no permission for their owner.
+/// Deletes the folder `name` in `place`, even if folders in it have no permissions for their owner.
 ///
-/// A command can nest folders deeper than a path can name and than a recursion can go. So every folder that is found is moved to the
-/// top of the tree, where it waits for its turn: each costs one rename, and only two are open at a time.
+/// A command can nest folders deeper than a path can name and than a recursion can follow. So every folder that is
+/// found is moved to the top of the tree and deleted from there: each costs one rename, and only two are open at a
+/// time.
 ///
 /// # Errors
-/// The system refuses to delete an entry; those before it are deleted.
+/// The system refuses to delete an entry. The entries before it are deleted.
 pub fn remove_tree(place: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<()> {
     rustix::fs::chmodat(place, name, Mode::RWXU, AtFlags::empty())?;
     let top = open(place, name)?;
@@ -39,7 +40,7 @@ fn clear(folder: &OwnedFd, top: &OwnedFd, number: &mut u64, waiting: &mut Vec<Os
             rustix::fs::unlinkat(folder, &name, AtFlags::empty())?;
             continue;
         }
-        // A folder can only be moved by those who may write to it, since its `..` changes.
+        // Moving a folder changes its `..`, which requires write permission for it.
         rustix::fs::chmodat(folder, &name, Mode::RWXU, AtFlags::empty())?;
         let moved = loop {
             *number += 1;
@@ -67,7 +68,7 @@ pub(super) struct Visited<'v> {
 /// Calls `accepts` with everything below the folder `name`, until it returns `false`. Returns whether it always returned `true`.
 ///
 /// # Errors
-/// A folder cannot be read, or there are more than 256 folders one in the other.
+/// A folder cannot be read, or more than 256 folders are nested.
 pub(super) fn walk(
     place: BorrowedFd<'_>,
     name: &OsStr,
@@ -102,7 +103,7 @@ pub(super) fn open(place: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Ow
     rustix::fs::openat(place, name, FOLDER, Mode::empty())
 }
 
-/// The names in a folder.
+/// Returns the names in a folder.
 pub(super) fn names(folder: BorrowedFd<'_>) -> rustix::io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {

@@ -1,6 +1,6 @@
-//! The process is killed at every step of an exchange, and another process saves files while exchanges are made.
+//! Kills the process at every step of an exchange, and saves files from another process while exchanges are made.
 //!
-//! The first test runs itself again as a child, which makes one exchange and may not live to its end.
+//! The first test runs itself again as a child, which makes one exchange and can be killed in it.
 
 use super::{ExchangeError, Moment, Stash, UNDER_WAY, recover};
 use crate::fault::counted;
@@ -214,7 +214,7 @@ fn killed_at_every_step_a_recovery_is_finished_by_the_next_one() {
 }
 
 #[test]
-fn what_another_process_changed_is_never_replaced() {
+fn changes_of_other_processes_are_never_replaced() {
     type Act = fn(&Path);
     let acts: [(&str, Act); 9] = [
         ("a.txt", |root| {
@@ -257,7 +257,7 @@ fn what_another_process_changed_is_never_replaced() {
 
 /// Another process saves files in place and by renaming while an exchange is made and taken back: nothing that it saved is lost.
 #[test]
-fn nothing_that_is_saved_during_an_exchange_is_lost() {
+fn files_saved_during_an_exchange_are_not_lost() {
     let mut conflicts = 0;
     for round in 0..60 {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
@@ -308,7 +308,7 @@ fn nothing_that_is_saved_during_an_exchange_is_lost() {
 
 /// Undo skips what changed since, and puts back the rest. A file that was written anew with the same bytes has not changed.
 #[test]
-fn what_changed_since_is_skipped_and_the_rest_is_put_back() {
+fn changed_entries_are_skipped_and_the_rest_is_restored() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let since = scene(home.path());
     let at = home.path().join("root");
@@ -341,7 +341,7 @@ fn what_changed_since_is_skipped_and_the_rest_is_put_back() {
 }
 
 #[test]
-fn what_the_user_adds_to_a_new_folder_is_never_taken_back() {
+fn files_that_the_user_adds_to_a_new_folder_stay() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let since = scene(home.path());
     let at = home.path().join("root");
@@ -358,7 +358,7 @@ fn what_the_user_adds_to_a_new_folder_is_never_taken_back() {
 
 /// The disk is full when the end of an exchange is to be written down.
 #[test]
-fn what_was_reported_is_what_recovery_leaves() {
+fn recovery_keeps_the_reported_state() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let since = scene(home.path());
     let at = home.path().join("root");
@@ -381,7 +381,7 @@ fn what_was_reported_is_what_recovery_leaves() {
 }
 
 #[test]
-fn an_exchange_whose_plan_another_version_wrote_stays() {
+fn an_exchange_with_an_unknown_plan_stays() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let since = scene(home.path());
     let root = open(&home.path().join("root"));

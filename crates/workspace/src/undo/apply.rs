@@ -1,4 +1,4 @@
-//! Undoing and redoing: name by name, each recorded before it is done.
+//! Undoes and redoes turns name by name. Each step is recorded before it is made.
 
 use crate::Workspace;
 use crate::names;
@@ -13,42 +13,42 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Error, ErrorKind, Result, Text, text};
 
-/// Contents of more bytes are not put back.
+/// Bytes of a content that can be restored.
 const MOST: u64 = 64 << 20;
 
-/// What came of an undo or a redo.
+/// The outcome of an undo or a redo.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Outcome {
     /// The turn that was undone or redone.
     pub turn: Listed,
-    /// The names that were put back.
+    /// The names that were restored.
     pub done: Vec<Done>,
-    /// The names that were left as they are.
+    /// The names that were skipped.
     pub refused: Vec<Refused>,
-    /// Of [`History::undo`]: newer turns of which no name could be put back.
+    /// For [`History::undo`]: newer turns of which no name could be restored.
     pub skipped: Vec<Outcome>,
 }
 
-/// A name that was put back.
+/// A name that was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Done {
-    /// The name as it can be shown on one line.
+    /// The name for display on one line.
     pub name: String,
-    /// What was done: `removed`, `restored`, `changed back`, `mode 644`, ...
+    /// The effect: `removed`, `restored`, `changed back`, `mode 644`, ...
     pub what: Text,
-    /// Whether another process changed the name during the turn: it was put back to what that process left.
+    /// Whether another process changed the name during the turn: undo restores that process's version.
     pub by_others: bool,
 }
 
-/// A name that was left as it is.
+/// A name that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// The name as it can be shown on one line.
+    /// The name for display on one line.
     pub name: String,
-    /// Why.
+    /// The reason.
     #[doc(hidden)]
     pub why: Unrestored,
 }
@@ -58,14 +58,14 @@ impl Outcome {
         Outcome { turn, done: Vec::new(), refused: Vec::new(), skipped: Vec::new() }
     }
 
-    /// Whether names of the turn were to be put back and none could be.
+    /// Returns `true` if the turn has changed names and none could be restored.
     pub fn is_refused(&self) -> bool {
         self.done.is_empty() && !self.refused.is_empty()
     }
 }
 
 impl Done {
-    /// The name and what was done, on one line.
+    /// Returns the name and the effect on one line.
     pub fn text(&self) -> Text {
         match self.by_others {
             true => text!(
@@ -79,7 +79,7 @@ impl Done {
 }
 
 impl Refused {
-    /// The name and why it was left as it is, on one line.
+    /// Returns the name and the reason on one line.
     pub fn text(&self) -> Text {
         text!("{name}: {why}", name = &self.name, why = self.why.text())
     }
@@ -98,11 +98,12 @@ impl fmt::Display for Refused {
 }
 
 impl History {
-    /// Undoes the newest turn of which any name can be put back, and skips those of which none can be. If there is no such turn,
-    /// nothing is changed, and the newest of [`undoable`](History::undoable) is returned; `None` if there are none.
+    /// Undoes the newest turn of which any name can be restored, and skips newer ones of which none can be. If there is
+    /// no such turn, changes nothing and returns the newest of [`undoable`](History::undoable), or `None` if that is
+    /// empty.
     ///
     /// # Errors
-    /// A turn is under way, here or in another program, or the history cannot be written. Nothing was changed then.
+    /// A turn is under way, here or in another program, or the history cannot be written. Nothing was changed.
     pub fn undo(&self, workspace: &Workspace) -> Result<Option<Outcome>> {
         let mut skipped: Vec<Outcome> = Vec::new();
         for turn in self.undoable(workspace) {
@@ -116,7 +117,7 @@ impl History {
         Ok(skipped.next().map(|newest| Outcome { skipped: skipped.collect(), ..newest }))
     }
 
-    /// Undoes the turn with this number; `None` if there is no such turn, or it is undone already.
+    /// Undoes the turn with this number. Returns `None` if there is no such turn, or it is already undone.
     ///
     /// # Errors
     /// The errors of [`undo`](History::undo).
@@ -126,7 +127,7 @@ impl History {
         turn.map(|turn| self.undo_listed(workspace, turn)).transpose()
     }
 
-    /// The turns that are not undone, newest first.
+    /// Returns the turns that are not undone, newest first.
     pub fn undoable(&self, workspace: &Workspace) -> Vec<Listed> {
         self.stack(workspace.root()).undoable().collect()
     }
@@ -135,7 +136,7 @@ impl History {
         self.apply(workspace.root(), Kind::Undo(turn.number), turn.clone(), self.backwards(turn.number)?)
     }
 
-    /// Takes the last undo back; `None` where there is none, or a turn has changed something since.
+    /// Reverts the last undo. Returns `None` if nothing was undone, or if a turn has changed something since.
     ///
     /// # Errors
     /// The errors of [`undo`](History::undo).
@@ -147,7 +148,8 @@ impl History {
         self.apply(root, Kind::Redo(*undo), turn, self.backwards(*undo)?).map(Some)
     }
 
-    /// What undoing the newest `turns` turns would do, with the turns that would be skipped. Nothing is changed.
+    /// Returns the outcome of undoing the newest `turns` turns, including those that would be skipped, without changing
+    /// anything.
     ///
     /// # Errors
     /// A record cannot be read.
@@ -160,7 +162,7 @@ impl History {
         self.would_apply(root, undoable, turns)
     }
 
-    /// What [`undo_turn`](History::undo_turn) would do. Nothing is changed.
+    /// Returns the outcome of [`undo_turn`](History::undo_turn) without changing anything.
     ///
     /// # Errors
     /// A record cannot be read.
@@ -171,8 +173,8 @@ impl History {
         Ok(self.would_apply(workspace.root(), turn, 1)?.pop())
     }
 
-    /// What [`redo`](History::redo) would do `turns` times, as far as the names of one turn are not those of another. Nothing is
-    /// changed.
+    /// Returns the outcome of calling [`redo`](History::redo) `turns` times, without changing anything. Names that
+    /// several turns have in common can differ from the real outcome.
     ///
     /// # Errors
     /// A record cannot be read.
@@ -221,21 +223,21 @@ impl History {
             let is_seen =
                 |state: &State| restore::could_restore(root, &Change::new(name.clone(), state.clone(), to.clone()));
             let could = match dry_run.left.get(name) {
-                Some(state) if state.is(from) => Ok(Vec::new()),
-                Some(state) if state.is(to) => continue,
+                Some(state) if state.equals(from) => Ok(Vec::new()),
+                Some(state) if state.equals(to) => continue,
                 Some(_) => Err(Unrestored::Changed),
                 None if name.ancestors().any(|above| dry_run.swapped.contains(above)) => Ok(Vec::new()),
-                None if is(root, name, to) => continue,
+                None if has_state(root, name, to) => continue,
                 None => is_seen(from).and_then(|()| self.content(to).map(|_| Vec::new())),
             };
             if could.is_ok() {
                 dry_run.left.insert(name.clone(), to.clone());
             }
-            outcome.tell(&change, could, &net.by_others);
+            outcome.push_outcome(&change, could, &net.by_others);
         }
     }
 
-    /// The parts of a record, from the last to the first, each the other way round.
+    /// Returns the parts of a record from the last to the first, each reversed.
     fn backwards(&self, record: u64) -> Result<Vec<RecordPart>> {
         let path = format::path_of(&self.turns(), record);
         let lines = lines(&path)
@@ -252,8 +254,8 @@ impl History {
         Ok(parts.into_iter().rev().map(turned).collect())
     }
 
-    /// Follows what later undos and redos of a turn made of its names. One that was cut short may have removed an entry and not yet
-    /// put the one of another kind into its place.
+    /// Applies the changes that later undos and redos of a turn made to its names. One that was cut short may have
+    /// removed an entry without putting the one of another kind into its place.
     fn follow(&self, turn: u64, of_turn: &mut [RecordPart]) {
         let mut undos = BTreeSet::new();
         for head in format::heads(&self.turns()) {
@@ -270,7 +272,7 @@ impl History {
                 let (RecordPart::Names(net), RecordPart::Names(of_turn)) = (part, &mut of_turn[at]) else { continue };
                 for (name, (before, after)) in net.changes {
                     if let Some((_, left)) = of_turn.changes.get_mut(&name)
-                        && left.is(&before)
+                        && left.equals(&before)
                     {
                         *left = after;
                     }
@@ -279,7 +281,7 @@ impl History {
         }
         for part in of_turn {
             if let RecordPart::Names(net) = part {
-                net.changes.retain(|_, (before, left)| !before.is(left));
+                net.changes.retain(|_, (before, left)| !before.equals(left));
             }
         }
     }
@@ -313,15 +315,15 @@ impl History {
         Ok(outcome)
     }
 
-    /// Puts names back, one by one. `failed` has the names that could not be put back.
+    /// Restores names one by one. `failed` collects the names that could not be restored.
     fn put_back(&self, root: &Root, net: &Net, failed: &mut BTreeSet<PathBuf>, outcome: &mut Outcome) {
         for step in &plan::steps(&net.changes) {
             let (from, to) = &net.changes[&step.name];
             let name = step.name.as_path();
-            if failed.contains(name) || is(root, name, to) {
+            if failed.contains(name) || has_state(root, name, to) {
                 continue;
             }
-            // The system reports this too, but for a path longer than it takes `restore` would remove what is left.
+            // The system refuses this too, but for an overlong path `restore` would remove the rest.
             let is_kept = step.after == State::Nothing
                 && failed.range(name.to_owned()..).next().is_some_and(|left| left.starts_with(name));
             let done = match is_kept {
@@ -333,9 +335,9 @@ impl History {
                 failed.insert(step.name.clone());
                 outcome.done.retain(|done| done.name != names::shown(&step.name));
             } else if step.after != *to {
-                continue; // a part of it
+                continue; // a part of `net`
             }
-            outcome.tell(&whole, done, &net.by_others);
+            outcome.push_outcome(&whole, done, &net.by_others);
         }
     }
 
@@ -354,7 +356,7 @@ impl History {
             _ => Ok(Trust::Compare),
         };
         let (chosen, mut skipped) = stash.choose(root, is_forward, &judge);
-        // The record has the exchange even if nothing can be swapped, so that its parts are those of the turn.
+        // The exchange is recorded even if nothing can be swapped, so that the record has the same parts as the turn.
         let is_recorded = self.write_exchange(stash.path(), chosen.len() as u64, 0, is_forward).is_some();
         let all_refused = |why: &Unrestored| chosen.iter().map(|number| (*number, why.clone())).collect();
         skipped.extend(match is_recorded {
@@ -376,7 +378,7 @@ impl History {
     }
 }
 
-/// What the steps of a dry run would have left.
+/// The state that the steps of a dry run would have left.
 #[derive(Debug, Default)]
 struct DryRun {
     left: BTreeMap<PathBuf, State>,
@@ -405,8 +407,8 @@ fn would_swap(root: &Root, mut stash: Stash, is_forward: bool, dry_run: &mut Dry
     outcome.push_swaps(&stash, &chosen, skipped, is_forward);
 }
 
-/// Whether a name is what it shall be already.
-fn is(root: &Root, name: &Path, state: &State) -> bool {
+/// Returns `true` if a name already has the wanted state.
+fn has_state(root: &Root, name: &Path, state: &State) -> bool {
     restore::could_restore(root, &Change::new(name.to_owned(), state.clone(), state.clone())).is_ok()
 }
 
@@ -438,7 +440,7 @@ impl Outcome {
         skipped.collect()
     }
 
-    /// Adds an exchange whose entries cannot be opened.
+    /// Adds an exchange whose stash cannot be opened.
     fn push_lost(&mut self, stash: &Path, error: &std::io::Error) {
         let why = match error.kind() {
             std::io::ErrorKind::NotFound => Unrestored::Lost,
@@ -447,7 +449,7 @@ impl Outcome {
         self.push_refused(stash, why);
     }
 
-    /// Adds a name that was put back. A turn can have several steps for one name; the last one counts.
+    /// Adds a name that was restored. A turn can have several steps for one name; the last one counts.
     fn push_done(&mut self, done: Done) {
         self.done.retain(|earlier| earlier.name != done.name);
         self.done.push(done);
@@ -460,7 +462,7 @@ impl Outcome {
         }
     }
 
-    fn tell(
+    fn push_outcome(
         &mut self,
         change: &Change,
         done: std::result::Result<Vec<Text>, Unrestored>,
@@ -469,7 +471,7 @@ impl Outcome {
         match done {
             Ok(lost) => {
                 let name = names::shown(&change.name);
-                let mut what = what(&change.before, &change.after);
+                let mut what = effect_of(&change.before, &change.after);
                 if !lost.is_empty() {
                     what = text!(
                         "{what}, but the system refused its {attributes}",
@@ -484,18 +486,18 @@ impl Outcome {
     }
 }
 
-fn what(from: &State, to: &State) -> Text {
+fn effect_of(from: &State, to: &State) -> Text {
     match (from, to) {
         (_, State::Nothing) => text!("removed"),
         (State::Nothing, _) => text!("restored"),
         (State::File { content: old, mode: was, .. }, State::File { content: new, mode, .. }) if old == new => {
-            of_mode(*was, *mode)
+            mode_effect(*was, *mode)
         }
-        (State::Folder { mode: was, .. }, State::Folder { mode, .. }) => of_mode(*was, *mode),
+        (State::Folder { mode: was, .. }, State::Folder { mode, .. }) => mode_effect(*was, *mode),
         _ => text!("changed back"),
     }
 }
 
-fn of_mode(was: u32, mode: u32) -> Text {
+fn mode_effect(was: u32, mode: u32) -> Text {
     if was == mode { text!("attributes changed back") } else { text!("mode {mode}", mode = format!("{mode:o}")) }
 }

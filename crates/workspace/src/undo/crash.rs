@@ -1,7 +1,7 @@
-//! The process is killed at every step that changes the disk, while a turn is recorded, undone and redone: the history opens
-//! afterwards, each file is old or new, and an undo still brings all of it back.
+//! Kills the process at every step that changes the disk while a turn is recorded, undone and redone. Afterwards the
+//! history must open, each file must have its old or its new content, and an undo must restore everything.
 //!
-//! The test runs itself again as a child, which may not live to its end.
+//! The test runs itself again as a child, which can be killed.
 
 use crate::Workspace;
 use crate::fault::counted;
@@ -36,7 +36,7 @@ fn opened_with(home: &Path, limits: Limits) -> (Arc<History>, Arc<Workspace>) {
     (history, Arc::new(workspace))
 }
 
-/// Exchanges what is in the folder `next` with what the project has, and removes the paths in `gone`.
+/// Exchanges the entries of the folder `next` with those of the project, and removes the paths in `gone`.
 fn exchange(home: &Path, workspace: &Workspace, next: &[(&str, &str)], gone: &[&str], replaces: &[&str]) {
     let at = home.join("next");
     let (root, place) = (workspace.root(), home.join("stashes"));
@@ -65,7 +65,7 @@ fn scene(home: &Path) {
     }
 }
 
-/// Every file with its mode and content; ours and folders apart.
+/// Returns every file with its mode and content, without folders and our own files.
 fn picture(home: &Path) -> Files {
     use std::os::unix::fs::PermissionsExt;
     let root = home.join("root");
@@ -85,7 +85,7 @@ fn picture(home: &Path) -> Files {
     files
 }
 
-/// The stashes that are there.
+/// Counts the stashes.
 fn stashes(home: &Path) -> usize {
     fs::read_dir(home.join("stashes")).map_or(0, Iterator::count)
 }
@@ -144,21 +144,21 @@ fn one_act() {
     fs::write(Path::new(&home).join("points"), counted::passed().to_string()).expect("it can be written");
 }
 
-/// Does it in a child; gives how many points it passed, or `None` where it was killed.
+/// Runs the act in a child. Returns the number of points that it passed, or `None` if it was killed.
 fn child(what: &str, home: &Path, kill_at: usize) -> Option<usize> {
     let mut command = Command::new(std::env::current_exe().expect("this program has a name"));
     command.args(["--exact", "undo::crash::one_act", "--ignored", "--quiet", "--test-threads=1"]);
     command.env(ACT, what).env(HOME, home).env(counted::AT, kill_at.to_string()).stdin(Stdio::null());
     command.env(counted::SETTLED, home.join("settled"));
     let output = command.output().expect("it can be started");
-    let said = || fs::read_to_string(home.join("points")).ok()?.parse().ok();
+    let read_points = || fs::read_to_string(home.join("points")).ok()?.parse().ok();
     match output.status.signal() {
         Some(9) => None,
-        _ => Some(said().unwrap_or_else(|| panic!("{what}: {}", String::from_utf8_lossy(&output.stdout)))),
+        _ => Some(read_points().unwrap_or_else(|| panic!("{what}: {}", String::from_utf8_lossy(&output.stdout)))),
     }
 }
 
-/// Up to before the act that is killed.
+/// Makes the steps that precede the act in which the child is killed.
 fn prepared(what: &str, home: &Path) {
     scene(home);
     let before: &[&str] = match what {
@@ -200,7 +200,8 @@ fn killed_at_every_step_the_history_opens_and_undoes() {
     println!("{survived} kills survived");
 }
 
-/// The process is killed at every step of a turn with exchanges, and at some of them also in the recovery and the undo that follow.
+/// Kills the process at every step of a turn with exchanges, and at some of them also in the recovery and the undo that
+/// follow.
 #[test]
 fn killed_at_every_step_exchanges_are_recovered_and_undone() {
     let mut survived = 0;
@@ -222,9 +223,9 @@ fn killed_at_every_step_exchanges_are_recovered_and_undone() {
                 assert!(outcome.refused.is_empty(), "{when}: {outcome:?}");
             }
             assert_eq!(stash::tests::picture(&home.path().join("root")), old, "{when}");
-            // Each stash belongs to a turn, and what the project has is in none of them.
+            // Each stash belongs to a turn, and the project's current entries are in none of them.
             assert!(stashes(home.path()) <= 2, "{when}");
-            // An undo that was killed has put back names that the next one does not.
+            // An undo that was killed has restored names that the next one does not report.
             if !is_killed {
                 while let Some(outcome) = history.redo(&workspace).expect("it can be written") {
                     assert!(outcome.refused.is_empty(), "{when}: {outcome:?}");
@@ -266,7 +267,8 @@ fn killed_at_every_step_a_file_of_any_size_is_moved_back() {
     assert!(removed > 3 && point - removed > 3, "{removed} of {point}");
 }
 
-/// The process is killed at every step while an older turn is dropped: its stash goes with it, at the latest at the next start.
+/// Kills the process at every step while an older turn is dropped. Its stash must be deleted, at the latest at the next
+/// start.
 #[test]
 fn killed_at_every_step_no_stash_outlives_its_turn() {
     let points = {
@@ -288,20 +290,21 @@ fn killed_at_every_step_no_stash_outlives_its_turn() {
     }
 }
 
-/// What becomes of what was not on the disk.
+/// The state of files that were not synced before a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unsettled {
     Gone,
-    /// The name is there, and has its length.
+    /// The file exists with its length and has only zeros.
     Zeros,
 }
 
-/// The machine loses its power: of the history there is what was settled. The project is as it was, which is the worst.
+/// Simulates a power failure: only the synced part of the history survives. The project keeps all changes, which is the
+/// worst case.
 fn lose_power(home: &Path, unsettled: Unsettled) {
-    let told = fs::read_to_string(home.join("settled")).unwrap_or_default();
+    let settled_lines = fs::read_to_string(home.join("settled")).unwrap_or_default();
     let line = |line: &str| line.split_once(' ').map(|(bytes, path)| (PathBuf::from(path), bytes.parse::<u64>().ok()));
     // The last line of a file is the longest.
-    let settled: BTreeMap<PathBuf, Option<u64>> = told.lines().filter_map(line).collect();
+    let settled: BTreeMap<PathBuf, Option<u64>> = settled_lines.lines().filter_map(line).collect();
     let mut pending = vec![home.join("state")];
     while let Some(folder) = pending.pop() {
         for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("it can be read").path()) {
@@ -321,10 +324,10 @@ fn lose_power(home: &Path, unsettled: Unsettled) {
     }
 }
 
-/// What tools changed is undone even where the machine lost its power at any step of a turn, an undo or a redo; and what was
-/// undone to its end can be redone then.
+/// After a power failure at any step of a turn, an undo or a redo, the changes of tools can be undone, and complete
+/// undos can be redone.
 #[test]
-fn without_power_at_any_step_what_tools_changed_is_undone() {
+fn changes_of_tools_are_undone_after_a_power_failure_at_any_step() {
     let mut survived = 0;
     let acts = [
         ("tools", &[][..]),
@@ -335,7 +338,7 @@ fn without_power_at_any_step_what_tools_changed_is_undone() {
     ];
     for (what, before) in acts {
         for unsettled in [Unsettled::Gone, Unsettled::Zeros] {
-            // Not killed at first: then all of it was done.
+            // The first run is not killed, so everything is done.
             let (mut point, mut points) = (0, None);
             while point <= points.unwrap_or(0) {
                 let home = tempfile::tempdir().expect("a temporary folder can be made");

@@ -1,4 +1,4 @@
-//! What turns changed, as text.
+//! Prints the changes of turns as text.
 
 use crate::Workspace;
 use crate::stash::{Contents, Stash, StashedChange};
@@ -10,19 +10,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Error, Result, Text, text};
 
-/// What became of one name.
+/// The change of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The name as it can be shown on one line.
+    /// The name for display on one line.
     pub name: String,
-    /// A unified diff, with lines before it for what is no text: `new mode 755`, `Folder a/b was made.`
+    /// A unified diff. Lines before it report changes that a diff does not show: `new mode 755`, `Folder a/b was made.`
     pub text: Text,
 }
 
 impl History {
-    /// What the last `turns` turns that are not undone changed together, in the order of the names. What others changed
-    /// between them is not told apart.
+    /// Returns the combined changes of the last `turns` turns that are not undone, sorted by name. Includes changes
+    /// that other processes made between them.
     ///
     /// # Errors
     /// A record cannot be read.
@@ -60,7 +60,7 @@ impl History {
                 }
             }
         }
-        let changed = together.iter().filter(|(_, (before, after))| !before.is(after));
+        let changed = together.iter().filter(|(_, (before, after))| !before.equals(after));
         let difference = |(name, (before, after)): (&PathBuf, &(State, State))| {
             let mut difference = self.difference(name, before, after, &contents);
             if outdated.contains(name) {
@@ -83,7 +83,7 @@ impl History {
             let text = text!("{name} differs, and is no text or too large to compare.\n", name = &name);
             return Difference { name, text };
         }
-        let mut text = about(&name, before, after);
+        let mut text = describe_other_changes(&name, before, after);
         match (content(before), content(after)) {
             (None, None) => {}
             (Some(None), _) | (_, Some(None)) => {
@@ -94,7 +94,7 @@ impl History {
                 let (before, after) = (before.flatten(), after.flatten());
                 let unified = diff::of_file(&names::text_of(path), before.as_deref(), after.as_deref());
                 text.push(match unified {
-                    // There is no line that a diff could show.
+                    // The diff has no lines.
                     Some(unified) if unified.is_empty() && before.is_none() => {
                         text!("Empty file {name} was made.\n", name = &name)
                     }
@@ -110,8 +110,8 @@ impl History {
     }
 }
 
-/// What a diff of lines cannot say.
-fn about(name: &str, before: &State, after: &State) -> Text {
+/// Describes a change that a line diff cannot express.
+fn describe_other_changes(name: &str, before: &State, after: &State) -> Text {
     let octal = |mode: &u32| format!("{mode:o}");
     let gone = match before {
         State::Link { target } => text!("Link {name} to {target} went.\n", name, target = names::shown(target)),

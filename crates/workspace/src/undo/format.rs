@@ -1,4 +1,4 @@
-//! What is written of a turn: JSON lines in a file of its own, that is only added to.
+//! The format of a turn's record: JSON lines in a file of its own, which is only appended to.
 
 use crate::encoding::as_text;
 use crate::state::{Change, State};
@@ -9,51 +9,52 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Text, text};
 
-/// The version of a line's form. Since 3 a record has exchanges, and nothing that was found by comparing the project.
+/// The version of the format. Since version 3, records have exchanges, and no changes that were found by comparing the
+/// project.
 pub(crate) const VERSION: u32 = 3;
 
 /// Bytes of a record that are read.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Bytes at the end of a record in which its last line stands.
+/// Bytes at the end of a record that are searched for its last line.
 const TAIL: u64 = 64 << 10;
 
-/// What a record is of.
+/// The operation that a record describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
     /// A turn of the model.
     Turn,
-    /// The undoing of a turn.
+    /// The undo of a turn.
     Undo(u64),
-    /// The redoing of what an undo took back.
+    /// The redo of an undone turn.
     Redo(u64),
 }
 
-/// A line.
+/// A line of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum Line {
-    /// The first one.
+    /// The first line.
     Begin(Begin),
     /// Names that are about to change together.
     Change { number: u64, changes: Vec<Change> },
     /// The change or the exchange with this number was not made.
     Unchanged { number: u64 },
-    /// The entries of this stash are about to be exchanged with those of the project at so many paths.
+    /// The entries of this stash are about to be exchanged with those of the project at `names` paths.
     Exchange {
         number: u64,
         #[serde(with = "as_text")]
         stash: PathBuf,
         names: u64,
-        /// Whether the project gets what the command left, and not what was there before.
+        /// Whether the project gets the command's entries, rather than the previous ones.
         is_forward: bool,
     },
-    /// The last one.
+    /// The last line.
     End(End),
 }
 
-/// How a record begins.
+/// The first line of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Begin {
     pub(crate) v: u32,
@@ -64,31 +65,31 @@ pub(crate) struct Begin {
     pub(crate) title: String,
 }
 
-/// How a record ends.
+/// The last line of a record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct End {
-    /// Names that are not as they were.
+    /// The number of changed names.
     pub(crate) names: u64,
-    /// Whether the program was killed before the end, which was found when it was started again.
+    /// Whether the process was killed before the end, which the next start detected.
     pub(crate) killed: bool,
-    /// What is to be said when it is undone.
+    /// Notes that are displayed when the turn is undone.
     pub(crate) notes: Vec<Note>,
 }
 
-/// What is to be said of a turn. The record keeps it as data and not as a sentence, since whoever reads it may do so in
-/// another language than that of the turn.
+/// A note about a turn. The record stores it as data and not as a sentence, because the language may be another one
+/// when it is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Note {
     /// The folder of the history could not be written, with this error.
     NotAllRecorded { folder: String, error: String },
-    /// More than so many MiB changed.
+    /// More than this many MiB changed.
     TooMuchChanged { most: u64 },
 }
 
 impl Note {
-    /// The note in words.
+    /// Returns the note as a sentence.
     pub(crate) fn text(&self) -> Text {
         match self {
             Note::NotAllRecorded { folder, error } => text!(
@@ -103,7 +104,7 @@ impl Note {
     }
 }
 
-/// A record without what changed.
+/// A record without its changes.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub(crate) number: u64,
@@ -112,37 +113,37 @@ pub(crate) struct Head {
     pub(crate) end: Option<End>,
 }
 
-/// What came of a turn.
+/// The net changes of a turn.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Net {
-    /// Each name that is not as it was.
+    /// Each changed name with its old and new state.
     pub(crate) changes: BTreeMap<PathBuf, (State, State)>,
-    /// Paths that another process changed during the turn. Undo restores the state that process left.
+    /// Paths that another process changed during the turn. Undo restores that process's version.
     pub(crate) by_others: BTreeSet<PathBuf>,
 }
 
 /// A part of a record.
 #[derive(Debug, Clone)]
 pub(crate) enum RecordPart {
-    /// What the changes between two exchanges come to.
+    /// The net changes between two exchanges.
     Names(Net),
-    /// An exchange: the folder of the stash, and whether the project got what the command left.
+    /// An exchange: the folder of the stash, and whether the project got the command's entries.
     Exchange(PathBuf, bool),
 }
 
-/// The records of a folder, oldest first. Other files and the records of other versions are left out.
+/// Returns the records in a folder, oldest first. Skips other files and the records of other versions.
 pub(crate) fn heads(folder: &Path) -> Vec<Head> {
     let heads = numbered(folder).into_iter().filter_map(|(number, path)| head(number, path));
     heads.filter(|head| head.begin.v == VERSION).collect()
 }
 
-/// The records of earlier versions.
+/// Returns the records of earlier versions.
 pub(crate) fn outdated(folder: &Path) -> Vec<PathBuf> {
     let heads = numbered(folder).into_iter().filter_map(|(number, path)| head(number, path));
     heads.filter(|head| head.begin.v < VERSION).map(|head| head.path).collect()
 }
 
-/// The files of records with their numbers, oldest first, those among them that are none.
+/// Returns the numbered files of a folder, oldest first, whether they are records or not.
 pub(crate) fn numbered(folder: &Path) -> Vec<(u64, PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut numbered: Vec<(u64, PathBuf)> =
@@ -151,7 +152,7 @@ pub(crate) fn numbered(folder: &Path) -> Vec<(u64, PathBuf)> {
     numbered
 }
 
-/// The file of a record.
+/// Returns the file of a record.
 pub(crate) fn path_of(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:08}.jsonl"))
 }
@@ -169,7 +170,7 @@ fn head(number: u64, path: PathBuf) -> Option<Head> {
     Some(Head { number, path, begin, end })
 }
 
-/// The last line, where it ends the record.
+/// Returns the last line, if the record is complete.
 fn tail(file: &mut File) -> io::Result<Option<End>> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
@@ -183,7 +184,7 @@ fn tail(file: &mut File) -> io::Result<Option<End>> {
     })
 }
 
-/// The lines of a record that can be read; a torn last one is dropped, and nothing else.
+/// Returns the readable lines of a record. Only a torn last line is dropped.
 pub(crate) fn lines(path: &Path) -> io::Result<Vec<Line>> {
     let mut lines = Vec::new();
     let mut reader = BufReader::new(File::open(path)?.take(MOST_BYTES));
@@ -197,7 +198,7 @@ pub(crate) fn lines(path: &Path) -> io::Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// The parts of a record in their order. Each exchange is between two parts of names, which can be empty.
+/// Returns the parts of a record in their order. Each exchange is between two parts of names, which can be empty.
 pub(crate) fn parts(lines: &[Line]) -> Vec<RecordPart> {
     let undone = undone(lines);
     let mut parts = Vec::new();
@@ -216,7 +217,7 @@ pub(crate) fn parts(lines: &[Line]) -> Vec<RecordPart> {
     parts
 }
 
-/// The exchanges of a record: the folder of each stash, and the number of its paths.
+/// Returns the exchanges of a record: the folder of each stash, and the number of its paths.
 pub(crate) fn exchanges(lines: &[Line]) -> impl Iterator<Item = (&Path, u64)> {
     let undone = undone(lines);
     lines.iter().filter_map(move |line| match line {
@@ -225,13 +226,13 @@ pub(crate) fn exchanges(lines: &[Line]) -> impl Iterator<Item = (&Path, u64)> {
     })
 }
 
-/// The numbers of changes and exchanges that were not made.
+/// Returns the numbers of changes and exchanges that were not made.
 fn undone(lines: &[Line]) -> HashSet<u64> {
     let number = |line: &Line| if let Line::Unchanged { number } = line { Some(*number) } else { None };
     lines.iter().filter_map(number).collect()
 }
 
-/// What changes come to.
+/// Combines changes into net changes.
 fn net(changes: &[&Change]) -> Net {
     let mut held: BTreeMap<&Path, (State, State)> = BTreeMap::new();
     let mut by_others = BTreeSet::new();
@@ -239,14 +240,14 @@ fn net(changes: &[&Change]) -> Net {
         let both = || (change.before.clone(), change.after.clone());
         match held.get_mut(change.name.as_path()) {
             None => drop(held.insert(&change.name, both())),
-            Some((_, after)) if after.is(&change.before) => *after = change.after.clone(),
+            Some((_, after)) if after.equals(&change.before) => *after = change.after.clone(),
             Some(known) => {
                 by_others.insert(change.name.clone());
                 *known = both();
             }
         }
     }
-    let changed = held.into_iter().filter(|(_, (before, after))| !before.is(after));
+    let changed = held.into_iter().filter(|(_, (before, after))| !before.equals(after));
     Net { changes: changed.map(|(name, states)| (name.to_owned(), states)).collect(), by_others }
 }
 

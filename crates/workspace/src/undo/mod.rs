@@ -1,8 +1,9 @@
-//! Every turn's changes to files, kept outside the project and outside of git, so that they can be taken back.
+//! Keeps the file changes of every turn outside of the project and of git, so that they can be undone.
 //!
-//! The workspace reports every change before it is made. The old contents of files that tools change are copied into the history. What
-//! a command changed on its private copy is exchanged with the project's entries through a [stash](crate::stash), which the history
-//! keeps: undo swaps its entries back. The module `undo` of the crate `toolfence` says what is on the disk and what is not covered.
+//! The workspace reports every change before it is made. The history copies the old contents of files that tools
+//! change. The changes that a command made on its private copy are exchanged with the project's entries through a
+//! [stash](crate::stash), which the history keeps: undo swaps its entries back. The module `undo` of the crate
+//! `toolfence` documents the files on the disk and the limits of undo.
 
 mod apply;
 #[cfg(test)]
@@ -40,25 +41,25 @@ use toolfence_protocol::{Error, Result, Text, text};
 use toolfence_sandbox::project::random_name;
 use turn::{Inner, Open};
 
-/// How much a history keeps.
+/// The limits of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The newest turns that are kept.
+    /// The number of newest turns that are kept.
     pub turns: usize,
-    /// Bytes of old contents. If there are more, the oldest turns are dropped. The newest turn is kept, whatever commands replaced in
-    /// it; of the files that tools changed in it, no more than this is kept.
+    /// Bytes of old contents. If there are more, the oldest turns are dropped. The newest turn is always kept with the
+    /// files that commands replaced in it, but only with this many bytes of the files that tools changed.
     pub bytes: u64,
 }
 
 impl Default for Limits {
-    /// 100 turns, 512 MiB.
+    /// Returns 100 turns and 512 MiB.
     fn default() -> Limits {
         Limits { turns: 100, bytes: 512 << 20 }
     }
 }
 
-/// The turns of one project. It is one for all threads; between programs a lock decides who records.
+/// The turns of one project. All threads share it; between programs, a lock decides which one records.
 #[derive(Debug)]
 pub struct History {
     folder: PathBuf,
@@ -68,14 +69,14 @@ pub struct History {
     inner: Mutex<Inner>,
 }
 
-/// A turn that is under way. Dropped, it ends.
+/// A turn that is under way. Dropping it ends the turn.
 #[derive(Debug)]
 pub struct OpenTurn {
     history: Arc<History>,
 }
 
 impl OpenTurn {
-    /// Ends the turn: no undo takes back what changes from now on.
+    /// Ends the turn: later changes are not part of it.
     pub fn end(self) {}
 }
 
@@ -85,35 +86,35 @@ impl Drop for OpenTurn {
     }
 }
 
-/// A turn as it is listed.
+/// A turn in the list of turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// The number of the turn. Numbers only grow.
+    /// The number of the turn. Numbers only increase.
     pub number: u64,
     /// Milliseconds since 1970.
     pub at: u64,
-    /// What the turn was called when it began.
+    /// The title that the turn got when it began.
     pub title: String,
-    /// Names that were not as before at its end.
+    /// The number of names that differed at its end.
     pub names: u64,
-    /// Whether it is undone, and can be redone.
+    /// Whether it is undone and can be redone.
     pub undone: bool,
-    /// What has to be said of it: what it does not cover, and whether it was cut short.
+    /// Notes about the turn: changes that it does not cover, and whether it was cut short.
     pub notes: Vec<Text>,
 }
 
 impl History {
-    /// Where the history of a project is kept below a folder of the host's state.
+    /// Returns the folder of a project's history below a folder of the host's state.
     pub fn folder(state: &Path, root: &Path) -> PathBuf {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         state.join("projects").join(Digest::of(root.as_os_str().as_bytes()).short()).join("undo")
     }
 
-    /// Opens the history in this folder, which is made when there is something to keep.
+    /// Opens the history in this folder, which is created as soon as there is something to store.
     ///
     /// # Errors
-    /// There is no randomness to name the session by.
+    /// The system has no random numbers for the name of the session.
     pub fn open(folder: &Path, limits: Limits) -> Result<History> {
         let session = random_name().map_err(|cause| Error::because(text!("name the session"), cause))?;
         Ok(History {
@@ -125,10 +126,10 @@ impl History {
         })
     }
 
-    /// Begins a turn, and ends one that was not ended. `title` is what it is called in a list: one line, without secrets.
+    /// Begins a turn, and ends one that was not ended. `title` is its name in a list: one line, without secrets.
     ///
-    /// Where another program records a turn of this project, or nothing can be written, changes are made all the same and
-    /// [`take_notes`](History::take_notes) says so.
+    /// If another program records a turn of this project, or the history cannot be written, changes are still made, and
+    /// [`take_notes`](History::take_notes) reports it.
     pub fn begin(self: &Arc<History>, workspace: &Workspace, title: &str) -> OpenTurn {
         let root = workspace.root();
         self.end();
@@ -139,17 +140,18 @@ impl History {
         OpenTurn { history: Arc::clone(self) }
     }
 
-    /// Gives the turn that is under way a title, if it has none and has changed nothing yet: one line, without secrets.
+    /// Sets the title of the turn that is under way, if it has none and has changed nothing yet: one line, without
+    /// secrets.
     pub fn entitle(&self, title: &str) {
         if let Some(open) = &mut self.inner().open {
             open.entitle(title);
         }
     }
 
-    /// The turns that can be undone, newest first, after those that can be redone, the next one last.
+    /// Lists the turns that can be redone, the next one last, followed by those that can be undone, newest first.
     ///
     /// # Errors
-    /// Never yet: a history that is not there has no turns.
+    /// Currently none: a missing history has no turns.
     pub fn list(&self, workspace: &Workspace) -> Result<Vec<Listed>> {
         let stack = self.stack(workspace.root());
         let undone = stack.undone.iter().map(|(_, turn)| (turn, true));
@@ -157,23 +159,23 @@ impl History {
         Ok(undone.chain(done).filter_map(|(number, undone)| Some(stack.listed(*number)?.undone(undone))).collect())
     }
 
-    /// The numbers of the turns of this session, newest first, that can be undone.
+    /// Returns the number of turns of this session that can be undone.
     pub fn of_this_session(&self, workspace: &Workspace) -> usize {
         let stack = self.stack(workspace.root());
         stack.done.iter().rev().take_while(|number| stack.session(**number) == Some(&self.session)).count()
     }
 
-    /// Whether older turns were dropped, because there are limits.
+    /// Returns `true` if older turns were dropped because of the limits.
     pub fn has_dropped(&self) -> bool {
         format::heads(&self.turns()).first().is_some_and(|head| head.number > 1)
     }
 
-    /// What went wrong with recording since this was last asked for, for a person.
+    /// Takes the problems of recording since the last call, as messages for a user.
     pub fn take_notes(&self) -> Vec<Text> {
         std::mem::take(&mut self.inner().notes)
     }
 
-    /// What can be undone and redone, after a turn that was cut short was ended.
+    /// Returns the turns that can be undone and redone, after it has ended a turn that was cut short.
     fn stack(&self, root: &Root) -> Stack {
         self.recover(&mut self.inner(), root);
         Stack::of(format::heads(&self.turns()))
@@ -187,20 +189,21 @@ impl History {
         self.folder.join("turns")
     }
 
-    /// The lock of the program that writes; `None` while another program holds it.
+    /// Takes the lock of the program that writes. Returns `None` while another program holds it.
     fn lock(&self) -> std::io::Result<Option<Lock>> {
         let file = File::options().write(true).create(true).truncate(false).open(self.folder.join("lock"))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Lock(file))),
             Err(Errno::WOULDBLOCK) => Ok(None),
-            // A file system without locks: then nobody knows of the other.
+            // The file system has no locks, so programs cannot detect one another.
             Err(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP) => Ok(Some(Lock(file))),
             Err(errno) => Err(errno.into()),
         }
     }
 }
 
-/// The right to write. A child that is just being started has the file too, so that closing it is not enough.
+/// The lock for writing. A child that is just being started has a copy of the descriptor, so closing it does not
+/// suffice.
 #[derive(Debug)]
 struct Lock(File);
 

@@ -1,4 +1,4 @@
-//! Contents, each kept once, under the digest by which it is found and proved.
+//! A content store. Each content is stored once, named by its digest.
 
 use crate::digest::Digest;
 use crate::fault;
@@ -8,13 +8,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What is being written, in a name of its own that nobody reads.
+/// The name of a file that is being written.
 const UNFINISHED: &str = "unfinished";
 
-/// Contents that are synced one by one. Of more, the whole file system is synced.
+/// Contents that are synced one by one. If there are more, the whole file system is synced.
 const MOST_SYNCED: usize = 64;
 
-/// A folder of contents. Only who holds the lock of the history writes to it.
+/// A folder of contents. Only the process with the lock of the history writes to it.
 #[derive(Debug)]
 pub(crate) struct Objects {
     folder: PathBuf,
@@ -25,8 +25,8 @@ impl Objects {
         Objects { folder }
     }
 
-    /// Keeps a content, when the system finds time; gives the bytes that took. One that is there by its name and length is
-    /// taken as it is where that is `enough`, and is read otherwise: after a loss of power it may hold anything.
+    /// Stores a content without syncing it. Returns the bytes that it took. If a file with its name and length exists,
+    /// trusts it if that is `enough`, and reads it otherwise: after a power failure it may have any content.
     pub(crate) fn put(&self, digest: Digest, content: &[u8], enough: bool) -> io::Result<u64> {
         let bytes = content.len() as u64;
         let is_there = || if enough { self.has(digest, bytes) } else { self.get(digest, bytes).is_some() };
@@ -36,7 +36,7 @@ impl Objects {
         let unfinished = self.folder.join(UNFINISHED);
         let written = self.write(&unfinished, content).and_then(|()| self.rename(&unfinished, digest));
         if written.is_err() {
-            // A disk that is full has no room for halves.
+            // Do not keep half a file on a full disk.
             let _ = fs::remove_file(&unfinished);
         }
         written.map(|()| bytes)
@@ -47,7 +47,7 @@ impl Objects {
         fault::point();
         let mut file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                made(&self.folder)?;
+                create_folders(&self.folder)?;
                 open()?
             }
             opened => opened?,
@@ -60,15 +60,15 @@ impl Objects {
         let path = self.path(digest);
         if let Err(error) = fs::rename(unfinished, &path) {
             let folder = path.parent().filter(|_| error.kind() == io::ErrorKind::NotFound).ok_or(error)?;
-            made(folder)?;
+            create_folders(folder)?;
             fs::rename(unfinished, &path)?;
         }
         fault::point();
         Ok(())
     }
 
-    /// Waits until contents that were put are on the disk.
-    pub(crate) fn settle(&self, digests: &HashSet<Digest>) -> io::Result<()> {
+    /// Waits until stored contents are on the disk.
+    pub(crate) fn sync(&self, digests: &HashSet<Digest>) -> io::Result<()> {
         if digests.len() > MOST_SYNCED {
             fault::point();
             rustix::fs::syncfs(File::open(&self.folder)?)?;
@@ -78,18 +78,18 @@ impl Objects {
         for digest in digests {
             let path = self.path(*digest);
             fault::point();
-            // After the rename, so that the name is on the disk with the content.
-            settled(&File::open(&path)?, &path)?;
+            // Synced after the rename, so that the name is on the disk together with the content.
+            sync_file(&File::open(&path)?, &path)?;
         }
         Ok(())
     }
 
-    /// Whether a content of so many bytes seems to be there.
+    /// Returns `true` if a content with this digest and length seems to exist.
     pub(crate) fn has(&self, digest: Digest, bytes: u64) -> bool {
         fs::metadata(self.path(digest)).is_ok_and(|known| known.len() == bytes)
     }
 
-    /// A content of so many bytes; `None` where it is not there or not what it should be.
+    /// Returns a content of this length; `None` if it is missing or damaged.
     pub(crate) fn get(&self, digest: Digest, bytes: u64) -> Option<Vec<u8>> {
         let file = File::open(self.path(digest)).ok()?;
         let mut content = Vec::new();
@@ -97,7 +97,7 @@ impl Objects {
         (content.len() as u64 == bytes && Digest::of(&content) == digest).then_some(content)
     }
 
-    /// Every content with its length.
+    /// Returns every content with its length.
     pub(crate) fn all(&self) -> HashMap<Digest, u64> {
         let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
         let inside =
@@ -109,11 +109,11 @@ impl Objects {
         inside.filter_map(digest).collect()
     }
 
-    /// Removes all but these.
+    /// Removes all contents but these.
     pub(crate) fn keep_only(&self, used: &HashSet<Digest>) {
         for digest in self.all().into_keys().filter(|digest| !used.contains(digest)) {
             fault::point();
-            // What cannot be removed is tried again the next time.
+            // The next call retries what cannot be removed.
             let _ = fs::remove_file(self.path(digest));
         }
     }
@@ -124,42 +124,42 @@ impl Objects {
     }
 }
 
-/// A folder with those above it, for its owner alone.
-pub(crate) fn made(folder: &Path) -> io::Result<()> {
+/// Creates a folder and those above it, accessible only for its owner.
+pub(crate) fn create_folders(folder: &Path) -> io::Result<()> {
     let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let new: Vec<&Path> = folder.ancestors().take_while(is_new).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     for above in new.into_iter().filter_map(Path::parent) {
-        settle_names(above);
+        sync_names(above);
     }
     Ok(())
 }
 
-/// Waits until a file is on the disk, and its name.
-pub(crate) fn settled(file: &File, path: &Path) -> io::Result<()> {
+/// Waits until a file and its name are on the disk.
+pub(crate) fn sync_file(file: &File, path: &Path) -> io::Result<()> {
     file.sync_all()?;
-    path.parent().into_iter().for_each(settle_names);
+    path.parent().into_iter().for_each(sync_names);
     fault::settled(path);
     Ok(())
 }
 
-/// Waits until the names in a folder are on the disk, where they do not get there with what they name. A file system that
-/// cannot is no failure.
-fn settle_names(folder: &Path) {
-    let folder = File::open(folder).ok().filter(|folder| !names_come_along(folder));
+/// Waits until the names in a folder are on the disk, unless syncing a file also syncs its name. If the file system
+/// cannot do that, it is no failure.
+fn sync_names(folder: &Path) {
+    let folder = File::open(folder).ok().filter(|folder| !fsync_covers_names(folder));
     folder.into_iter().for_each(|folder| drop(folder.sync_all()));
 }
 
-/// Whether fsync(2) of a new file takes its name to the disk with it: so it is where a journal holds all changes of names in
-/// their order. To wait for the folder too would take as long as for the file.
+/// Returns `true` if fsync(2) of a new file also syncs its name, which is the case if a journal keeps all changes of
+/// names in their order. Syncing the folder, too, would take as long as syncing the file.
 #[cfg(target_os = "linux")]
-fn names_come_along(folder: &File) -> bool {
-    /// Of ext4, XFS, btrfs and tmpfs, as statfs(2) has them.
+fn fsync_covers_names(folder: &File) -> bool {
+    /// The magic numbers of ext4, XFS, btrfs and tmpfs in statfs(2).
     const IN_ORDER: [i128; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
     rustix::fs::fstatfs(folder).is_ok_and(|facts| IN_ORDER.contains(&i128::from(facts.f_type)))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn names_come_along(_: &File) -> bool {
+fn fsync_covers_names(_: &File) -> bool {
     false
 }

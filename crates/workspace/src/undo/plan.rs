@@ -1,16 +1,16 @@
-//! In which order names are put back.
+//! Sorts the steps of an undo.
 //!
-//! What is new comes before what goes, so that a crash in between loses nothing; only what stands in the way of something of
-//! another kind goes first. Folders come before what is in them, and go after it.
+//! Entries are created before others are removed, so that a crash in between loses nothing; only an entry that is
+//! replaced by one of another kind is removed first. Folders are created before their entries, and removed after them.
 
 use crate::state::{Change, State};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The steps for names that shall go from the first state to the second.
+/// Returns the steps that change names from the first state to the second.
 pub(crate) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
     let step = |name: &Path, from: &State, to: &State| Change::new(name.to_owned(), from.clone(), to.clone());
-    // In the order of the names, what is in a folder stands right behind it: to ask every folder above every name would take
+    // In sorted order, the entries of a folder directly follow it. Checking every folder above every name would take
     // quadratic time in a deep tree.
     let mut swapped: Option<&Path> = None;
     let (mut in_the_way, mut made, mut gone, mut modes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -29,7 +29,7 @@ pub(crate) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
                 made.push(step(name, &State::Nothing, to));
             }
             (State::Folder { .. }, State::Folder { .. }) => modes.push(step(name, from, to)),
-            // Until all is in it the owner has to be able to write.
+            // The owner must be able to write until all entries are in it.
             (State::Nothing, State::Folder { mode, attributes }) if mode & 0o300 != 0o300 => {
                 let open = State::Folder { mode: mode | 0o700, attributes: attributes.clone() };
                 made.push(step(name, &State::Nothing, &open));
@@ -38,7 +38,7 @@ pub(crate) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
             _ => made.push(step(name, from, to)),
         }
     }
-    let (closing, opening): (Vec<Change>, Vec<Change>) = modes.into_iter().partition(|step| !opens(&step.after));
+    let (closing, opening): (Vec<Change>, Vec<Change>) = modes.into_iter().partition(|step| !is_writable(&step.after));
     let backwards = |steps: Vec<Change>| steps.into_iter().rev();
     opening
         .into_iter()
@@ -49,14 +49,14 @@ pub(crate) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
         .collect()
 }
 
-/// Whether a folder takes the place of something else, or the other way round.
+/// Returns `true` if a folder replaces an entry of another kind, or the other way round.
 fn is_swap(from: &State, to: &State) -> bool {
     let is_folder = |state: &State| matches!(state, State::Folder { .. });
     *from != State::Nothing && *to != State::Nothing && is_folder(from) != is_folder(to)
 }
 
-/// Whether the owner of such a folder may change what is in it.
-fn opens(state: &State) -> bool {
+/// Returns `true` if the owner of such a folder may change its entries.
+fn is_writable(state: &State) -> bool {
     matches!(state, State::Folder { mode, .. } if mode & 0o300 == 0o300)
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use crate::digest::Digest;
 
     #[test]
-    fn what_is_new_comes_before_what_goes() {
+    fn entries_are_created_before_others_are_removed() {
         let file = State::File { content: Digest::of(b""), bytes: 0, mode: 0o644, attributes: None };
         let folder = State::Folder { mode: 0o755, attributes: None };
         let shut = State::Folder { mode: 0o555, attributes: None };

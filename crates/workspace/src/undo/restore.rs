@@ -1,9 +1,9 @@
-//! A name put back to a state, if it still is in the one it was left in.
+//! Restores the state of a name, if it still has the recorded one.
 
 use crate::attributes::{self, Attributes, Like, MOST_KEPT};
 use crate::changes::journal::Journal;
 use crate::changes::record::{Recorder, Recording};
-use crate::changes::temp::{Home, Onto, Temp};
+use crate::changes::temp::{Destination, Temp, TempFolder};
 use crate::digest::Digest;
 use crate::root::{Root, hops, resolve};
 use crate::stat::{is_same, mode_from, other_names};
@@ -18,30 +18,30 @@ use std::fs::File;
 use std::path::{Component, Path};
 use toolfence_protocol::{Text, text};
 
-/// Why an undo or a redo left a name as it is.
+/// The reason why an undo or a redo skipped a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unrestored {
-    /// Another process changed it: it is not what the turn left.
+    /// Another process changed it since the turn.
     Changed,
-    /// The folder that was to go has something else in it.
+    /// The folder to be removed has other entries.
     NotEmpty,
-    /// Tools may not open it, or not write to it.
+    /// Tools may not open it, or may not change it.
     Protected,
-    /// It is no name below the root.
+    /// It is not a name below the root.
     NoName,
     /// Its content was too large to be kept, or could not be read.
     NotKept,
-    /// What is there now cannot be kept, so that the undo could not be taken back.
+    /// Its current state cannot be stored, so the undo could not be reverted.
     Unrecorded,
-    /// What was kept of it is not there any more.
+    /// The stored content is missing or damaged.
     Lost,
-    /// The system refuses, with this message.
+    /// The system refused, with this message.
     System(String),
 }
 
 impl Unrestored {
-    /// The reason in words.
+    /// Returns the reason as a sentence.
     pub fn text(&self) -> Text {
         match self {
             Unrestored::Changed => text!("it was changed since"),
@@ -64,13 +64,13 @@ impl fmt::Display for Unrestored {
     }
 }
 
-/// Why this module stopped. What the system says becomes an [`Unrestored`] by `?` here, and no type of another crate is part of
-/// the public one.
-struct Stopped(Unrestored);
+/// The reason why this module stopped. A system error becomes an [`Unrestored`] by `?` through this type, so that no
+/// type of another crate is part of the public one.
+struct RestoreError(Unrestored);
 
-impl From<Errno> for Stopped {
-    fn from(errno: Errno) -> Stopped {
-        Stopped(match errno {
+impl From<Errno> for RestoreError {
+    fn from(errno: Errno) -> RestoreError {
+        RestoreError(match errno {
             Errno::EXIST | Errno::STALE => Unrestored::Changed,
             Errno::NOTEMPTY => Unrestored::NotEmpty,
             errno => Unrestored::System(errno.to_string()),
@@ -78,37 +78,37 @@ impl From<Errno> for Stopped {
     }
 }
 
-impl From<std::io::Error> for Stopped {
-    fn from(error: std::io::Error) -> Stopped {
+impl From<std::io::Error> for RestoreError {
+    fn from(error: std::io::Error) -> RestoreError {
         error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error).into()
     }
 }
 
-/// Files of more bytes are not looked into.
+/// Bytes of a file that is read.
 const MOST: u64 = 64 << 20;
 
-/// Whether [`restore`] would do it now. Nothing is changed.
+/// Checks whether [`restore`] would succeed now, without changing anything.
 ///
 /// # Errors
-/// Why not.
+/// The reason why it would not.
 pub(super) fn could_restore(root: &Root, change: &Change) -> Result<(), Unrestored> {
-    restorable(root, &change.name, &change.after).map_err(|Stopped(why)| why)?;
+    restorable(root, &change.name, &change.after).map_err(|RestoreError(why)| why)?;
     let most = most_read(&change.before);
     let (now, stat) = seen(root, &change.name, most, &mut |content| Digest::of(content)).ok_or(Unrestored::Changed)?;
     check_present(&change.before, &now, stat.as_ref())
 }
 
-/// So much of a file is read to compare it with this state, which has the content of a file or a stamp.
+/// Returns how many bytes of a file are read to compare it with this state.
 fn most_read(state: &State) -> u64 {
     if matches!(state, State::Unkept { .. }) { 0 } else { MOST }
 }
 
-/// Returns `true` if a file is in the state in which a change left it. An exchange renames files, which changes only the time that
-/// no process can set.
+/// Returns `true` if a file is in the state that a change left. An exchange renames files, which changes only their
+/// change time.
 fn is_as_left(now: &State, left: &State) -> bool {
     match (now, left) {
         (State::Unkept { stamp }, State::Unkept { stamp: left }) => stamp.is_content_of(left),
-        _ => now.is(left),
+        _ => now.equals(left),
     }
 }
 
@@ -119,7 +119,8 @@ pub(super) fn is_still(root: &Root, name: &Path, state: &State) -> bool {
     now.is_some_and(|(now, _)| is_as_left(&now, state))
 }
 
-/// Checks that a name still is what it was, and that its content was kept: what undo removes or replaces may be the only copy.
+/// Checks that a name still has the state `from` and that its content was stored: undo may remove or replace the only
+/// copy.
 fn check_present(from: &State, now: &State, stat: Option<&Stat>) -> Result<(), Unrestored> {
     let is_file = stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
     match now {
@@ -129,38 +130,38 @@ fn check_present(from: &State, now: &State, stat: Option<&Stat>) -> Result<(), U
     }
 }
 
-/// Makes a name what it shall be after this change, if it is what it was before. A file or a link is replaced at once;
-/// `content` is that of a new file. A folder that goes must be empty. Gives the names of the attributes that the system
+/// Applies a change to a name, if it still has the state before it. A file or a link is replaced atomically; `content`
+/// is that of a new file. A folder to be removed must be empty. Returns the names of the attributes that the system
 /// refused.
 ///
 /// # Errors
-/// Why it was left as it is.
+/// The reason why the name was skipped.
 pub(super) fn restore(
     root: &Root,
     change: &Change,
     content: &[u8],
     recorder: &dyn Recorder,
 ) -> Result<Vec<Text>, Unrestored> {
-    restored(root, change, content, recorder).map_err(|Stopped(why)| why)
+    restored(root, change, content, recorder).map_err(|RestoreError(why)| why)
 }
 
-fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorder) -> Result<Vec<Text>, Stopped> {
+fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorder) -> Result<Vec<Text>, RestoreError> {
     let Change { name, before: from, after: to } = change;
     let last = restorable(root, name, to)?;
     let folder = folder_above(root, name)?;
     let (now, stat) = look(root, &folder, last, most_read(from), &mut |content| recorder.keep(content))?;
-    check_present(from, &now, stat.as_ref()).map_err(Stopped)?;
+    check_present(from, &now, stat.as_ref()).map_err(RestoreError)?;
     let spot = OpenName { root, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
     let recording = Recording::of(recorder, vec![change.clone()]);
     if !recorder.is_recording() {
-        return Err(Stopped(Unrestored::Unrecorded));
+        return Err(RestoreError(Unrestored::Unrecorded));
     }
     let lost = spot.put(&now, to, content, stat.as_ref())?;
     recording.keep();
     Ok(lost)
 }
 
-/// What stands there. The content of a file that is also a blocked one is not for anybody.
+/// Reads the current state of a name. Does not read a file that is a hard link of a blocked one.
 fn look(
     root: &Root,
     folder: &OwnedFd,
@@ -177,20 +178,20 @@ fn look(
 fn seen(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Digest) -> Option<(State, Option<Stat>)> {
     let folder = match folder_above(root, name) {
         Ok(folder) => folder,
-        Err(Stopped(Unrestored::Changed)) => return Some((State::Nothing, None)),
+        Err(RestoreError(Unrestored::Changed)) => return Some((State::Nothing, None)),
         Err(_) => return None,
     };
     look(root, &folder, name.file_name()?, most, keep).ok()
 }
 
-/// The last part of a name that may be changed.
-fn restorable<'n>(root: &Root, name: &'n Path, to: &State) -> Result<&'n OsStr, Stopped> {
+/// Returns the last part of a name that may be changed.
+fn restorable<'n>(root: &Root, name: &'n Path, to: &State) -> Result<&'n OsStr, RestoreError> {
     let is_name = name.components().all(|part| matches!(part, Component::Normal(_)));
-    let last = name.file_name().filter(|_| is_name).ok_or(Stopped(Unrestored::NoName))?;
+    let last = name.file_name().filter(|_| is_name).ok_or(RestoreError(Unrestored::NoName))?;
     if is_protected(root, name) {
-        return Err(Stopped(Unrestored::Protected));
+        return Err(RestoreError(Unrestored::Protected));
     }
-    if matches!(to, State::Unkept { .. }) { Err(Stopped(Unrestored::NotKept)) } else { Ok(last) }
+    if matches!(to, State::Unkept { .. }) { Err(RestoreError(Unrestored::NotKept)) } else { Ok(last) }
 }
 
 /// Returns `true` if undo must not touch a name: tools may not open it or not write to it.
@@ -199,16 +200,16 @@ pub(crate) fn is_protected(root: &Root, name: &Path) -> bool {
     in_git || root.refuse_unwritable(&names::text_of(name), name).is_err()
 }
 
-/// The folder that a name stands in, reached without any link.
-fn folder_above(root: &Root, name: &Path) -> Result<OwnedFd, Stopped> {
+/// Opens the folder of a name. Refuses links on the way.
+fn folder_above(root: &Root, name: &Path) -> Result<OwnedFd, RestoreError> {
     let above = name.parent().unwrap_or(Path::new(""));
     let folder = root.open_exact(above).map_err(|errno| match errno {
-        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => Stopped(Unrestored::Changed),
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => RestoreError(Unrestored::Changed),
         errno => errno.into(),
     })?;
     let stat = rustix::fs::fstat(&folder)?;
     let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-    if is_folder { Ok(folder) } else { Err(Stopped(Unrestored::Changed)) }
+    if is_folder { Ok(folder) } else { Err(RestoreError(Unrestored::Changed)) }
 }
 
 /// A name in an open folder.
@@ -220,17 +221,17 @@ struct OpenName<'s> {
 }
 
 impl OpenName<'_> {
-    fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<Text>, Stopped> {
-        // What was not known stays as it is.
+    fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<Text>, RestoreError> {
+        // Unknown attributes stay as they are.
         let attributes = || to.attributes().or(now.attributes()).cloned().unwrap_or_default();
         match (now, to) {
             (_, State::Nothing) => self.remove(now, stat).map(|()| Vec::new()),
-            // The mode of a file with several names is that of all of them; only this one goes back. And two steps, one for
-            // the mode and one for a list, would let somebody in between them.
+            // A file with several names has one mode for all of them, and only this name is restored. Setting the mode
+            // and the access control list in two steps would grant access in between.
             (State::File { content: old, .. }, State::File { content: new, mode, .. })
                 if old == new
                     && stat.is_some_and(|stat| other_names(stat) == 0)
-                    && now.attributes().is_some_and(|now| now.is_as(&attributes())) =>
+                    && now.attributes().is_some_and(|now| now.equals(&attributes())) =>
             {
                 self.set_mode(*mode, stat).map(|()| Vec::new())
             }
@@ -238,14 +239,14 @@ impl OpenName<'_> {
             (_, State::Folder { mode, .. }) => self.make_folder(*mode, attributes()),
             (_, State::File { mode, .. }) => self.put_file(content, *mode, attributes(), stat),
             (_, State::Link { target }) => self.put_link(target, stat).map(|()| Vec::new()),
-            (_, State::Unkept { .. }) => Err(Stopped(Unrestored::NotKept)),
+            (_, State::Unkept { .. }) => Err(RestoreError(Unrestored::NotKept)),
         }
     }
 
-    fn remove(&self, from: &State, stat: Option<&Stat>) -> Result<(), Stopped> {
+    fn remove(&self, from: &State, stat: Option<&Stat>) -> Result<(), RestoreError> {
         let now = rustix::fs::statat(self.folder, self.last, AtFlags::SYMLINK_NOFOLLOW)?;
         if !from.is_folder() && !stat.is_some_and(|stat| is_same(&now, stat)) {
-            return Err(Stopped(Unrestored::Changed));
+            return Err(RestoreError(Unrestored::Changed));
         }
         fault::point();
         if !from.is_folder() {
@@ -261,38 +262,38 @@ impl OpenName<'_> {
         }
     }
 
-    /// On the open file, for a name could lead elsewhere by now.
-    fn set_mode(&self, mode: u32, stat: Option<&Stat>) -> Result<(), Stopped> {
+    /// Sets the mode of the open file, because its name could lead to another file by now.
+    fn set_mode(&self, mode: u32, stat: Option<&Stat>) -> Result<(), RestoreError> {
         let fd = self.opened(stat)?;
         fault::point();
         Ok(rustix::fs::fchmod(&fd, mode_from(mode))?)
     }
 
-    fn set_folder(&self, mode: u32, attributes: Attributes, stat: Option<&Stat>) -> Result<Vec<Text>, Stopped> {
+    fn set_folder(&self, mode: u32, attributes: Attributes, stat: Option<&Stat>) -> Result<Vec<Text>, RestoreError> {
         let fd = self.opened(stat)?;
-        let same = attributes::read(&fd, MOST_KEPT).is_some_and(|now| now.is_as(&attributes));
+        let same = attributes::read(&fd, MOST_KEPT).is_some_and(|now| now.equals(&attributes));
         fault::point();
         if same {
             rustix::fs::fchmod(&fd, mode_from(mode))?;
             return Ok(Vec::new());
         }
-        // Closed while it has neither the one list nor the other.
+        // The folder is closed to other users until its access control list is replaced.
         rustix::fs::fchmod(&fd, mode_from(mode & 0o700))?;
-        Ok(Like { owner: None, mode, attributes }.give(&File::from(fd))?)
+        Ok(Like { owner: None, mode, attributes }.apply(&File::from(fd))?)
     }
 
-    /// What stands there, if it is what was looked at.
-    fn opened(&self, stat: Option<&Stat>) -> Result<OwnedFd, Stopped> {
+    /// Opens the entry, if it is the one that was compared.
+    fn opened(&self, stat: Option<&Stat>) -> Result<OwnedFd, RestoreError> {
         let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
         let now = rustix::fs::fstat(&fd)?;
-        if stat.is_some_and(|stat| is_same(&now, stat)) { Ok(fd) } else { Err(Stopped(Unrestored::Changed)) }
+        if stat.is_some_and(|stat| is_same(&now, stat)) { Ok(fd) } else { Err(RestoreError(Unrestored::Changed)) }
     }
 
-    fn make_folder(&self, mode: u32, attributes: Attributes) -> Result<Vec<Text>, Stopped> {
+    fn make_folder(&self, mode: u32, attributes: Attributes) -> Result<Vec<Text>, RestoreError> {
         fault::point();
         rustix::fs::mkdirat(self.folder, self.last, Mode::from_raw_mode(0o700))?;
         let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
-        Ok(Like { owner: None, mode, attributes }.give(&File::from(fd))?)
+        Ok(Like { owner: None, mode, attributes }.apply(&File::from(fd))?)
     }
 
     fn put_file(
@@ -301,9 +302,9 @@ impl OpenName<'_> {
         mode: u32,
         attributes: Attributes,
         stat: Option<&Stat>,
-    ) -> Result<Vec<Text>, Stopped> {
+    ) -> Result<Vec<Text>, RestoreError> {
         let journal = Journal::begin(self.root);
-        let home = Home { folder: self.folder, name: self.above, journal: &journal };
+        let home = TempFolder { folder: self.folder, name: self.above, journal: &journal };
         let owner = stat.map(|stat| (stat.st_uid, stat.st_gid));
         let temp = Temp::write(home, content, Some(&Like { owner, mode, attributes }))?;
         let lost = temp.lost().to_vec();
@@ -311,20 +312,20 @@ impl OpenName<'_> {
         Ok(lost)
     }
 
-    fn put_link(&self, target: &Path, stat: Option<&Stat>) -> Result<(), Stopped> {
+    fn put_link(&self, target: &Path, stat: Option<&Stat>) -> Result<(), RestoreError> {
         let journal = Journal::begin(self.root);
-        let home = Home { folder: self.folder, name: self.above, journal: &journal };
+        let home = TempFolder { folder: self.folder, name: self.above, journal: &journal };
         let temp = Temp::symlink(home, target)?;
         self.rename(temp, stat)
     }
 
-    fn rename(&self, temp: Temp<'_>, stat: Option<&Stat>) -> Result<(), Stopped> {
+    fn rename(&self, temp: Temp<'_>, stat: Option<&Stat>) -> Result<(), RestoreError> {
         if let Some(stat) = stat {
             let now = rustix::fs::statat(self.folder, self.last, AtFlags::SYMLINK_NOFOLLOW)?;
             if !is_same(&now, stat) {
-                return Err(Stopped(Unrestored::Changed));
+                return Err(RestoreError(Unrestored::Changed));
             }
         }
-        Ok(temp.rename(self.last, stat.map_or(Onto::Nothing, Onto::This))?)
+        Ok(temp.rename(self.last, stat.map_or(Destination::Nothing, Destination::This))?)
     }
 }

@@ -1,4 +1,4 @@
-//! How long turns are kept.
+//! Drops old turns.
 
 use crate::digest::Digest;
 use crate::fault;
@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-/// Drops the oldest turns where there are too many, or their contents take too much room. `stored` bytes came with the last;
-/// `None` where that is not known.
+/// Drops the oldest turns if there are too many, or if their contents take too much room. `stored` has the bytes of the
+/// last turn; `None` if they are unknown.
 pub(crate) fn retain(history: &History, stored: Option<u64>) {
     drop_older(history);
     let heads = heads(&history.turns());
@@ -18,11 +18,11 @@ pub(crate) fn retain(history: &History, stored: Option<u64>) {
     let known = fs::read_to_string(&size).ok().and_then(|text| text.trim().parse::<u64>().ok());
     let total = known.zip(stored).map_or(u64::MAX, |(known, stored)| known.saturating_add(stored));
     let total = if total > history.limits.bytes { sweep(history, &heads) } else { total };
-    // Without it all is counted the next time.
+    // If the file cannot be written, the next call counts all contents.
     let _ = fs::write(size, total.to_string());
 }
 
-/// Drops what is older than the oldest turn that is kept. Undos and redos count only where there are very many.
+/// Drops records older than the oldest turn that is kept. Undos and redos only count if there are very many.
 fn drop_older(history: &History) {
     const UNDOS_A_TURN: usize = 4;
     let all = numbered(&history.turns());
@@ -39,7 +39,7 @@ fn drop_older(history: &History) {
     }
 }
 
-/// Removes the contents that no turn needs, and the oldest turns until the rest fits. Returns the bytes that are left.
+/// Removes the contents that no turn needs, and the oldest turns until the rest fits. Returns the remaining bytes.
 fn sweep(history: &History, heads: &[format::Head]) -> u64 {
     let sizes = history.objects.all();
     let size = |digests: &HashSet<Digest>| digests.iter().filter_map(|digest| sizes.get(digest)).sum::<u64>();
@@ -60,7 +60,7 @@ fn sweep(history: &History, heads: &[format::Head]) -> u64 {
     size(&used) + stashed
 }
 
-/// The stashes that belong to a record: those of a turn. An undo only swaps their entries.
+/// Returns the stashes that belong to the record of a turn. An undo only swaps their entries.
 fn stashes(record: &Path) -> Vec<Stash> {
     let lines = lines(record).unwrap_or_default();
     let is_turn = matches!(lines.first(), Some(Line::Begin(begin)) if begin.kind == Kind::Turn);
@@ -84,7 +84,7 @@ fn contents(head: &format::Head) -> Vec<Digest> {
 fn drop_turn(path: &Path) {
     let stashes = stashes(path);
     fault::point();
-    // One that cannot be removed is tried again the next time.
+    // The next call retries a record that cannot be removed.
     let _ = fs::remove_file(path);
     for stash in stashes {
         fault::point();

@@ -1,4 +1,4 @@
-//! What can be undone and what can be redone, read from the records there are.
+//! Determines from the records which turns can be undone and redone.
 
 use crate::undo::Listed;
 use crate::undo::format::{Head, Kind, Note};
@@ -8,15 +8,15 @@ use toolfence_protocol::{Text, text};
 /// The turns of a history.
 #[derive(Debug, Default)]
 pub(crate) struct Stack {
-    /// Turns that can be undone, the last one first to go.
+    /// Turns that can be undone, the next one last.
     pub(crate) done: Vec<u64>,
-    /// Undos that can be taken back, each with the turn it undid; the last one first.
+    /// Undos that can be reverted, each with the turn that it undid; the next one last.
     pub(crate) undone: Vec<(u64, u64)>,
     heads: HashMap<u64, Head>,
 }
 
 impl Stack {
-    /// From records in their order.
+    /// Evaluates records in their order.
     pub(crate) fn of(heads: Vec<Head>) -> Stack {
         let mut stack = Stack::default();
         for head in heads {
@@ -26,7 +26,7 @@ impl Stack {
                     stack.done.push(head.number);
                     stack.undone.clear();
                 }
-                // What was cut short, either way, can be undone: what is so already is left out then.
+                // If either was cut short, the turn can be undone: names that are already restored are skipped.
                 Kind::Undo(_) if cut_short => {}
                 Kind::Undo(turn) => {
                     stack.done.retain(|done| *done != turn);
@@ -41,13 +41,13 @@ impl Stack {
             }
             stack.heads.insert(head.number, head);
         }
-        // An undo may be of a turn that was dropped since.
+        // The turn of an undo may have been dropped since.
         let Stack { undone, heads, .. } = &mut stack;
         undone.retain(|(_, turn)| heads.contains_key(turn));
         stack
     }
 
-    /// The turns that can be undone, the newest first.
+    /// Returns the turns that can be undone, newest first.
     pub(crate) fn undoable(&self) -> impl Iterator<Item = Listed> {
         self.done.iter().rev().filter_map(|number| self.listed(*number))
     }

@@ -1,4 +1,4 @@
-//! Which turns an undo takes back, and what it reports.
+//! Tests which turns an undo reverts, and what it reports.
 
 use crate::Workspace;
 use crate::undo::{History, Limits, Outcome};

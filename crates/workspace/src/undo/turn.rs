@@ -1,4 +1,4 @@
-//! A turn while it is under way: what is about to change is written down first.
+//! Records a turn while it is under way: every change is recorded before it is made.
 
 use crate::changes::record::Recorder;
 use crate::digest::Digest;
@@ -7,7 +7,7 @@ use crate::root::Root;
 use crate::stash::Stash;
 use crate::state::{Change, State};
 use crate::undo::format::{self, Begin, End, Kind, Line, Note, RecordPart, VERSION, lines, parts, path_of};
-use crate::undo::objects::{made, settled};
+use crate::undo::objects::{create_folders, sync_file};
 use crate::undo::{History, Lock, now, restore, retention};
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
@@ -16,17 +16,17 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Text, text};
 
-/// Contents that are known to be on the disk; more are asked about again.
+/// Contents that are known to be on the disk. Others are checked again.
 const MOST_SETTLED: usize = 100_000;
 
-/// What a history knows while it is open.
+/// The state of an open history.
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     pub(crate) open: Option<Open>,
-    /// Contents that are on the disk, whatever becomes of the machine.
+    /// Contents that are synced and survive a power failure.
     settled: HashSet<Digest>,
     pub(crate) notes: Vec<Text>,
-    /// Whether records of earlier versions were looked for.
+    /// Whether records of earlier versions were searched.
     has_dropped_outdated: bool,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Open {
     title: String,
     writing: Writing,
     next: u64,
-    /// Bytes of contents that were kept for it.
+    /// Bytes of contents that were stored for it.
     stored: u64,
     /// Bytes of files that were moved into stashes for it; `None` if that is not known.
     stashed: Option<u64>,
-    /// What the turn left last under each name, and by which change.
+    /// The last state that the turn left at each name, and the number of that change.
     left: HashMap<PathBuf, (u64, State)>,
     notes: Vec<Note>,
 }
@@ -51,27 +51,27 @@ enum Writing {
     /// Nothing has changed yet.
     Ahead,
     On(Writer),
-    /// It cannot be recorded.
+    /// The turn cannot be recorded.
     Off,
 }
 
-/// The record while it is written.
+/// The open record.
 #[derive(Debug)]
 struct Writer {
     number: u64,
     path: PathBuf,
     file: File,
-    /// Whether its name is on the disk.
+    /// Whether the name of the file is on the disk.
     is_named: bool,
-    /// Whether a line could not be written, so that no more must follow but the end.
+    /// Whether a line could not be written, so that only the end may follow.
     is_broken: bool,
     _lock: Lock,
 }
 
-/// How a line gets to the disk.
+/// When a line is written to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sync {
-    /// It is there before anything else is done.
+    /// Before anything else is done.
     Now,
     /// When the system finds time.
     Later,
@@ -91,7 +91,7 @@ impl Writer {
             }
             Sync::Now => {
                 self.is_named = true;
-                settled(&self.file, &self.path)
+                sync_file(&self.file, &self.path)
             }
         }
     }
@@ -101,7 +101,7 @@ impl Open {
     pub(crate) fn new(kind: Kind, title: &str) -> Open {
         Open {
             kind,
-            title: line_of(title),
+            title: shorten_title(title),
             writing: Writing::Ahead,
             next: 0,
             stored: 0,
@@ -122,9 +122,9 @@ impl Open {
         written
     }
 
-    /// The last line, also where others could not be written: what is torn must not be taken for its beginning.
+    /// Writes the last line, even if others could not be written. A torn line must not become its beginning.
     fn write_end(&mut self, end: End) -> io::Result<()> {
-        // Without its end an undo counts as cut short, and could not be redone.
+        // An undo without an end counts as cut short, and could not be redone.
         let sync = if self.kind == Kind::Turn { Sync::Later } else { Sync::Now };
         let Writing::On(writer) = &mut self.writing else { return Ok(()) };
         let torn = if writer.is_broken { &b"\n"[..] } else { b"" };
@@ -134,7 +134,7 @@ impl Open {
 
     pub(crate) fn entitle(&mut self, title: &str) {
         if self.title.is_empty() && matches!(self.writing, Writing::Ahead) {
-            self.title = line_of(title);
+            self.title = shorten_title(title);
         }
     }
 
@@ -142,7 +142,7 @@ impl Open {
         matches!(&self.writing, Writing::On(writer) if !writer.is_broken)
     }
 
-    fn say(&mut self, note: Note, to: &mut Vec<Text>) {
+    fn add_note(&mut self, note: Note, to: &mut Vec<Text>) {
         if !self.notes.contains(&note) {
             to.push(note.text());
             self.notes.push(note);
@@ -151,7 +151,7 @@ impl Open {
 }
 
 impl History {
-    /// Opens a record for the turn, if there is none yet; `false` where nothing can be recorded.
+    /// Opens the record of the turn unless it is open. Returns `false` if nothing can be recorded.
     fn ready(&self, inner: &mut Inner) -> bool {
         let Some(open) = &mut inner.open else { return false };
         if matches!(open.writing, Writing::Ahead) {
@@ -165,7 +165,7 @@ impl History {
                     Writing::Off
                 }
                 Err(error) => {
-                    inner.notes.push(self.trouble(&error).text());
+                    inner.notes.push(self.write_failure_note(&error).text());
                     Writing::Off
                 }
             };
@@ -174,7 +174,7 @@ impl History {
     }
 
     fn started(&self, open: &Open) -> io::Result<Option<Writing>> {
-        made(&self.turns())?;
+        create_folders(&self.turns())?;
         let Some(lock) = self.lock()? else { return Ok(None) };
         let number = format::numbered(&self.turns()).last().map_or(1, |(number, _)| number.saturating_add(1));
         let begin =
@@ -185,7 +185,7 @@ impl History {
         let mut file = appending(&path, true)?;
         fault::point();
         if let Err(error) = file.write_all(&text) {
-            // Without its first line it is no record, and its number would be taken.
+            // A file without its first line is not a record, but would occupy its number.
             let _ = std::fs::remove_file(path);
             return Err(error);
         }
@@ -195,7 +195,7 @@ impl History {
     /// Begins the record of an undo or a redo.
     ///
     /// # Errors
-    /// Another program records, or nothing can be written: then nothing must be undone either.
+    /// Another program records, or nothing can be written. Then nothing may be undone either.
     pub(crate) fn begin_at_once(&self, kind: Kind, title: &str) -> toolfence_protocol::Result<()> {
         let mut open = Open::new(kind, title);
         open.writing = match self.started(&open) {
@@ -215,19 +215,19 @@ impl History {
         Ok(())
     }
 
-    fn trouble(&self, error: &io::Error) -> Note {
+    fn write_failure_note(&self, error: &io::Error) -> Note {
         Note::NotAllRecorded { folder: self.folder.display().to_string(), error: error.to_string() }
     }
 
-    /// Writes a line of the turn. Where that fails, changes go on and it is said once.
+    /// Writes a line of the turn. If that fails, changes continue, and one note reports it.
     fn write(&self, inner: &mut Inner, line: &Line, sync: Sync) {
         let Some(open) = &mut inner.open else { return };
         if let Err(error) = open.write(line, sync) {
-            open.say(self.trouble(&error), &mut inner.notes);
+            open.add_note(self.write_failure_note(&error), &mut inner.notes);
         }
     }
 
-    /// Keeps a content. Whether it is on the disk is asked when something depends on it.
+    /// Stores a content. It is synced when a change depends on it.
     fn stored(&self, inner: &mut Inner, content: &[u8]) -> Digest {
         let (digest, bytes) = (Digest::of(content), content.len() as u64);
         let Inner { open: Some(open), settled, notes, .. } = inner else { return digest };
@@ -236,7 +236,7 @@ impl History {
         }
         let most = self.limits.bytes;
         if open.stored.saturating_add(bytes) > most && !self.objects.has(digest, bytes) {
-            open.say(Note::TooMuchChanged { most: most >> 20 }, notes);
+            open.add_note(Note::TooMuchChanged { most: most >> 20 }, notes);
             return digest;
         }
         match self.objects.put(digest, content, settled.contains(&digest)) {
@@ -267,7 +267,7 @@ impl History {
         open.next += 1;
         // An undo puts other files into the stash than were counted.
         open.stashed = open.stashed.filter(|_| open.kind == Kind::Turn).map(|stashed| stashed.saturating_add(bytes));
-        // The exchange can leave other things under names that a tool changed before.
+        // The exchange can change names that a tool changed before.
         open.left.clear();
         let stash = stash.to_owned();
         self.write(&mut inner, &Line::Exchange { number, stash, names, is_forward }, Sync::Now);
@@ -278,43 +278,44 @@ impl History {
         }
     }
 
-    /// A turn goes on without. An undo must not: what it takes away could not be had back.
+    /// A turn continues without a record. An undo must not, because its changes could not be reverted.
     fn not_kept(&self, open: &mut Open, error: &io::Error, notes: &mut Vec<Text>) {
-        open.say(self.trouble(error), notes);
+        open.add_note(self.write_failure_note(error), notes);
         if let (Kind::Undo(_) | Kind::Redo(_), Writing::On(writer)) = (open.kind, &mut open.writing) {
             writer.is_broken = true;
         }
     }
 
-    /// Waits until what it takes to undo these changes is on the disk. What the turn itself left under a name is not among it:
-    /// an undo goes back to what was there before.
-    fn settle(&self, inner: &mut Inner, changes: &[Change]) {
+    /// Waits until the contents that are needed to undo these changes are on the disk. States that the turn itself left
+    /// are not needed: an undo restores those before it.
+    fn sync_old_contents(&self, inner: &mut Inner, changes: &[Change]) {
         let Inner { open: Some(open), settled, notes, .. } = inner else { return };
         if !open.is_recorded() {
             return;
         }
         let mut unsettled = HashSet::new();
         for change in changes {
-            let is_own = open.left.get(&change.name).is_some_and(|(_, left)| left.is(&change.before));
+            let is_own = open.left.get(&change.name).is_some_and(|(_, left)| left.equals(&change.before));
             let Some((digest, bytes)) = change.before.content().filter(|_| !is_own) else { continue };
-            // One that does not exist was not kept, which has a note already.
+            // A missing content was not stored, which already has a note.
             if !settled.contains(&digest) && self.objects.has(digest, bytes) {
                 unsettled.insert(digest);
             }
         }
-        match self.objects.settle(&unsettled) {
+        match self.objects.sync(&unsettled) {
             Ok(()) if settled.len() < MOST_SETTLED => settled.extend(unsettled),
             Ok(()) => {}
             Err(error) => self.not_kept(open, &error, notes),
         }
     }
 
-    /// Ends the turn that is under way, if one is.
+    /// Ends the turn that is under way, if there is one.
     pub(crate) fn end(&self) {
         self.close(&mut self.inner(), false, false);
     }
 
-    /// Ends an undo or a redo. If `is_whole`, it counts even if it changed nothing, because all was so already.
+    /// Ends an undo or a redo. If `is_whole`, it counts even if it changed nothing because everything was already
+    /// restored.
     pub(crate) fn end_applied(&self, is_whole: bool) {
         self.close(&mut self.inner(), false, is_whole);
     }
@@ -330,18 +331,18 @@ impl History {
             parts(&lines).iter().map(names).sum::<u64>() + exchanged
         });
         if names == 0 && !keep_empty {
-            // It ends nothing that can be redone.
+            // The record ends nothing that can be redone.
             let _ = std::fs::remove_file(path);
             return;
         }
         let notes = std::mem::take(&mut open.notes);
-        // One without an end is ended by the next that begins.
+        // If the end cannot be written, the next turn that begins ends this one.
         let _ = open.write_end(End { names, killed, notes });
         let stored = open.stashed.filter(|_| !killed).map(|stashed| stashed.saturating_add(open.stored));
         retention::retain(self, stored);
     }
 
-    /// Ends a turn whose program was killed. Its last change or exchange may not have been made.
+    /// Ends a turn whose process was killed. Its last change or exchange may not have been made.
     pub(crate) fn recover(&self, inner: &mut Inner, root: &Root) {
         if inner.open.is_some() {
             return;
@@ -374,7 +375,8 @@ impl History {
         self.close(inner, true, false);
     }
 
-    /// Deletes the records of earlier versions of this program, once. They have changes that were found by comparing the project.
+    /// Deletes the records of earlier versions of this program, once. Their changes were found by comparing the
+    /// project.
     fn drop_outdated(&self, inner: &mut Inner) {
         if std::mem::replace(&mut inner.has_dropped_outdated, true) {
             return;
@@ -396,7 +398,7 @@ impl History {
         ));
     }
 
-    /// Writes down that the last recorded change, or a part of it, was not made.
+    /// Records that the last change, or a part of it, was not made.
     fn revoke_undone(&self, open: &mut Open, lines: &[Line], root: &Root) {
         let is_change = |line: &&Line| matches!(line, Line::Change { .. } | Line::Exchange { .. });
         match lines.iter().rev().find(is_change) {
@@ -409,7 +411,7 @@ impl History {
                     open.next += 1;
                 }
             }
-            // The exchange of an undo that was not made can be made by the next one.
+            // An exchange of an undo that was not made can be made by the next undo.
             Some(Line::Exchange { number, stash, .. }) if open.kind == Kind::Turn => {
                 let Writing::On(Writer { path: record, .. }) = &open.writing else { return };
                 let stash = Stash::open_recorded(stash, record);
@@ -424,8 +426,8 @@ impl History {
     }
 }
 
-/// So much of a title as is kept.
-fn line_of(title: &str) -> String {
+/// Shortens a title to the length that is stored.
+fn shorten_title(title: &str) -> String {
     title.lines().next().unwrap_or_default().chars().take(200).collect()
 }
 
@@ -448,7 +450,7 @@ impl Recorder for History {
         let Some(open) = &mut inner.open else { return 0 };
         let number = open.next;
         open.next += 1;
-        self.settle(&mut inner, &changes);
+        self.sync_old_contents(&mut inner, &changes);
         if let Some(open) = &mut inner.open {
             let left = changes.iter().map(|change| (change.name.clone(), (number, change.after.clone())));
             open.left.extend(left);

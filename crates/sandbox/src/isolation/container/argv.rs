@@ -1,4 +1,4 @@
-//! The command line of an engine for one command. Pure: nothing is looked up here.
+//! Builds the engine's command line for one command. This module looks nothing up.
 
 use super::super::Engine;
 use super::super::plan::{Guard, Plan, Task};
@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// All that decides it.
+/// The values that determine the command line.
 pub(super) struct Line<'a> {
     pub(super) engine: Engine,
     pub(super) image: &'a str,
@@ -19,18 +19,19 @@ pub(super) struct Line<'a> {
     /// A file without any permission.
     pub(super) blank: &'a Path,
     pub(super) task: &'a Task,
-    /// The names of the variables that the command has.
+    /// The names of the command's variables.
     pub(super) variables: &'a [&'a OsStr],
 }
 
-/// What is hidden.
+/// A hidden path.
 pub(super) struct MaskedPath<'a> {
     pub(super) at: &'a Path,
     pub(super) is_folder: bool,
 }
 
-/// The options that are the same for every command: gone with its end, no rights, nothing fetched, nothing logged, no file system of its own to
-/// write to. SELinux would want the project relabelled, which is not ours to do.
+/// The options that are equal for every command: it is removed at its end, has no rights, downloads nothing, logs
+/// nothing, and has no writable file system of its own. SELinux would require relabelling the project, which this
+/// program must not do.
 const ALWAYS: &[&str] = &[
     "run",
     "--rm",
@@ -45,20 +46,20 @@ const ALWAYS: &[&str] = &[
 ];
 
 impl Line<'_> {
-    /// What is given to the engine's client, after its own name.
+    /// Returns the arguments of the engine's client.
     pub(super) fn run(&self) -> Vec<OsString> {
         let mut line: Vec<OsString> = ALWAYS.iter().map(OsString::from).collect();
         line.push(format!("--name={}", self.name).into());
         line.push(format!("--pids-limit={}", self.plan.processes).into());
         line.push(format!("--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={}", self.plan.temporary).into());
         if self.plan.memory > 0 {
-            // As much with swap: else swap would be as much again.
+            // The option is the sum of memory and swap: the default would allow as much swap in addition.
             line.push(format!("--memory={}", self.plan.memory).into());
             line.push(format!("--memory-swap={}", self.plan.memory).into());
         }
         line.push(format!("--user={}:{}", self.user.0, self.user.1).into());
         if self.engine == Engine::Podman && self.user.0 != 0 {
-            // Else the project would belong to somebody else inside.
+            // Without it, the project would belong to another user inside.
             line.push("--userns=keep-id".into());
         }
         if !self.plan.network {
@@ -78,13 +79,13 @@ impl Line<'_> {
         line
     }
 
-    /// What ends it, whatever runs in it.
+    /// Returns the arguments that remove the container, whatever runs in it.
     pub(super) fn remove(&self) -> Vec<OsString> {
         let at_once: &[&str] = if self.engine == Engine::Podman { &["--time=0"] } else { &[] };
         [&["rm", "--force"], at_once, &[self.name]].concat().into_iter().map(OsString::from).collect()
     }
 
-    /// The project, then what lies over parts of it.
+    /// Returns the project's mount, followed by those over parts of it.
     fn mounts(&self) -> Vec<OsString> {
         let root = self.plan.root.path();
         let mut all = vec![bind(root, root, self.plan.writable)];
@@ -115,7 +116,7 @@ fn mount(fields: &[&[u8]]) -> OsString {
     OsString::from_vec(value)
 }
 
-/// A field of a line of CSV, which is what both engines read.
+/// Returns a field of a CSV line, the format that both engines parse.
 fn field(key: &str, path: &Path) -> Vec<u8> {
     let path = path.as_os_str().as_bytes();
     if !path.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     fn line(engine: Engine, user: (u32, u32), plan: &Plan) -> Vec<String> {
-        let guard = |at: &str, frozen| Guard { at: at.into(), is: Identity(1, 3, None), frozen };
+        let guard = |at: &str, frozen| Guard { at: at.into(), identity: Identity(1, 3, None), frozen };
         let task =
             Task { folder: "sub".into(), command: ["/bin/bash", "-c", "echo --privileged"].map(Into::into).to_vec() };
         let masks = [
@@ -195,45 +196,41 @@ mod tests {
         assert_eq!(mounts[1], "--mount=type=bind,\"src=/home/u/a,b/target\",\"dst=/home/u/a,b/target\"");
     }
 
-    /// A case for every option: what it is there for, and when it stands.
+    /// Each case has the reason for an option, and when it is required.
     #[test]
-    fn every_option_is_there_when_it_must_be() {
+    fn every_required_option_is_present() {
         let usual = line(Engine::Docker, (1000, 100), &plan(true, false));
         for (option, _why) in [
-            ("--rm", "it is gone with its end"),
-            ("--init", "somebody reaps, and passes signals on"),
-            ("--interactive", "a job can be written to"),
-            ("--pull=never", "nothing is fetched behind the user's back"),
-            ("--log-driver=none", "a flood fills no disk"),
+            ("--rm", "the container is removed at its end"),
+            ("--init", "a first process reaps children and passes signals on"),
+            ("--interactive", "a job has a stdin"),
+            ("--pull=never", "no image is downloaded"),
+            ("--log-driver=none", "much output fills no disk"),
             ("--cap-drop=all", "no rights"),
-            ("--security-opt=no-new-privileges", "none to be gained"),
+            ("--security-opt=no-new-privileges", "no rights can be gained"),
             ("--security-opt=label=disable", "the project is not relabelled"),
             ("--read-only", "only the project and /tmp can be written"),
-            ("--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size=5242880", "a private /tmp, with an end"),
-            ("--memory=7516192768", "memory has an end"),
-            ("--memory-swap=7516192768", "and swap does not make it longer"),
+            ("--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size=5242880", "a private /tmp with a size limit"),
+            ("--memory=7516192768", "memory is limited"),
+            ("--memory-swap=7516192768", "swap does not raise the limit"),
             ("--env=HOME=/tmp", "a home that can be written"),
             ("--env=TMPDIR=/tmp", "not the host's"),
             ("--env=GIT_PAGER", "no pager"),
-            ("--name=n", "it can be ended by its name"),
-            ("--pids-limit=77", "a storm of forks has an end"),
-            ("--user=1000:100", "what it makes belongs to the user"),
+            ("--name=n", "it can be removed by its name"),
+            ("--pids-limit=77", "processes are limited"),
+            ("--user=1000:100", "its files belong to the user"),
             ("--network=none", "no network"),
-            ("--workdir=/home/u/a,b/sub", "the folder that was asked for"),
+            ("--workdir=/home/u/a,b/sub", "the requested folder"),
             ("--entrypoint=/bin/bash", "the image's own is not started"),
             ("--mount=type=bind,\"src=/home/u/a,b\",\"dst=/home/u/a,b\"", "the project, at its place"),
-            ("--mount=type=bind,\"src=/home/u/a,b/.git\",\"dst=/home/u/a,b/.git\"", "what is a mount cannot be moved"),
+            ("--mount=type=bind,\"src=/home/u/a,b/.git\",\"dst=/home/u/a,b/.git\"", "a mount cannot be moved"),
             ("--mount=type=bind,\"src=/home/u/a,b/.git/hooks\",\"dst=/home/u/a,b/.git/hooks\",readonly", "hooks stay"),
             ("--mount=type=bind,src=/tmp/blank,\"dst=/home/u/a,b/.env\",readonly", "a blocked file is hidden"),
             ("--mount=type=tmpfs,\"dst=/home/u/a,b/.ssh\",tmpfs-mode=0000,tmpfs-size=4096", "and so is a folder"),
         ] {
             assert_eq!(usual.iter().filter(|word| *word == option).count(), 1, "{option}: {usual:#?}");
         }
-        assert_eq!(
-            usual[usual.len() - 3..],
-            ["img:1", "-c", "echo --privileged"],
-            "nothing behind the image is an option"
-        );
+        assert_eq!(usual[usual.len() - 3..], ["img:1", "-c", "echo --privileged"], "no option follows the image");
         assert!(usual[..usual.len() - 3].iter().skip(1).all(|word| word.starts_with("--")), "{usual:#?}");
         let open = line(Engine::Docker, (0, 0), &plan(true, true));
         assert!(!open.iter().any(|word| word.starts_with("--network")) && open.contains(&"--user=0:0".into()));

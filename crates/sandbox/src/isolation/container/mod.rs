@@ -1,6 +1,6 @@
-//! A container in the place of a sandbox of our own: the command line of its engine, and the supervisor that sees it through.
+//! A container instead of a sandbox of our own: the command line of its engine, and the supervisor of the container.
 //!
-//! It knows files by their names alone, as its engine does; and what of the system a command sees is the image's.
+//! It identifies files by their names alone, as its engine does. A command sees the system of the image.
 
 mod argv;
 mod supervisor;
@@ -23,45 +23,44 @@ pub(super) use supervisor::main;
 use toolfence_protocol::{Text, text};
 use wait_timeout::ChildExt;
 
-/// How long the engine may take to say whether it is there.
+/// The time limit for detecting the engine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The message to the supervisor of a container.
 #[derive(Debug, Serialize, Deserialize)]
-struct Told {
+struct ContainerMessage {
     program: Name,
     run: Vec<Name>,
-    /// What ends it from outside.
+    /// The arguments that remove the container.
     remove: Vec<Name>,
     environment: Vec<(Name, Name)>,
 }
 
 /// An engine that was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundEngine {
     program: PathBuf,
     image: String,
     engine: Engine,
     blank: Blank,
 }
 
-impl Found {
-    /// # Errors
-    /// There is no such program, no engine behind it, or no such image. The sentence says which.
-    pub(super) fn of(wanted: &Container, search_path: &OsStr) -> Result<Found, Text> {
+impl FoundEngine {
+    /// There is no such program, no running engine, or no such image. The sentence names the reason.
+    pub(super) fn of(wanted: &Container, search_path: &OsStr) -> Result<FoundEngine, Text> {
         let name = wanted.engine.name();
         let found = wanted
             .program
             .clone()
             .or_else(|| std::env::split_paths(search_path).map(|folder| folder.join(name)).find(|path| path.is_file()));
         let program = found.ok_or_else(|| text!("there is no {name} in the PATH", name))?;
-        asked(&program, &["image", "inspect", "--format", "{{.Id}}", &wanted.image])
+        run_client(&program, &["image", "inspect", "--format", "{{.Id}}", &wanted.image])
             .map_err(|said| text!("{name} says: {said}", name, said))?;
         let blank = Blank::new().map_err(|error| error.to_string())?;
-        Ok(Found { program, image: wanted.image.clone(), engine: wanted.engine, blank })
+        Ok(FoundEngine { program, image: wanted.image.clone(), engine: wanted.engine, blank })
     }
 
-    /// What to start for a command: the helper as the supervisor of a container.
+    /// Returns the process to start for a command: the helper as the supervisor of a container.
     pub(super) fn entry(
         &self,
         helper: &Path,
@@ -71,7 +70,7 @@ impl Found {
         variables: &[&OsStr],
     ) -> Option<Entry> {
         let name = format!("toolfence-{}", random_name().ok()?);
-        // Of the system it is the image that is seen, so that only what is in the project needs a mask.
+        // The command sees the image's system, so only files in the project need a mask.
         let masks = masking.masks.iter().chain(&masking.removable).map(|spot| spot.at.path());
         let masks: Vec<_> = masks.map(|at| MaskedPath { at, is_folder: at.is_dir() }).collect();
         let line = Line {
@@ -88,7 +87,7 @@ impl Found {
         };
         let names = |words: Vec<OsString>| words.into_iter().map(Name::from).collect();
         let variables = environment::of_client().map(|(name, value)| (name.into(), value.into()));
-        let told = Told {
+        let told = ContainerMessage {
             program: self.program.as_path().into(),
             run: names(line.run()),
             remove: names(line.remove()),
@@ -99,13 +98,13 @@ impl Found {
     }
 }
 
-/// Asks the engine's client something; the error is the last line of what the client prints on stderr.
-fn asked(program: &Path, words: &[&str]) -> Result<(), Text> {
-    // The client writes to a file in memory. A pipe would hold it up when it is full, and would stay open as long as a process
-    // that the client left behind.
-    let said = rustix::fs::memfd_create("stderr", MemfdFlags::CLOEXEC).map_err(|error| error.to_string())?;
-    let said = File::from(said);
-    let stderr = said.try_clone().map_err(|error| error.to_string())?;
+/// Runs the engine's client. The error is the last line that the client prints on stderr.
+fn run_client(program: &Path, words: &[&str]) -> Result<(), Text> {
+    // The client writes to a file in memory. A full pipe would block it, and a pipe would stay open as long as a
+    // process that the client left.
+    let stderr_text = rustix::fs::memfd_create("stderr", MemfdFlags::CLOEXEC).map_err(|error| error.to_string())?;
+    let stderr_text = File::from(stderr_text);
+    let stderr = stderr_text.try_clone().map_err(|error| error.to_string())?;
     let mut child = Command::new(program)
         .args(words)
         .env_clear()
@@ -125,10 +124,10 @@ fn asked(program: &Path, words: &[&str]) -> Result<(), Text> {
     }
     const LONGEST: usize = 4096;
     let mut end = [0; LONGEST];
-    let from = said.metadata().map_or(0, |said| said.len().saturating_sub(LONGEST as u64));
-    let bytes = said.read_at(&mut end, from).unwrap_or(0);
-    let said = String::from_utf8_lossy(&end[..bytes]);
-    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let from = stderr_text.metadata().map_or(0, |stderr_text| stderr_text.len().saturating_sub(LONGEST as u64));
+    let bytes = stderr_text.read_at(&mut end, from).unwrap_or(0);
+    let stderr_text = String::from_utf8_lossy(&end[..bytes]);
+    let last = stderr_text.lines().map(str::trim).rfind(|line| !line.is_empty());
     Err(last.map_or_else(
         || text!("it failed without a word"),
         |last| last.chars().filter(|c| !c.is_control()).collect::<String>().into(),

@@ -1,9 +1,9 @@
-//! The host's side: what is around the commands of one project.
+//! The host's side of the sandbox: the enclosure around the commands of one project.
 
 mod probe;
 
 use super::bubblewrap::Bubblewrap;
-use super::layout::{Ground, Layout};
+use super::layout::{HostFacts, Layout};
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
 use super::{Entry, Kind, Mode, Report, Request, Settings, Shared, container, enter, helper, session, supervise};
 use crate::process::Message;
@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use toolfence_protocol::{Text, text};
 
-/// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
-/// started by a person; where it was started as the helper, it becomes the command and ends with it.
+/// Runs this program as the helper, if it was started as one; then this call becomes the command and ends with it.
+/// Otherwise returns. A `main` whose program sets up its own sandbox must call it first.
 pub fn enter_if_asked() {
     match std::env::args_os().nth(1) {
         Some(argument) if argument == helper::ENTER => std::process::exit(enter::main()),
@@ -28,11 +28,12 @@ pub fn enter_if_asked() {
     helper::is_hooked();
 }
 
-/// What to start for a program of the host's own that runs without a sandbox and outside of any project, so that nothing of it is
-/// left behind; `None` where there is no helper that could see to that. Its memory has no limit.
+/// Returns the process to start for a program of the host's own that runs without a sandbox and outside of any project,
+/// so that none of its processes is left. Returns `None` without a helper that could supervise it. Its memory is not
+/// limited.
 pub fn supervised(command: &[&OsStr]) -> Option<Entry> {
     let search_path = std::env::var_os("PATH").unwrap_or_default();
-    // A folder that is named from the current one may be any.
+    // A folder relative to the current one could be any folder.
     let absolute = std::env::split_paths(&search_path).filter(|folder| folder.is_absolute());
     supervised_by(&helper::find(&std::env::join_paths(absolute).unwrap_or_default())?, 0, command)
 }
@@ -43,7 +44,7 @@ fn supervised_by(helper: &Path, memory: u64, command: &[&OsStr]) -> Option<Entry
     Some(Entry { program: helper.into(), arguments: vec![helper::SUPERVISE.into()], told: part(&told)?.into() })
 }
 
-/// A command of a session that runs.
+/// A running command of a session.
 #[derive(Debug)]
 pub struct InSession {
     count: Arc<AtomicUsize>,
@@ -51,7 +52,8 @@ pub struct InSession {
 }
 
 impl InSession {
-    /// Whether no other command of the session ran when this one began, so that it may use unix sockets with names.
+    /// Returns `true` if no other command of the session ran when this one began, so that it may use unix sockets with
+    /// names.
     pub fn is_alone(&self) -> bool {
         self.is_alone
     }
@@ -66,38 +68,39 @@ impl Drop for InSession {
 /// The namespaces of a session: see [`session`].
 type Session = Arc<[OwnedFd]>;
 
-/// The sandbox around the commands of one project: looked up once, set up anew around each command.
+/// The sandbox around the commands of one project. It is detected once, and set up for each command.
 ///
-/// It owns the session that commands share if they request it: dropping it, and every [`Entry`] that it gave, ends the session.
+/// It owns the session that commands share if they request it: dropping it, and every [`Entry`] that it gave, ends the
+/// session.
 #[derive(Debug)]
 pub struct Enclosure {
     settings: Settings,
     root: PathBuf,
-    is: Identity,
+    identity: Identity,
     helper: Option<PathBuf>,
     layout: Result<Layout, Text>,
     search_path: OsString,
     bubblewrap: OnceLock<Result<Bubblewrap, Text>>,
-    container: OnceLock<Result<container::Found, Text>>,
+    container: OnceLock<Result<container::FoundEngine, Text>>,
     report: OnceLock<Report>,
     session: OnceLock<Option<Session>>,
-    /// Commands of the session that run.
+    /// The number of running commands of the session.
     in_session: Arc<AtomicUsize>,
 }
 
 impl Enclosure {
-    /// Around the commands of this project.
+    /// Returns the enclosure for the commands of this project.
     pub fn new(settings: Settings, project: &dyn Project) -> Enclosure {
         let variable = |name: &str| std::env::var_os(name);
         let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_beside(shown, below, is_folder);
+        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_outside(shown, below, is_folder);
         let (root, search_path) = (project.path(), project.search_path());
-        let layout = Layout::of(&Ground { root, home, search_path, variable: &variable, hides: &hides });
+        let layout = Layout::of(&HostFacts { root, home, search_path, variable: &variable, hides: &hides });
         let helper = settings.helper.clone().or_else(|| helper::find(search_path));
         Enclosure {
             settings,
             root: root.to_owned(),
-            is: project.identity(),
+            identity: project.identity(),
             helper,
             layout,
             search_path: search_path.to_owned(),
@@ -109,12 +112,12 @@ impl Enclosure {
         }
     }
 
-    /// Which sandbox is available here, tried out at the first call: that takes some milliseconds.
+    /// Returns which sandbox is available here. The first call tries it out, which takes some milliseconds.
     pub fn report(&self) -> &Report {
         self.report.get_or_init(|| probe::report(self))
     }
 
-    /// The settings it was made with.
+    /// Returns the settings of the enclosure.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -129,8 +132,9 @@ impl Enclosure {
         self.entry_with(kind, request, &Shared::default(), session)
     }
 
-    /// What to start for a program that may also change what is beside the project; `None` where there is no sandbox, or one that
-    /// cannot show it: a container has the project alone. It has no part in the session.
+    /// Returns the process to start for a program that may also change shared paths outside of the project. Returns
+    /// `None` if there is no sandbox, or one that cannot show the paths: a container has only the project. The program
+    /// is not part of the session.
     pub fn entry_sharing(&self, request: &Request<'_>, shared: &Shared) -> Option<Entry> {
         let kind = self.report().kind;
         if kind == Kind::Container && !shared.is_empty() {
@@ -139,7 +143,7 @@ impl Enclosure {
         self.entry_with(kind, request, shared, None)
     }
 
-    /// Whether a program in the sandbox sees this absolute path of the host, as far as that is known without a look at what is masked.
+    /// Returns `true` if a program in the sandbox can see this absolute path of the host, without regard to masks.
     pub fn shows(&self, path: &Path, shared: &Shared) -> bool {
         let Ok(layout) = &self.layout else { return true };
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -154,13 +158,14 @@ impl Enclosure {
             || shared.holds(&real)
     }
 
-    /// What to start for a command that runs without a sandbox, so that nothing of it is left behind and its memory has a limit;
-    /// `None` where there is no helper that could see to that.
+    /// Returns the process to start for a command that runs without a sandbox, so that none of its processes is left
+    /// and its memory is limited. Returns `None` without a helper that could supervise it.
     pub fn supervised(&self, command: &[&OsStr]) -> Option<Entry> {
         supervised_by(self.helper()?, self.settings.memory, command)
     }
 
-    /// Why no command may run outside of the sandbox either: a container was asked for and is not there.
+    /// Returns why no command may run outside of the sandbox either: the settings require a container that is not
+    /// available.
     pub fn refusal(&self) -> Option<Text> {
         let report = self.report();
         let refuses =
@@ -168,13 +173,13 @@ impl Enclosure {
         refuses.then(|| Text::join(report.why.clone(), " "))
     }
 
-    /// The program that sets up the sandbox: this one, if its `main` calls [`enter_if_asked`](super::enter_if_asked), or another one that
-    /// was found.
+    /// Returns the program that sets up the sandbox: this one, if its `main` calls
+    /// [`enter_if_asked`](super::enter_if_asked), or another one that was found.
     pub fn helper(&self) -> Option<&Path> {
         self.helper.as_deref()
     }
 
-    /// Why no sandbox can be set up around this project, whatever the machine can do.
+    /// Returns why no sandbox can be set up around this project on any machine.
     pub(super) fn hindrance(&self) -> Option<&Text> {
         self.layout.as_ref().err()
     }
@@ -192,7 +197,8 @@ impl Enclosure {
         InSession { count: Arc::clone(&self.in_session), is_alone }
     }
 
-    /// The session of the commands, begun when it is needed; `None` if this machine cannot have one.
+    /// Returns the session of the commands, which begins on the first call. Returns `None` if this machine cannot have
+    /// one.
     fn session(&self) -> Option<&Session> {
         let session = self.session.get_or_init(|| {
             let (layout, helper) = (self.layout.as_ref().ok()?, self.helper.as_ref()?);
@@ -246,16 +252,16 @@ impl Enclosure {
         Some(Entry { program: program.into(), arguments, told })
     }
 
-    /// The container's engine, looked for when it is needed, once.
-    pub(super) fn container(&self) -> Result<&container::Found, &Text> {
+    /// Returns the container's engine, which is searched on the first call.
+    pub(super) fn container(&self) -> Result<&container::FoundEngine, &Text> {
         let found = self.container.get_or_init(|| match &self.settings.container {
-            Some(wanted) => container::Found::of(wanted, &self.search_path),
+            Some(wanted) => container::FoundEngine::of(wanted, &self.search_path),
             None => Err(text!("none was asked for")),
         });
         found.as_ref()
     }
 
-    /// The `bwrap` of the system, looked for when it is needed, once.
+    /// Returns the system's `bwrap`, which is searched on the first call.
     pub(super) fn bubblewrap(&self) -> Result<&Bubblewrap, &Text> {
         self.bubblewrap.get_or_init(Bubblewrap::found).as_ref()
     }
@@ -274,14 +280,15 @@ impl Enclosure {
             network,
             writable: self.settings.mode == Mode::ProjectWrite && !request.looks,
             writable_folders: request.writable_folders.iter().map(|folder| self.root.join(folder).into()).collect(),
-            // Nothing watches a command that only looks, so no other command of the session may give it a writable folder.
+            // The changes of a read-only command are not checked, so no other command of the session may pass it a
+            // writable folder.
             named_sockets: !request.session || request.sockets && !request.looks,
             removable: request.masks.iter().any(|mask| mask.how == MaskKind::HideRemovable),
             processes: self.settings.processes,
             memory: self.settings.memory,
             temporary: self.settings.temporary(),
             root: self.root.as_path().into(),
-            root_is: self.is,
+            root_is: self.identity,
             layer: request.layer.map(Name::from),
             steps,
             masks: layout.masks.clone(),
@@ -299,17 +306,21 @@ impl Enclosure {
 
     fn masks(&self, request: &Request<'_>, how: MaskKind) -> Vec<Spot> {
         let hidden = request.masks.iter().filter(|mask| mask.how == how);
-        hidden.map(|mask| Spot { at: self.root.join(&mask.path).into(), is: mask.is }).collect()
+        hidden.map(|mask| Spot { at: self.root.join(&mask.path).into(), identity: mask.identity }).collect()
     }
 
     fn guards(&self, request: &Request<'_>) -> Vec<Guard> {
         let guarded = request.masks.iter().filter(|mask| matches!(mask.how, MaskKind::Keep | MaskKind::Freeze));
-        let guard = |at: &Path, is, how| Guard { at: self.root.join(at).into(), is, frozen: how == MaskKind::Freeze };
-        guarded.map(|mask| guard(&mask.path, mask.is, mask.how)).collect()
+        let guard = |at: &Path, identity, how| Guard {
+            at: self.root.join(at).into(),
+            identity,
+            frozen: how == MaskKind::Freeze,
+        };
+        guarded.map(|mask| guard(&mask.path, mask.identity, mask.how)).collect()
     }
 }
 
-/// The file that names the servers of names is often a link into a folder that is not shown.
+/// Shows the target of the file that lists the name servers, which is often a link into a folder that is not visible.
 fn names_of_the_network() -> Option<Step> {
     let real = Path::new("/etc/resolv.conf").canonicalize().ok()?;
     (!real.starts_with("/etc")).then(|| Step::ShowIfThere { at: real.into() })

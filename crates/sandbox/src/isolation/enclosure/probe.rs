@@ -1,4 +1,4 @@
-//! Which sandbox can be set up here: each kind is set up once around a command that does nothing.
+//! Detects which sandbox can be set up here: each kind is tried once with a command that does nothing.
 
 use super::super::{Entry, Kind, Mode, Report, Request, host_line, session};
 use super::{Enclosure, Session};
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use toolfence_protocol::{Text, text};
 use wait_timeout::ChildExt;
 
-/// How long a trial may take.
+/// The time limit of a trial.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the helper may take to end after its answer.
+/// The time limit for the helper to end after its answer.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// The best kind that stands, and why no better one does.
+/// Returns the best kind that works, and why no better one does.
 pub(super) fn report(enclosure: &Enclosure) -> Report {
     let started = Instant::now();
     let report = best(enclosure);
@@ -67,7 +67,7 @@ fn best(enclosure: &Enclosure) -> Report {
     nothing(why)
 }
 
-/// What is set up, for the beginning of a sentence.
+/// Returns the name of a kind for the beginning of a sentence.
 fn name(kind: Kind) -> Text {
     match kind {
         Kind::Namespaces => text!("A sandbox of namespaces"),
@@ -91,7 +91,7 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> Result<(), Text> {
     succeeds(&entry)
 }
 
-/// A command that does nothing.
+/// Calls `entry` with a command that does nothing.
 pub(super) fn nothing<T>(entry: impl FnOnce(&Request<'_>) -> T) -> T {
     let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];
     entry(&Request {
@@ -109,40 +109,40 @@ pub(super) fn nothing<T>(entry: impl FnOnce(&Request<'_>) -> T) -> T {
 }
 
 fn succeeds(entry: &Entry) -> Result<(), Text> {
-    let (answer, _) = ask(entry).map_err(|error| Text::from(&error))?;
+    let (answer, _) = start_helper(entry).map_err(|error| Text::from(&error))?;
     match answer.as_str() {
         "status 0" => Ok(()),
-        other => Err(said(other)),
+        other => Err(answer_error(other)),
     }
 }
 
-/// Why there was no success, if this is the first line of the answer.
-fn said(line: &str) -> Text {
+/// Returns the error in the first line of the answer.
+fn answer_error(line: &str) -> Text {
     match line {
         "" => text!("the helper gave no answer"),
-        other => trouble::heard(other).map_or_else(|| other.into(), |error| Text::from(&error)),
+        other => trouble::parse_error_line(other).map_or_else(|| other.into(), |error| Text::from(&error)),
     }
 }
 
 /// Begins a session and runs a command in it that does nothing.
 ///
 /// # Errors
-/// This machine cannot have one: every command has namespaces, a home and a `/tmp` of its own then.
+/// This machine cannot have one. Then every command has namespaces, a home folder and a `/tmp` of its own.
 pub(super) fn begin_session(
     begin: &Entry,
     entry: impl FnOnce(&Request<'_>, &Session) -> Option<Entry>,
 ) -> Result<Session, Text> {
-    let (answer, namespaces) = ask(begin).map_err(|error| Text::from(&error))?;
+    let (answer, namespaces) = start_helper(begin).map_err(|error| Text::from(&error))?;
     if answer != session::BEGUN.trim_end() {
-        return Err(said(&answer));
+        return Err(answer_error(&answer));
     }
     let session: Session = namespaces.into();
     let entry = nothing(|request| entry(request, &session)).ok_or_else(|| text!("there is no plan for it"))?;
     succeeds(&entry).map(|()| session)
 }
 
-/// Starts a helper; returns the first line of its answer and the descriptors that come with it.
-fn ask(entry: &Entry) -> io::Result<(String, Vec<OwnedFd>)> {
+/// Starts a helper. Returns the first line of its answer and the descriptors that are sent with it.
+fn start_helper(entry: &Entry) -> io::Result<(String, Vec<OwnedFd>)> {
     let (mut ours, theirs) = UnixStream::pair()?;
     ours.set_read_timeout(Some(PATIENCE))?;
     ours.set_write_timeout(Some(PATIENCE))?;
@@ -153,9 +153,9 @@ fn ask(entry: &Entry) -> io::Result<(String, Vec<OwnedFd>)> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    let told = entry.told.begin(ours.as_fd(), None).and_then(|rest| ours.write_all(rest));
-    let answer = told.and_then(|()| first_line(&ours));
-    // The helper ends when the line to it does. A program that is no helper may hear nothing of that, and is killed.
+    let sent = entry.told.begin(ours.as_fd(), None).and_then(|rest| ours.write_all(rest));
+    let answer = sent.and_then(|()| first_line(&ours));
+    // The helper ends when its line is closed. A program that is not a helper may not notice that, and is killed.
     drop(ours);
     if answer.is_err() || !matches!(child.wait_timeout(ENDING), Ok(Some(_))) {
         let _ = child.kill();
@@ -174,7 +174,7 @@ fn first_line(from: &UnixStream) -> io::Result<(String, Vec<OwnedFd>)> {
                 line.extend(&chunk[..read]);
                 all.extend(descriptors);
             }
-            // A signal of the host's, such as the end of another child.
+            // A signal to the host, such as the end of another child.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -394,7 +394,7 @@ fn a_removed_folder_is_one_move_and_is_moved_back() {
 
 /// What was put into a new folder since stays in it, and the rest of the folder is removed.
 #[test]
-fn a_new_folder_that_is_in_use_is_removed_but_for_what_is_new_in_it() {
+fn a_new_folder_in_use_keeps_only_new_entries() {
     let project = Project::new();
     project.copy();
     for name in ["next/made/a", "next/made/deep/b", "next/made/deep/c"] {
@@ -425,7 +425,7 @@ fn a_new_folder_that_is_in_use_is_removed_but_for_what_is_new_in_it() {
 
 /// Turns of tools and of commands change the same files; each is undone and redone in its turn.
 #[test]
-fn later_turns_in_a_moved_folder_are_no_obstacle() {
+fn later_turns_in_a_moved_folder_do_not_block_undo() {
     let project = Project::new();
     project.put("root/old/a", "old\n");
     project.put("root/old/b", "old\n");
@@ -562,7 +562,7 @@ fn read_deep(folder: &Path) -> Option<String> {
 }
 
 #[test]
-fn paths_that_are_longer_than_the_kernel_takes_are_undone() {
+fn paths_longer_than_the_kernel_accepts_are_undone() {
     let project = Project::new();
     let (old, new) = (project.root().join("old"), project.root().join("new"));
     for folder in [&old, &project.next().join("new")] {
@@ -594,7 +594,7 @@ fn paths_that_are_longer_than_the_kernel_takes_are_undone() {
 
 /// The plan itself changes a folder that it has swapped.
 #[test]
-fn a_refused_exchange_that_changed_its_own_folder_is_taken_back() {
+fn a_refused_exchange_that_changed_its_own_folder_is_reverted() {
     let project = Project::new();
     project.put("next/made/in/x", "new\n");
     project.put("next/f", "new\n");

@@ -1,4 +1,5 @@
-//! Lines out of a file through one buffer: skipped by counting, taken one at a time, never held whole.
+//! Reads lines of a file through one buffer: skips them by counting, returns them one at a time, and never holds the
+//! whole file.
 
 use crate::stop::Stop;
 use crate::version::{Hashing, PIECE, Version};
@@ -7,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use toolfence_protocol::{Language, text};
 
-/// As long as the pieces that are hashed, so that one passes through both.
+/// The length of the pieces that are hashed, so that both share a buffer.
 const BUFFER: usize = PIECE;
 
 /// One line without its ending.
@@ -40,23 +41,23 @@ impl<'s> Lines<'s> {
         Lines { file, stop, buffer, at: 0, filled: 0, ended: false, bom: false, budget: u64::MAX, hashing: None }
     }
 
-    /// Hashes what is read from now on.
+    /// Hashes the bytes that are read from now on.
     pub(crate) fn hash(&mut self) {
         self.hashing = Some(Hashing::default());
     }
 
-    /// What was read, if that is all of the file.
+    /// Returns the version of the content, if the whole file was read.
     pub(crate) fn version(&self) -> Option<Version> {
         self.hashing.as_ref().filter(|_| self.ended).map(Hashing::finish)
     }
 
-    /// The beginning of the file, which stays to be read.
+    /// Returns the beginning of the file without consuming it.
     pub(crate) fn first(&mut self) -> io::Result<&[u8]> {
         self.fill()?;
         Ok(&self.buffer[..self.filled])
     }
 
-    /// Leaves out the byte order mark.
+    /// Skips the byte order mark.
     pub(crate) fn drop_front(&mut self, bytes: usize) {
         self.at += bytes;
         self.bom = bytes > 0;
@@ -66,17 +67,17 @@ impl<'s> Lines<'s> {
         self.bom
     }
 
-    /// From here on at most so many bytes are read; then it stops short of the end.
+    /// Limits the bytes that are read from now on. Reading then stops before the end.
     pub(crate) fn limit(&mut self, budget: Option<u64>) {
         self.budget = budget.unwrap_or(u64::MAX);
     }
 
-    /// Whether everything was read.
+    /// Returns `true` if everything was read.
     pub(crate) fn at_end(&self) -> bool {
         self.ended && self.at == self.filled
     }
 
-    /// Skips `wanted` lines, or as many as there are, and says how many those were.
+    /// Skips `wanted` lines, or as many as there are. Returns their number.
     pub(crate) fn skip(&mut self, wanted: u64) -> io::Result<u64> {
         let (mut skipped, mut open) = (0, false);
         while skipped < wanted && self.more()? {
@@ -90,23 +91,23 @@ impl<'s> Lines<'s> {
             let last = usize::try_from(wanted - skipped - 1).unwrap_or(usize::MAX);
             let end = memchr_iter(b'\n', self.rest()).nth(last).map_or(self.filled - self.at, |end| end + 1);
             self.at += end;
-            return self.settle(wanted);
+            return self.read_ahead(wanted);
         }
-        self.settle(skipped + u64::from(open))
+        self.read_ahead(skipped + u64::from(open))
     }
 
-    /// Being at the end has to be known before anybody asks.
-    fn settle(&mut self, skipped: u64) -> io::Result<u64> {
+    /// Reads ahead, so that [`at_end`](Lines::at_end) is correct after the last line.
+    fn read_ahead(&mut self, skipped: u64) -> io::Result<u64> {
         self.more()?;
         Ok(skipped)
     }
 
-    /// The next line, cut after `most` characters, which is told in this language; `None` at the end.
+    /// Returns the next line, cut after `most` characters with a note in this language; `None` at the end.
     pub(crate) fn next(&mut self, most: usize, language: Language) -> io::Result<Option<TextLine>> {
         if !self.more()? {
             return Ok(None);
         }
-        let mut raw = Raw::new(most);
+        let mut raw = RawLine::new(most);
         while self.more()? {
             let end = memchr(b'\n', self.rest());
             let piece = end.unwrap_or(self.filled - self.at);
@@ -121,12 +122,12 @@ impl<'s> Lines<'s> {
         Ok(Some(raw.into_line(most, language)))
     }
 
-    /// How many lines are left, counted to the end.
+    /// Counts the remaining lines up to the end.
     pub(crate) fn count_rest(&mut self) -> io::Result<u64> {
         self.skip(u64::MAX)
     }
 
-    /// How many lines are left in what is in memory already.
+    /// Counts the remaining lines in the buffer.
     pub(crate) fn count_buffered(&mut self) -> u64 {
         let rest = self.rest();
         let open = rest.last().is_some_and(|byte| *byte != b'\n');
@@ -141,7 +142,7 @@ impl<'s> Lines<'s> {
         &self.buffer[self.at..self.filled]
     }
 
-    /// Whether there is anything to read; what was read is dropped for more when it is used up.
+    /// Returns `true` if there are more bytes. Refills the buffer if it is used up.
     fn more(&mut self) -> io::Result<bool> {
         if self.at == self.filled && !self.ended {
             self.fill()?;
@@ -174,8 +175,8 @@ impl<'s> Lines<'s> {
     }
 }
 
-/// The bytes of a line, as many as can be shown, and what is known of the others.
-struct Raw {
+/// The bytes of a line, as many as can be displayed, and the number of the others.
+struct RawLine {
     bytes: Vec<u8>,
     room: usize,
     chars: u64,
@@ -183,10 +184,10 @@ struct Raw {
     ended: bool,
 }
 
-impl Raw {
-    fn new(most: usize) -> Raw {
-        // Four bytes are the longest character; two more for a CR and to see that there is more.
-        Raw { bytes: Vec::new(), room: most.saturating_mul(4).saturating_add(2), chars: 0, last: 0, ended: false }
+impl RawLine {
+    fn new(most: usize) -> RawLine {
+        // A character has at most four bytes. Two more bytes are for a CR, and to detect that the line is longer.
+        RawLine { bytes: Vec::new(), room: most.saturating_mul(4).saturating_add(2), chars: 0, last: 0, ended: false }
     }
 
     fn add(&mut self, piece: &[u8]) {

@@ -1,4 +1,4 @@
-//! A range of lines of one file, in one buffer and the memory of the answer.
+//! Reads a range of lines of one file with one buffer.
 
 mod lines;
 
@@ -13,27 +13,27 @@ use lines::{Lines, TextLine};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{Language, Limits, ToolFailure, text};
 
-/// Which lines of which file.
+/// The options of reading a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadFile {
-    /// Relative to the root, or absolute and inside it.
+    /// The path, relative to the root, or absolute and inside it.
     pub path: String,
-    /// The first line, from 1; the first of the file when absent.
+    /// The first line, from 1; by default the first of the file.
     pub start_line: Option<u64>,
-    /// The last line, itself included; the last of the file when absent.
+    /// The last line, inclusive; by default the last of the file.
     pub end_line: Option<u64>,
-    /// How many lines from the first one; where `end_line` is given too, the nearer end holds.
+    /// The number of lines. If `end_line` is given too, the nearer end counts.
     pub lines: Option<u64>,
-    /// Count all lines of a file that is too large to be counted without being asked to.
+    /// Counts all lines of a file even if it is larger than [`ReadLimits::counted`].
     pub count_lines: bool,
-    /// How much is read at once.
+    /// The limits of the result.
     pub limits: ReadLimits,
-    /// In which language it is told that a line was cut.
+    /// The language of the note in a line that was cut.
     pub language: Language,
 }
 
 impl ReadFile {
-    /// The whole file, as far as the limits go.
+    /// Returns options for the whole file within the limits.
     pub fn new(path: impl Into<String>) -> ReadFile {
         ReadFile {
             path: path.into(),
@@ -47,7 +47,7 @@ impl ReadFile {
     }
 }
 
-/// How much is read at once. The first line is always given, however short the rest must be.
+/// The limits of one read. The first line is always returned, however short the rest must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadLimits {
@@ -55,13 +55,13 @@ pub struct ReadLimits {
     pub lines: u64,
     /// Bytes of text.
     pub bytes: usize,
-    /// Characters of text, where a backend counts those.
+    /// Characters of text, if the backend counts those.
     pub chars: Option<usize>,
-    /// Characters of one line; what is longer is cut.
+    /// Characters of one line. A longer line is cut.
     pub line_chars: usize,
-    /// Bytes of a file whose lines are all counted without being asked to.
+    /// Bytes of a file whose lines are always counted.
     pub counted: u64,
-    /// Bytes of a file that can be edited, whose content is remembered.
+    /// Bytes of a file that can be edited. Its version is computed.
     pub edited: u64,
 }
 
@@ -84,48 +84,49 @@ impl Default for ReadLimits {
     }
 }
 
-/// What was read.
+/// The lines that were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileText {
     /// The real name relative to the root.
     pub path: String,
-    /// The lines, each ended by one LF. Bytes that are no text are U+FFFD.
+    /// The lines, each ended by one LF. Invalid UTF-8 becomes U+FFFD.
     pub text: String,
-    /// The first line given; 0 where the file is empty.
+    /// The first line in the text; 0 if the file is empty.
     pub start_line: u64,
-    /// The last line given; 0 where the file is empty.
+    /// The last line in the text; 0 if the file is empty.
     pub end_line: u64,
-    /// How many lines the file has.
+    /// The number of lines in the file.
     pub total: Total,
-    /// Wanted lines that were not given because of the limits; they may be more where `total` is not exact.
+    /// Requested lines that exceed the limits. There may be more if `total` is not exact.
     pub left_out: u64,
     /// Size of the file in bytes.
     pub bytes: u64,
-    /// Whether a byte order mark was hidden.
+    /// Whether a byte order mark was removed.
     pub bom: bool,
-    /// Whether lines ended by CRLF were given as if by LF.
+    /// Whether CRLF line endings were converted to LF.
     pub crlf: bool,
     /// Whether some bytes are not UTF-8 text.
     pub lossy: bool,
     /// Lines that were cut.
     pub cut_lines: u64,
-    /// The whole content, for an edit that must not meet another one; `None` for a file too large to be edited.
+    /// The version of the whole content, so that an edit can detect a conflict; `None` for a file too large to be
+    /// edited.
     pub version: Option<Version>,
 }
 
-/// How many lines a file has.
+/// The number of lines in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Total {
     /// All were counted.
     Exact(u64),
-    /// Counting stopped here.
+    /// Counting stopped at this number.
     AtLeast(u64),
 }
 
 impl Total {
-    /// The number, exact or not.
+    /// Returns the number, exact or not.
     pub fn count(self) -> u64 {
         match self {
             Total::Exact(count) | Total::AtLeast(count) => count,
@@ -145,14 +146,14 @@ pub(super) fn read(root: &Root, wanted: &ReadFile, stop: &Stop) -> Result<FileTe
     let mut lines = start(opened, stop, wanted)?;
     let skipped = lines.skip(range.first - 1).map_err(broken)?;
     refuse_beyond(&range, skipped, &lines, &wanted.path)?;
-    let mut taken = Taken::new(wanted);
+    let mut taken = TextBuilder::new(wanted);
     lines.limit(budget);
     taken.take(&mut lines, &range).map_err(broken)?;
     let rest = if budget.is_some() { lines.count_buffered() } else { lines.count_rest().map_err(broken)? };
     Ok(taken.into_text(name, bytes, &range, &lines, rest))
 }
 
-/// The lines that are wanted.
+/// The requested lines.
 struct Range {
     first: u64,
     last: u64,
@@ -177,11 +178,11 @@ impl Range {
     }
 }
 
-/// The first buffer says whether this is text at all.
+/// Opens the file and checks by its beginning that it is text.
 fn start<'s>(opened: Opened, stop: &'s Stop, wanted: &ReadFile) -> Result<Lines<'s>, ToolFailure> {
     let (path, size) = (&wanted.path, opened.size());
     let mut lines = Lines::new(opened.fd.into(), stop);
-    // Where the limit was lowered, an edit that meets another one is still noticed.
+    // A project may lower the limit; conflicting edits must still be detected up to the default.
     if size <= wanted.limits.edited.max(Limits::default().file_bytes) {
         lines.hash();
     }
@@ -204,24 +205,24 @@ fn refuse_beyond(range: &Range, skipped: u64, lines: &Lines<'_>, path: &str) -> 
     )))
 }
 
-/// The answer as it grows.
-struct Taken<'a> {
+/// The result while it is built.
+struct TextBuilder<'a> {
     limits: &'a ReadLimits,
     language: Language,
     text: String,
     chars: usize,
     count: u64,
-    /// Lines that were read and did not fit.
+    /// Lines that were read and exceed the limits.
     unfit: u64,
     crlf: bool,
     lossy: bool,
     cut_lines: u64,
 }
 
-impl<'a> Taken<'a> {
-    fn new(wanted: &'a ReadFile) -> Taken<'a> {
+impl<'a> TextBuilder<'a> {
+    fn new(wanted: &'a ReadFile) -> TextBuilder<'a> {
         let (limits, language, text) = (&wanted.limits, wanted.language, String::new());
-        Taken { limits, language, text, chars: 0, count: 0, unfit: 0, crlf: false, lossy: false, cut_lines: 0 }
+        TextBuilder { limits, language, text, chars: 0, count: 0, unfit: 0, crlf: false, lossy: false, cut_lines: 0 }
     }
 
     fn take(&mut self, lines: &mut Lines<'_>, range: &Range) -> std::io::Result<()> {
@@ -256,7 +257,7 @@ impl<'a> Taken<'a> {
         let end_line = range.first - 1 + self.count;
         let known = end_line + self.unfit + rest;
         let exact = lines.at_end();
-        // What was not looked at is not nothing.
+        // The unread rest has at least one line.
         let known = if exact { known } else { known.max(end_line + 1) };
         FileText {
             path,

@@ -1,4 +1,4 @@
-//! What the searcher finds in one file.
+//! Collects the searcher's results in one file.
 
 use crate::files::search::{SearchLine, snippet};
 use crate::names;
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A file whose reading can be stopped from another thread.
+/// A file reader that can be stopped from another thread.
 pub(crate) struct Stoppable<'a> {
     file: &'a File,
     is_stopped: &'a dyn Fn() -> bool,
@@ -30,28 +30,28 @@ impl Read for Stoppable<'_> {
     }
 }
 
-/// The lines of one file that match, and those around them.
+/// The matching lines of one file with their context.
 #[derive(Debug, Default)]
 pub(crate) struct FileLines {
     pub(crate) lines: Vec<SearchLine>,
-    /// For each match, the number of lines that precede it and its context.
+    /// For each match, the number of lines before it and its context.
     pub(crate) starts: Vec<usize>,
     /// Whether there is a match beyond the limit.
     pub(crate) has_more: bool,
 }
 
-/// Gathers the lines of one file.
+/// Collects the lines of one file.
 pub(crate) struct Collector<'a> {
     matcher: &'a RegexMatcher,
     pub(crate) found: FileLines,
     name: &'a Path,
-    /// The name as text and as it is shown, made for the first line.
+    /// The name as text and for display, computed for the first line.
     spelled: Option<(String, String)>,
     limit: usize,
     snippet_chars: usize,
     still_allowed: &'a dyn Fn() -> bool,
     asked: bool,
-    /// Lines before a match that may be one too many.
+    /// Context before a match that may exceed the limit.
     before: Vec<SearchLine>,
     gap: bool,
     /// Whether the file is not text.
@@ -88,7 +88,7 @@ impl<'a> Collector<'a> {
         SearchLine { path, shown, unnameable, line: number.unwrap_or(0), text, matched, gap }
     }
 
-    fn may_tell(&mut self) -> bool {
+    fn may_report(&mut self) -> bool {
         self.asked = self.asked || (self.still_allowed)();
         self.asked
     }
@@ -98,14 +98,14 @@ impl Sink for Collector<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        if !self.may_tell() {
+        if !self.may_report() {
             return Ok(false);
         }
         if self.found.starts.len() == self.limit {
             self.found.has_more = true;
             return Ok(false);
         }
-        // A short line is shown whole, wherever the match is.
+        // A short line is displayed whole, wherever the match is.
         let is_long = found.bytes().len() > self.snippet_chars;
         let place = if is_long { self.matcher.find(found.bytes()).ok().flatten() } else { None };
         let at = place.map_or(0, |place| place.start());

@@ -1,4 +1,4 @@
-//! Lines that match, in files below a folder.
+//! Searches for lines in the files below a folder.
 
 mod collect;
 mod snippet;
@@ -26,45 +26,45 @@ use std::path::{Path, PathBuf};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{ErrorCode, Limits, ToolFailure, text};
 
-/// The longest line that is searched, in bytes: memory is bounded by it.
+/// Bytes of the longest line that is searched, which bounds the memory.
 const LONGEST_LINE: usize = 8 << 20;
 
-/// A file of fewer bytes fits into the buffer of a new searcher, which is twice as large: UTF-16 takes up to half as many bytes
-/// more as UTF-8.
+/// A file of fewer bytes fits into the buffer of a new searcher, which is twice as large, because UTF-16 grows by up to
+/// half when it is converted to UTF-8.
 const FITS_BUFFER: i64 = 32 << 10;
 
-/// Bytes a compiled pattern may take.
+/// Bytes of a compiled pattern.
 const PATTERN_SIZE: usize = 4 << 20;
 
-/// The longest pattern in bytes.
+/// Bytes of a pattern.
 const LONGEST_PATTERN: usize = 8 << 10;
 
-/// Binary files that are named in the result.
+/// Binary files that are listed in the result.
 const MOST_NAMED: usize = 5;
 
-/// What to look for, and where.
+/// The options of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchFiles {
-    /// What a line must hold: a regular expression as of the `regex` crate, or plain text.
+    /// A regular expression of the `regex` crate, or plain text, that must match in a line.
     pub pattern: String,
     /// Whether `pattern` is plain text.
     pub literal: bool,
-    /// A file or folder, relative to the root, or absolute and inside it; may hold a glob.
+    /// A file or folder, relative to the root, or absolute and inside it. It may contain a glob.
     pub path: String,
-    /// Only files matching this glob, relative to the folder.
+    /// Searches only files that match this glob, relative to the folder.
     pub glob: Option<String>,
-    /// Upper and lower case alike.
+    /// Whether case is ignored.
     pub ignore_case: bool,
-    /// Lines around each match.
+    /// The number of lines around each match.
     pub context: usize,
-    /// Matching lines given at most.
+    /// The maximum number of matching lines.
     pub limit: usize,
-    /// Characters given of each line.
+    /// Characters that are kept of each line.
     pub snippet_chars: usize,
 }
 
 impl SearchFiles {
-    /// A regular expression anywhere below the root, the first 50 matching lines.
+    /// Returns options for a regular expression anywhere below the root, with the first 50 matching lines.
     pub fn new(pattern: impl Into<String>) -> SearchFiles {
         SearchFiles {
             pattern: pattern.into(),
@@ -79,41 +79,41 @@ impl SearchFiles {
     }
 }
 
-/// One line that was found, or one around it.
+/// A matching line, or one near it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchLine {
-    /// Relative to the root. Bytes that are not UTF-8 are U+FFFD.
+    /// The path relative to the root. Bytes that are not UTF-8 are U+FFFD.
     pub path: String,
-    /// The path as it can be shown on one line: in double quotes with C escapes where it could mislead.
+    /// The path for display on one line: in double quotes with C escapes if it could mislead.
     pub shown: String,
-    /// Whether no call can give this path, because it is not UTF-8.
+    /// Whether no call can use this path, because it is not UTF-8.
     pub unnameable: bool,
-    /// From 1.
+    /// The number of the line, from 1.
     pub line: u64,
-    /// At most [`SearchFiles::snippet_chars`] of the line, those around the match.
+    /// At most [`SearchFiles::snippet_chars`] of the line, around the match.
     pub text: String,
-    /// Whether it matches; otherwise it stands near one that does.
+    /// Whether the line matches, rather than being context.
     pub matched: bool,
-    /// Whether lines were passed over between this one and the one before.
+    /// Whether lines between the previous one and this one were left out.
     pub gap: bool,
 }
 
-/// What was found, in the order of paths and lines.
+/// The result of a search, sorted by path and line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found {
-    /// Matching lines and those around them.
+    /// Matching lines with their context.
     pub lines: Vec<SearchLine>,
-    /// Matching lines among them.
+    /// The number of matching lines.
     pub matches: usize,
     /// Whether there is at least one more match than the limit.
     pub truncated: bool,
-    /// Files searched to their end.
+    /// Files that were searched completely.
     pub files: u64,
-    /// Files that are not text, searched up to where that showed.
+    /// Files that are not text, which were searched up to the point where that was detected.
     pub binary: u64,
-    /// The names of the first of them, as they can be shown.
+    /// The display names of the first of them.
     pub binary_names: Vec<String>,
     /// Files that a rule blocks.
     pub blocked: u64,
@@ -121,11 +121,11 @@ pub struct Found {
     pub unreadable: u64,
     /// Files with a line too long to be searched.
     pub long_lines: u64,
-    /// Whether the tree was too big to be walked to its end.
+    /// Whether the tree was too big for a complete walk.
     pub gave_up: bool,
 }
 
-/// Searches files for lines. Hidden and ignored files are searched only when the path names them. `threads` is as in
+/// Searches files for lines. Searches hidden and ignored files only if the path names them. `threads` is that of
 /// [`Walk::threads`].
 pub(super) fn search(
     root: &Root,
@@ -176,9 +176,9 @@ enum FileOutcome {
     Searched { lines: FileLines, name: PathBuf, end: FileEnd },
 }
 
-/// Why the search of a file ended.
+/// The reason why the search of a file ended.
 enum FileEnd {
-    /// It was searched whole, or up to the limit.
+    /// The file was searched completely, or up to the limit.
     Text,
     Binary,
     LongLine,
@@ -205,7 +205,7 @@ impl Visitor for Search<'_> {
         let folder = run.folder();
         let is_over = || run.is_over();
         for node in nodes {
-            // Once there are more matches than the limit, no later file is part of the answer.
+            // Once there are more matches than the limit, no later file is part of the result.
             if is_over() || matches > self.wanted.limit {
                 break;
             }
@@ -235,7 +235,8 @@ impl Search<'_> {
         glob.matches(names::below(&self.start, &node.name).unwrap_or(&node.name), false)
     }
 
-    /// One file of a walk. It is opened by its name in the folder that was listed, so what is read is what the walk saw.
+    /// Searches one file of a walk. It is opened by its name in the folder that was listed, so it is the file that the
+    /// walk found.
     fn file(
         &self,
         state: &mut (Searcher, RegexMatcher),
@@ -258,14 +259,14 @@ impl Search<'_> {
             return Some(FileOutcome::Blocked);
         }
         let opened = Opened { fd, stat, name: node.name };
-        // What the walk looked at may be another file by now.
+        // The walk may have checked another file at this name.
         if node.has_rule && self.root.blocks_opened(&opened).is_some() {
             return None;
         }
         self.opened(state, opened, is_over)
     }
 
-    /// A file that no rule blocks. `None` if reading was stopped.
+    /// Searches a file that no rule blocks. Returns `None` if reading was stopped.
     fn opened(
         &self,
         (searcher, matcher): &mut (Searcher, RegexMatcher),
@@ -274,7 +275,8 @@ impl Search<'_> {
     ) -> Option<FileOutcome> {
         let Opened { fd, stat, name } = opened;
         let file = File::from(fd);
-        // A file renamed while the walk went on may be a blocked one now; asked only where something is to be reported.
+        // A file that was renamed during the walk may now be blocked. This is only checked if there is something to
+        // report.
         let still_allowed = || {
             let now = self.root.name_of(file.as_fd(), &stat, Some(name.clone()));
             now.is_ok_and(|now| self.root.blocks(&names::text_of(&now)).is_none())
@@ -283,8 +285,8 @@ impl Search<'_> {
         let mut sink = Collector::new(matcher, &name, bounds, &still_allowed);
         let result = searcher.search_reader(&*matcher, Stoppable::new(&file, is_over), &mut sink);
         let lines = sink.found;
-        // A long line leaves a larger buffer, and a NUL hides the lines of a file that precede it in the buffer. The next file must not
-        // be searched with a buffer that depends on this one.
+        // A long line leaves a larger buffer, and a NUL hides earlier lines of the file that are in the same buffer.
+        // The next file must not be searched with a buffer that depends on this one.
         if stat.st_size >= FITS_BUFFER {
             *searcher = searcher_of(self.wanted);
         }
@@ -308,7 +310,7 @@ impl Found {
             FileOutcome::Searched { lines, name, end } => {
                 self.add_lines(lines, limit);
                 match end {
-                    // Where the limit is reached, the rest of the file does not count.
+                    // After the limit is reached, the rest of the file does not count.
                     _ if self.truncated => self.files += 1,
                     FileEnd::Text => self.files += 1,
                     FileEnd::Binary => self.add_binary(&name),

@@ -1,14 +1,14 @@
-//! The part of a long line that is worth showing.
+//! Selects the part of a long line to display.
 
-/// At most `shown` characters of a line around the byte `at`, three tenths of them before it where the line is too long, and
-/// `...` where it goes on. Work is bounded, however long the line.
+/// Returns at most `shown` characters of a line around the byte `at`. In a longer line, three tenths of them are before
+/// that byte, and `...` marks the omitted parts. The work is bounded for any length of the line.
 pub(crate) fn around(line: &[u8], at: usize, shown: usize) -> String {
-    // A character has at most four bytes, and the outermost ones of a window may be broken.
+    // A character has at most four bytes, and the first and last one of a window may be incomplete.
     let window = 4 * (shown + 4);
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.len() <= shown {
-        // No character is shorter than a byte.
+        // Every character has at least one byte.
         return String::from_utf8_lossy(line).into_owned();
     }
     let at = at.min(line.len());

@@ -1,62 +1,62 @@
-//! What whoever watches is told of a path: one event for each decision about one.
+//! Emits a log event for each decision about a path.
 //!
-//! Nothing is decided here, and nothing is looked at where nobody listens. The event is called `path` and has the target
-//! `toolfence`. Its fields:
+//! This module decides nothing, and does nothing if the event is disabled. The event is called `path` and has the
+//! target `toolfence`. Its fields:
 //!
-//! | field | what it says |
+//! | field | meaning |
 //! |---|---|
-//! | `step` | who wants to know: `judge` for the policy before a call runs, `open` and `write` for a tool |
+//! | `step` | the origin of the request: `judge` for the policy before a call runs, `open` and `write` for a tool |
 //! | `root` | the project |
-//! | `cwd` | the folder, from the root, that a relative path starts in; absent for the root |
+//! | `cwd` | the folder, from the root, in which a relative path starts; absent for the root |
 //! | `asked` | the path as the model wrote it |
 //! | `clean` | `asked` as an absolute path without `.` and `..`; links are not followed, and `~` is not expanded |
-//! | `relative` | the real name below the root, links followed; absent where the path leads nowhere below it |
-//! | `through` | the link that led out of the root; absent where none did |
+//! | `relative` | the real name below the root, links followed; absent if the path leads nowhere below it |
+//! | `through` | the link that led out of the root; absent if none did |
 //! | `verdict` | one of [`Verdict`] |
 
 use super::Root;
-use super::resolve::Trouble;
+use super::resolve::ResolveError;
 use crate::names;
 use std::path::{Component, Path, PathBuf};
 use toolfence_policy::PathFact;
 use toolfence_protocol::{ErrorCode, ToolFailure};
 use tracing::Level;
 
-/// Who wants to know about a path.
+/// The origin of a request for a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Origin {
     Judge,
     Open,
     Write,
 }
 
-/// What became of a path.
+/// The decision about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is below the root, and no rule about names is against it.
+    /// It is below the root, and no path rule matches it.
     Inside,
     /// It is not below the root.
     Outside,
-    /// It is written as one below the root, and a link leads out.
+    /// It is written as a path below the root, and a link leads out.
     LedOut,
-    /// A rule about names blocks it, or protects it from being written.
+    /// A path rule blocks it, or protects it from changes.
     Blocked,
-    /// Nothing is there.
+    /// It does not exist.
     Missing,
-    /// It is no path.
+    /// It is not a valid path.
     Invalid,
-    /// The system does not let it be read.
+    /// The system refuses to read it.
     Unreadable,
-    /// It cannot be told without running something.
+    /// It cannot be determined without running a program.
     Unknown,
 }
 
-impl Step {
+impl Origin {
     fn word(self) -> &'static str {
         match self {
-            Step::Judge => "judge",
-            Step::Open => "open",
-            Step::Write => "write",
+            Origin::Judge => "judge",
+            Origin::Open => "open",
+            Origin::Write => "write",
         }
     }
 }
@@ -76,25 +76,25 @@ impl Verdict {
     }
 }
 
-/// The policy asked about a path and was told this.
-pub(crate) fn judged(root: &Root, cwd: &str, asked: &str, fact: &PathFact) {
-    if !is_heard() {
+/// Logs the policy's decision about a path.
+pub(crate) fn log_decision(root: &Root, cwd: &str, asked: &str, fact: &PathFact) {
+    if !is_enabled() {
         return;
     }
     let (verdict, relative, through) = match fact {
         PathFact::Inside { names } => (Verdict::Inside, names.first().cloned(), None),
         PathFact::Outside => {
-            let (verdict, through) = left(root, asked_from(cwd, asked));
+            let (verdict, through) = explain_outside(root, join_cwd(cwd, asked));
             (verdict, None, through)
         }
         _ => (Verdict::Unknown, None, None),
     };
-    tell(root, Step::Judge, (cwd, asked), relative, through, verdict);
+    emit(root, Origin::Judge, (cwd, asked), relative, through, verdict);
 }
 
-/// A tool wanted what is at a path: it has this name, or could not be had.
-pub(crate) fn opened(root: &Root, step: Step, asked: &str, done: Result<&Path, &ToolFailure>) {
-    if !is_heard() {
+/// Logs that a tool opened a path with this real name, or could not.
+pub(crate) fn log_access(root: &Root, step: Origin, asked: &str, done: Result<&Path, &ToolFailure>) {
+    if !is_enabled() {
         return;
     }
     let (verdict, relative, through) = match done {
@@ -104,36 +104,36 @@ pub(crate) fn opened(root: &Root, step: Step, asked: &str, done: Result<&Path, &
                 ErrorCode::Denied => (Verdict::Blocked, None),
                 ErrorCode::NotFound => (Verdict::Missing, None),
                 ErrorCode::InvalidArgument => (Verdict::Invalid, None),
-                ErrorCode::PermissionDenied => left(root, asked.to_owned()),
+                ErrorCode::PermissionDenied => explain_outside(root, asked.to_owned()),
                 _ => (Verdict::Unreadable, None),
             };
             (verdict, None, through)
         }
     };
-    tell(root, step, ("", asked), relative, through, verdict);
+    emit(root, step, ("", asked), relative, through, verdict);
 }
 
-fn is_heard() -> bool {
+fn is_enabled() -> bool {
     tracing::enabled!(target: "toolfence", Level::DEBUG)
 }
 
-fn asked_from(cwd: &str, asked: &str) -> String {
+fn join_cwd(cwd: &str, asked: &str) -> String {
     if cwd.is_empty() || asked.starts_with(['/', '~']) { asked.to_owned() } else { format!("{cwd}/{asked}") }
 }
 
-/// Why a path that was refused is not below the root, and the link that leads out of it.
-fn left(root: &Root, asked: String) -> (Verdict, Option<String>) {
+/// Returns the reason why a refused path is not below the root, and the link that leads out of it.
+fn explain_outside(root: &Root, asked: String) -> (Verdict, Option<String>) {
     let Ok(relative) = super::path_arg::relative(&asked, &root.spellings()) else { return (Verdict::Outside, None) };
     match (root.follow(&relative), root.link_of(&relative)) {
-        (Err(Trouble::Outside), Some(link)) => (Verdict::LedOut, Some(link)),
-        (Err(Trouble::Outside), None) => (Verdict::Outside, None),
+        (Err(ResolveError::Outside), Some(link)) => (Verdict::LedOut, Some(link)),
+        (Err(ResolveError::Outside), None) => (Verdict::Outside, None),
         _ => (Verdict::Unreadable, None),
     }
 }
 
-fn tell(
+fn emit(
     root: &Root,
-    step: Step,
+    step: Origin,
     (cwd, asked): (&str, &str),
     relative: Option<String>,
     through: Option<String>,
@@ -147,15 +147,15 @@ fn tell(
         root = %root.path().display(),
         cwd = Some(cwd).filter(|cwd| !cwd.is_empty()),
         asked,
-        clean = %clean(root.path(), &asked_from(cwd, asked)).display(),
+        clean = %clean_path(root.path(), &join_cwd(cwd, asked)).display(),
         relative,
         through,
         verdict = verdict.word(),
     );
 }
 
-/// The path from the root without `.` and `..`, as text.
-fn clean(root: &Path, asked: &str) -> PathBuf {
+/// Returns the absolute path without `.` and `..`, without resolving links.
+fn clean_path(root: &Path, asked: &str) -> PathBuf {
     let mut clean = PathBuf::new();
     if !asked.starts_with('~') {
         clean.push(root);
@@ -166,7 +166,7 @@ fn clean(root: &Path, asked: &str) -> PathBuf {
             Component::ParentDir => {
                 clean.pop();
             }
-            // An absolute path takes the place of the root.
+            // An absolute path replaces the root.
             part => clean.push(part),
         }
     }
@@ -188,7 +188,7 @@ mod tests {
             ("/etc/./passwd", "/etc/passwd"),
             ("~/x", "~/x"),
         ] {
-            assert_eq!(clean(root, asked), Path::new(wanted), "{asked}");
+            assert_eq!(clean_path(root, asked), Path::new(wanted), "{asked}");
         }
     }
 }
