@@ -173,7 +173,7 @@ fn a_checker_that_cannot_run_never_blocks_a_change() {
     for (command, says) in [
         ("kill -9 $$", "it ended with status 137: it printed nothing"),
         ("echo broken; exit 3", "it ended with status 3: broken"),
-        ("yes x | head -c 1000000; exit 1", "it wrote more than anybody would read"),
+        ("yes x | head -c 1000000; exit 1", "it printed too much output"),
         ("echo 'a.x:1:1: not of this text'; exit 1", "it ended with status 1: a.x:1:1: not of this text"),
         ("echo 'x: not found'; exit 127", "it ended with status 127: x: not found"),
         ("sleep 71029", "it took longer than 10 seconds"),
@@ -290,10 +290,7 @@ fn what_somebody_else_changed_is_not_taken_back() {
     let result = hands.write("a.x", "new\n");
     other.join().expect("it wrote");
     let error = result.error.expect("it broke the file");
-    assert!(
-        error.message.to_string().starts_with("The change was made and stays, for it could not be taken back: "),
-        "{error}"
-    );
+    assert!(error.message.to_string().starts_with("The change was made and could not be rolled back: "), "{error}");
     let data = result.data.expect("it has data");
     assert_eq!((&data["rolled_back"], &data["files_modified"]), (&json!(false), &json!(["a.x"])));
     assert_eq!(fs::read_to_string(place.at("a.x")).expect("it is there"), "theirs\n");
@@ -499,7 +496,7 @@ fn a_project_that_sandbox_do_not_hold_is_not_asked() {
     let hands = Hands { toolbox: tools::checked(&checks), runner };
     place.file("project.txt", "");
     let made = hands.write("a.x", "text\n");
-    let note = "[a.x was not checked by bash: no sandbox is available here that would hold it.]\n";
+    let note = "[a.x was not checked by bash: no sandbox is available here to run it in.]\n";
     assert!(made.success && made.output.ends_with(note), "{}", made.output);
     refused(&place, &hands.write("a.sh", "if\n"), "a.sh", None);
 }

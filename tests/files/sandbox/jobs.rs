@@ -190,7 +190,7 @@ fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
     let id = id_of(&flood);
     let input = "x".repeat(1 << 20);
     let told = session.call("job", json!({"id": id, "action": "write", "input": input}));
-    assert!(told.output.contains("It does not read: only"), "{told:?}");
+    assert!(told.output.contains("It does not read its stdin: only"), "{told:?}");
     session.job(&id, "stop");
 }
 

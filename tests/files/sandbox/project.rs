@@ -209,8 +209,8 @@ fn without_sandbox_nothing_is_run_and_that_is_said_once() {
     let open = super::runner(&place.root, Settings::new().mode(toolfence_sandbox::isolation::Mode::Off));
     let replies = [write("a.txt", "a"), write("b.txt", "b"), "Done.".to_owned()];
     let (heard, _) = turn(&Arc::new(open), &["touch looked"], &replies);
-    let why = "No sandbox is available here that would hold it, and it may run what you wrote.";
-    let wanted = [format!("`touch looked` could not be asked: {why}\n"), "Nothing could be asked, as before.\n".into()];
+    let why = "No sandbox is available here to run it in, and it may execute code that you wrote.";
+    let wanted = [format!("`touch looked` could not run: {why}\n"), "No check could run, as before.\n".into()];
     assert_eq!(heard.found(), wanted);
     assert!(!place.at("looked").exists() && fs::read_to_string(place.at("b.txt")).is_ok());
 }

@@ -116,7 +116,7 @@ fn a_dry_run_and_what_changes_nothing_write_nothing() {
         (
             "edit_file",
             json!({"path": "f", "edits": edits(&[(1, 1, "1")])}),
-            "f is the same with that; there is nothing to write.\n",
+            "f would not change; nothing was written.\n",
         ),
         (
             "replace_text",
@@ -182,7 +182,7 @@ fn mode_mark_links_and_bytes_stay() {
     fs::set_permissions(place.at("real/run.sh"), PermissionsExt::from_mode(0o751)).expect("it is ours");
     fs::hard_link(place.at("real/run.sh"), place.at("other")).expect("a hard link can be made");
     let result = run(&place, "edit_file", json!({"path": "link", "edits": edits(&[(1, 1, "1"), (3, 3, "3")])}));
-    let note = "[The file had 1 other name (hard links); there the old content remains.]\n";
+    let note = "[The file had 1 other name (hard links), which keep the old content.]\n";
     assert_eq!(result.output, format!("real/run.sh changed (+2 -2 lines, from line 1).\n{note}"));
     let diff = result.data.expect("it has data")["diff"].to_string();
     assert!(diff.contains(" caf\u{FFFD}\\r\\n-three"), "{diff}");

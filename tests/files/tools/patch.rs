@@ -119,7 +119,7 @@ fn a_hard_link_is_broken_aloud() {
     let place = place();
     fs::hard_link(place.at("old.txt"), place.at("other.txt")).expect("a hard link can be made");
     let patch = "--- a/old.txt\n+++ b/old.txt\n@@ -1 +1 @@\n-old\n+new\n";
-    let note = "[old.txt had other names (hard links); there the old content remains.]\n";
+    let note = "[old.txt had other names (hard links), which keep the old content.]\n";
     let result = run(&place, "apply_patch", json!({"patch": patch}));
     assert_eq!(result.output, format!("Changed old.txt\n  hunk 1: line 1, fuzz 0\n{note}"));
     assert_eq!((place.content("old.txt"), place.content("other.txt")), ("new\n".into(), "old\n".into()));
