@@ -1,5 +1,6 @@
-//! Real checkers around a change: bash, which every machine that runs the tests has, and python3, node, gofmt, rustfmt and tsc if
-//! they are installed. `TOOLFENCE_TSC` names the folder of `tsc`: a `bin` next to the `lib` that it needs, because a command sees both.
+//! Real checkers around a change: bash, which every machine that runs the tests has, and python3, node, gofmt, rustfmt
+//! and tsc if they are installed. `TOOLFENCE_TSC` names the folder of `tsc`: a `bin` next to the `lib` that it needs,
+//! because a command sees both.
 
 use super::{Place, block_on, runner, stands};
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ impl Hands {
     }
 }
 
-/// What the refusal says, after it was seen that nothing is left of the change.
+/// Checks that nothing of a refused change remains, and returns the message.
 fn refused(place: &Place, result: &ToolResult, path: &str, before: Option<&str>) -> String {
     let error = result.error.as_ref().unwrap_or_else(|| panic!("it is refused: {}", result.output));
     assert_eq!(error.code, ErrorCode::SyntaxError, "{}", error.message);
@@ -69,7 +70,7 @@ fn refused(place: &Place, result: &ToolResult, path: &str, before: Option<&str>)
     error.message.to_string()
 }
 
-/// A right text of a language, a wrong one, and what is said of that.
+/// For each checker a file name, a valid text, an invalid one, and the error that it reports.
 const TEXTS: &[(&str, &str, &str, &str, &str)] = &[
     (
         "bash",
@@ -140,7 +141,7 @@ fn rustfmt_says_what_it_cannot_read_and_nothing_else() {
     if !hands.has("rustfmt") {
         return;
     }
-    // Nothing of the project steers it.
+    // Configuration of the project has no influence.
     place.file("rustfmt.toml", "nonsense = [\n");
     place.file("rust-toolchain.toml", "[toolchain]\nchannel = \"1.0.71\"\n");
     for (text, what) in [
@@ -161,7 +162,7 @@ fn rustfmt_says_what_it_cannot_read_and_nothing_else() {
     assert!(message.contains("read by rustfmt, at line 5, "), "its own edition says where: {message}");
 }
 
-/// A checker of the person's own: a command of bash that gets the text.
+/// Creates a user's checker: a bash command that gets the text.
 fn own(command: &str, reads: Reads) -> Checker {
     let mut checker = Checker::new(["*.x"], ["bash", "-c", command].map(str::to_owned)).expect("it is right");
     (checker.reads, checker.sight) = (reads, Sight::All);
@@ -227,14 +228,14 @@ fn a_checker_only_looks() {
     assert_eq!(fs::read_to_string(place.at("a.x")).expect("it is there"), "new\n");
 }
 
-/// Hands whose commands and checkers run on private copies.
+/// Creates tools whose commands and checkers run on private copies.
 fn on_copies(place: &Place, own: Vec<Checker>) -> Option<Hands> {
     let hands = Hands::with(place.on_copies(Settings::new()), own)?;
     assert_eq!(hands.runner.no_private_copies(), None);
     Some(hands)
 }
 
-/// It fails if it cannot write, and what it wrote in an earlier run is not there.
+/// A command that fails if it cannot write, or if files of an earlier run exist.
 const WRITES_ANYWHERE: &str = "[ ! -e made ] && mkdir made && echo a >made/a && echo a >>a.x && rm project.txt && exit 0; echo 'a.x:1:1: it could not write'; exit 1";
 
 #[test]
@@ -272,7 +273,7 @@ fn a_checker_on_its_private_copy_sees_no_blocked_file() {
 #[test]
 fn what_somebody_else_changed_is_not_taken_back() {
     let place = Place::new();
-    // The checker sees the new text and complains of it; meanwhile somebody outside saves the file.
+    // The checker rejects the new text. Meanwhile another process saves the file.
     let project = Reads::Project("project.txt".into());
     let command = "grep -q new a.x || exit 0; sleep 3; echo 'a.x:1:1: wrong'; exit 1";
     let Some(hands) = Hands::with(place.runner(), vec![own(command, project)]) else { return };
@@ -283,7 +284,7 @@ fn what_somebody_else_changed_is_not_taken_back() {
         while !fs::read_to_string(&path).is_ok_and(|text| text == "new\n") {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        // The checker has looked by then.
+        // By then the checker has read the file.
         std::thread::sleep(std::time::Duration::from_secs(1));
         fs::write(&path, "theirs\n").expect("it can be written");
     });
@@ -296,7 +297,7 @@ fn what_somebody_else_changed_is_not_taken_back() {
     assert_eq!(fs::read_to_string(place.at("a.x")).expect("it is there"), "theirs\n");
 }
 
-/// The folder of the `tsc` that the environment names.
+/// Returns the folder of the `tsc` that the environment names.
 fn tsc() -> Option<PathBuf> {
     let folder = std::env::var_os("TOOLFENCE_TSC");
     if folder.is_none() {
@@ -305,7 +306,7 @@ fn tsc() -> Option<PathBuf> {
     folder.map(PathBuf::from)
 }
 
-/// The tools in a project whose commands find programs in this PATH.
+/// Creates tools whose commands search for programs in this PATH.
 fn with_path(place: &Place, path: &OsStr, has_copies: bool) -> Option<Hands> {
     let workspace = Workspace::open_with_path(&place.root, Default::default(), Some(path));
     let workspace = Arc::new(workspace.expect("the root is there"));
@@ -313,7 +314,7 @@ fn with_path(place: &Place, path: &OsStr, has_copies: bool) -> Option<Hands> {
     Hands::with(if has_copies { runner.private_copies(&place.state()) } else { runner }, Vec::new())
 }
 
-/// The tools where the PATH has a `tsc`.
+/// Creates tools whose PATH contains `tsc`.
 fn with_tsc(place: &Place, has_copies: bool) -> Option<Hands> {
     let folder = tsc()?;
     let path = std::env::var_os("PATH")?;
@@ -321,7 +322,7 @@ fn with_tsc(place: &Place, has_copies: bool) -> Option<Hands> {
     with_path(place, &path.expect("it is a path"), has_copies)
 }
 
-/// A project of TypeScript, where there is a `tsc`, which runs on private copies.
+/// Creates a TypeScript project with `tsc` on private copies, if `tsc` is available.
 fn typescript(place: &Place) -> Option<Hands> {
     typescript_with(place, true)
 }
@@ -346,11 +347,11 @@ fn a_type_error_in_a_file_without_a_project_rolls_back() {
     let message = refused(&place, &edit(true), "x/a.ts", Some("const x: number = 1;\n"));
     assert!(message.contains("read by tsc, at line 1, column 7: TS2322: Type 'string' is not assignable"), "{message}");
     assert!(edit(false).success);
-    // The old error stays, and a new file has only its own.
+    // The old error does not count, and a new file is checked for its own errors only.
     assert!(hands.write("x/a.ts", "const x: number = 'invalid';\nconst y = 1;\n").success);
     let message = refused(&place, &hands.write("x/-c.ts", "export const c: string = 1;\n"), "x/-c.ts", None);
     assert!(message.contains("TS2322"), "{message}");
-    // Nothing says which modules and global names there are.
+    // Without a project the available modules and global names are unknown.
     let made = hands.write("x/d.ts", "import { b } from \"b\";\nexport const d = await b(process.argv, Deno.args);\n");
     assert!(made.success && !made.output.contains("checked"), "{made:?}");
     assert_eq!(fs::read_dir(&place.root).expect("it is there").count(), 1, "tsc leaves nothing in the project");
@@ -405,7 +406,7 @@ fn a_missing_tsc_is_named() {
     }
 }
 
-/// The second run reuses what the first one left in the session, and the project has nothing of it.
+/// The second run reuses the file that the first one left in the session. The project has no such file.
 #[test]
 fn what_tsc_keeps_between_runs_is_in_the_session() {
     for has_copies in [false, true] {
@@ -440,7 +441,7 @@ fn a_type_error_rolls_back_and_one_elsewhere_is_told() {
         message.contains("read by tsc, at line 1, column 14: TS2322: Type 'string' is not assignable"),
         "{message}"
     );
-    // The first half of a rename: its own file is right, and the other is told.
+    // The first half of a rename is valid in its own file, and the error in the other file is reported.
     let half = replace("src/a.ts", "function f(", "function g(");
     println!("{}", half.output);
     assert!(half.success, "{half:?}");
@@ -448,7 +449,7 @@ fn a_type_error_rolls_back_and_one_elsewhere_is_told() {
         half.output.contains("[1 new error in other files, because of this change:]\nsrc/b.ts: line 1, column 10: TS2")
     );
     assert_eq!(half.data.as_ref().expect("it has data")["new_errors"][0]["path"], "src/b.ts");
-    // An old error that stays passes, and so does the second half.
+    // A remaining old error does not prevent a change, and neither does the second half.
     assert!(replace("src/b.ts", "f(2)", "f(3)").success);
     let other = replace("src/b.ts", "{ f }", "{ g as f }");
     assert!(other.success && !other.output.contains("new error"), "{other:?}");

@@ -1,4 +1,4 @@
-//! Commands on private copies of the project: the reasons against one, and the notes in results.
+//! Commands on private copies of the project: the reasons against a copy, and the notes in results.
 
 use super::{HELPER, Place, bash, runner, stands};
 use serde_json::json;
@@ -13,11 +13,11 @@ use toolfence_sandbox::isolation::{Mode, Settings};
 use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 
-/// Of no user or group here.
+/// An id of no user or group here.
 const FOREIGN: u32 = 54_321;
 
 impl Place {
-    /// The folder for the state of `coder`, on the file system of the project.
+    /// Returns the state folder of `coder`, on the file system of the project.
     pub(super) fn state(&self) -> PathBuf {
         self.root.parent().expect("the project is in a folder").join("state")
     }
@@ -58,7 +58,7 @@ fn a_folder_that_cannot_be_renamed_in_one_step_is_explained() {
 fn a_clone_that_cannot_link_to_the_files_of_the_project_is_explained() {
     let place = Place::new();
     let workspace = Workspace::open(&place.root, PathRules::default()).expect("the root is there");
-    // A repository that is masked in the copy is on another mount, where git does not link.
+    // A masked repository in the copy is another mount, across which git cannot link.
     let runner = CommandRunner::new(Arc::new(workspace), Settings::new().helper(HELPER));
     let runner = Arc::new(runner.private_copies(&place.state()));
     if !stands(&runner) {
@@ -73,7 +73,8 @@ fn a_clone_that_cannot_link_to_the_files_of_the_project_is_explained() {
     git(&["init", "-q", "-b", "main", "source"]);
     git(&["-C", "source", "add", "a.txt"]);
     git(&["-C", "source", "commit", "-qm", "a"]);
-    // Its files have two names, in both repositories. It becomes a repository only on the private copy.
+    // Its files have two names, one in each repository. The command turns the folder into a repository only on the
+    // private copy.
     git(&["clone", "-q", "--bare", "source", "linked"]);
     std::fs::remove_file(place.at("linked/HEAD")).expect("it is there");
     place.file(
@@ -109,7 +110,7 @@ fn the_first_result_says_why_commands_do_not_run_on_private_copies() {
     }
 }
 
-/// An overlay in a user namespace cannot copy what belongs to another user or group (`EOVERFLOW`).
+/// An overlay in a user namespace cannot copy files of another user or group (`EOVERFLOW`).
 #[test]
 fn entries_of_other_users_and_groups_are_a_reason_against_private_copies() {
     if !rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! Attempts to get out by plain commands.
+//! Attempts to escape with ordinary commands.
 
 use super::Place;
 use rustix::fd::AsFd;
@@ -8,7 +8,7 @@ use std::io::IoSlice;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// Runs every attempt in one shell each and shows those that did not end as they must.
+/// Runs every attempt in a shell of its own, and fails with those that did not end as expected.
 fn assert_each(place: &Place, attempts: &[(&str, &str)]) {
     for (command, want) in attempts {
         let Some(result) = place.run(&format!("{{ {command}; }} 2>&1; echo \"[$?]\"")) else { return };
@@ -101,7 +101,7 @@ fn there_is_no_right_left_and_none_to_be_gained() {
         ("grep -c '^Cap[A-Z][a-z]*:.0000000000000000$' /proc/self/status", "5\n[0]"),
         ("grep NoNewPrivs /proc/self/status", "1\n[0]"),
         ("grep '^Seccomp:' /proc/self/status", "2\n[0]"),
-        // All mounts are nosuid: a program of another user's stays the caller's.
+        // All mounts are nosuid, so a setuid program runs as the caller.
         ("grep -v nosuid /proc/self/mounts", "[1]"),
         ("cp /bin/bash b; chmod u+s b; ./b -p -c 'grep -c CapEff:.0000000000000000 /proc/self/status'", "1\n[0]"),
         ("echo '0 0 1' > /proc/self/uid_map", "Read-only file system"),
@@ -135,12 +135,12 @@ fn sockets_of_the_host_are_out_of_reach() {
     let address = SocketAddr::from_abstract_name(&name).expect("it is a name");
     let _abstract = UnixListener::bind_addr(&address).expect("a socket can be made");
     let Some(shown) = place.says("cat /proc/net/unix | wc -l; ls -l socket") else { return };
-    // The heading of the table, and no socket of anybody else.
+    // The output has the heading of the table, and no socket of another process.
     assert!(shown.starts_with("1\n") && shown.contains("----------"), "{shown}");
     assert_each(&place, &[("exec 3<>/dev/tcp/127.0.0.1/22", "Connection refused")]);
 }
 
-/// Gives a file to whoever asks.
+/// Passes a file to every client.
 fn gives(listener: UnixListener, file: &fs::File) {
     let file = file.try_clone().expect("it can be doubled");
     std::thread::spawn(move || {
@@ -154,7 +154,7 @@ fn gives(listener: UnixListener, file: &fs::File) {
     });
 }
 
-/// Somebody outside who would hand over an open file of his, at three addresses: no command gets to him.
+/// A process outside offers an open file at three addresses, and no command can connect to it.
 #[test]
 fn no_open_file_is_passed_in() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! What the helper of the sandbox hides and refuses, whatever the host did before.
+//! Files that the sandbox helper hides and calls that it refuses, independent of earlier actions of the host.
 
 use super::{Place, block_on, stands};
 use rustix::fd::AsFd;
@@ -46,7 +46,7 @@ impl Host {
             sockets: true,
             variables: &[],
         };
-        let entry = self.runner.enclosure().entry(&request).expect("they stood a moment ago");
+        let entry = self.runner.enclosure().entry(&request).expect("the sandbox was available before");
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let folder = self.runner.workspace().root().folder(".").expect("it is the root");
         let job = Job {
@@ -64,7 +64,7 @@ impl Host {
     }
 }
 
-/// What another command could give to one that only looks, which nothing watches, comes by a unix socket with a name.
+/// Another command could pass a read-only command, which is not monitored, an open file over a named unix socket.
 #[test]
 fn a_command_that_only_looks_has_no_unix_socket_with_a_name() {
     let place = Place::new();
@@ -76,7 +76,7 @@ fn a_command_that_only_looks_has_no_unix_socket_with_a_name() {
     assert_eq!(host.run("echo kept > /tmp/72311; ls -d /tmp/72311", false, true), "/tmp/72311\n");
 }
 
-/// A file of the host that is replaced between two commands.
+/// Replaces a file of the host between two commands.
 #[test]
 fn a_credential_that_was_replaced_is_hidden_too() {
     const HOME: &str = "TOOLFENCE_TEST_AHEAD_HOME";
@@ -113,7 +113,7 @@ fn a_credential_that_was_replaced_is_hidden_too() {
     assert!(host.says(look, false).contains("No such file"), "what is not there is no trouble");
 }
 
-/// Where the project is in /etc, its repository is what only its owner may read, and is guarded all the same.
+/// In /etc the repository of the project is a file that only its owner may read, and it is guarded nevertheless.
 #[test]
 fn a_repository_in_etc_is_guarded_and_hidden() {
     let Ok(folder) = tempfile::tempdir_in("/etc") else {

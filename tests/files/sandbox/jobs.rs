@@ -15,14 +15,14 @@ use toolfence_sandbox::isolation::Settings;
 use toolfence_tools::CommandRunner;
 use toolfence_tools::{Bash, Job, Jobs, Python};
 
-/// The tools on one set of jobs, as a session has them; a command becomes a job after a second.
+/// The tools of one session, which share their jobs. A command becomes a job after a second.
 struct Session {
     runner: Arc<CommandRunner>,
     toolbox: Toolbox,
 }
 
 impl Session {
-    /// `None`, said aloud, where this kernel refuses the sandbox.
+    /// Prints a line and returns `None` if this kernel does not support the sandbox.
     fn new(place: &Place) -> Option<Session> {
         Session::with(place, Settings::new())
     }
@@ -62,7 +62,7 @@ impl Session {
         self.call("job", json!({"id": id, "action": action}))
     }
 
-    /// Polls until it has ended; all it wrote and how it ended.
+    /// Polls until the job has ended, and returns all its output and the last result.
     fn rest(&self, id: &str) -> (String, ToolResult) {
         let mut all = String::new();
         for _ in 0..20 {
@@ -85,7 +85,7 @@ fn id_of(result: &ToolResult) -> String {
     id.unwrap_or_else(|| panic!("no job: {result:?}")).to_owned()
 }
 
-/// A server that is started, polled while it serves, written to and stopped, each in a call with a runtime of its own.
+/// Starts a server, polls it, writes to it and stops it, each in a call with its own runtime.
 #[test]
 fn a_server_lives_over_several_turns() {
     let place = Place::new();
@@ -109,7 +109,8 @@ fn a_server_lives_over_several_turns() {
     assert!(gone.code == ErrorCode::NotFound && gone.message.to_string().contains("No job is running"), "{gone:?}");
 }
 
-/// A private copy would show a job the project as it was when the job began, and could not be put into the project while it runs.
+/// A private copy would show a job the project as of its start, and could not be merged into the project while the job
+/// runs.
 #[test]
 fn a_job_sees_the_project_live_and_read_only_except_for_build_folders() {
     let place = Place::new();
@@ -134,7 +135,7 @@ fn a_job_sees_the_project_live_and_read_only_except_for_build_folders() {
     assert_eq!(place.content("target/y"), "y\n");
 }
 
-/// Calls of one reply that only look run side by side.
+/// Read-only calls of one reply run in parallel.
 #[test]
 fn of_two_polls_that_see_the_end_one_tells_it() {
     let place = Place::new();
@@ -145,7 +146,7 @@ fn of_two_polls_that_see_the_end_one_tells_it() {
     let write = json!({"id": id, "action": "write", "input": "x\n"});
     let write = session.toolbox.run(session.cleared("job", write), &NoProgress);
     let (first, second, third) = block_on(async { tokio::join!(poll(), poll(), write) });
-    let results = [first, second, third].map(|result| result.expect("the turn goes on"));
+    let results = [first, second, third].map(|result| result.expect("the turn continues"));
     let told = results.iter().filter(|result| result.exit_code == Some(3)).count();
     let late = results.iter().filter(|result| {
         result.error.as_ref().is_some_and(|error| {
@@ -153,7 +154,7 @@ fn of_two_polls_that_see_the_end_one_tells_it() {
                 && error.message.to_string().contains("reported already. No job is running.")
         })
     });
-    // Where the machine is slow, the write is answered before the end.
+    // On a slow machine the write is answered before the end.
     assert!(told == 1 && late.count() >= 1, "{results:?}");
 }
 
@@ -198,14 +199,14 @@ fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
 fn a_job_that_uses_too_much_memory_is_ended() {
     let place = Place::new();
     let Some(session) = Session::with(&place, Settings::new().memory(100 << 20)) else { return };
-    // Behind a last command that is no builtin bash would have let go of the string.
+    // The last command is a builtin: before an external one bash would release the string.
     let command = "echo begun; read -r line; printf -v x '%*s' 400000000 ''; sleep 72110; :";
     let id = id_of(&session.call("bash", json!({"command": command, "background": true})));
     let written = session.call("job", json!({"id": id, "action": "write", "input": "x\n"}));
-    // On a busy machine the job has come to its end by the time the answer to the write is made.
+    // On a busy machine the job may end before the write is answered.
     let last = if written.error.is_some() { written } else { session.rest(&id).1 };
-    let told = last.error.expect("it is told").message;
-    assert!(told.to_string().contains("more than 100 MiB of memory") && last.exit_code == Some(137), "{told}");
+    let message = last.error.expect("the end is an error").message;
+    assert!(message.to_string().contains("more than 100 MiB of memory") && last.exit_code == Some(137), "{message}");
     assert_eq!(running("sleep 72110"), 0);
 }
 
@@ -247,7 +248,7 @@ fn too_many_jobs_are_refused() {
     let begin = || session.call("bash", json!({"command": "sleep 72106", "timeout": 1, "background": true}));
     let refused = (0..17).map(|_| begin()).find_map(|result| result.error);
     let refused = refused.unwrap_or_else(|| panic!("17 jobs were started"));
-    // Where the machine is slow the first have ended by then, and a poll has to tell it.
+    // On a slow machine the first jobs may have ended by then, and a poll must report that.
     assert!(matches!(refused.code, ErrorCode::TooLarge | ErrorCode::Timeout), "{refused:?}");
 }
 
@@ -276,8 +277,8 @@ fn what_a_job_floods_is_in_a_file() {
     assert!(want.ends_with(&text) && text.len() > 100_000, "{} of {}", text.len(), want.len());
 }
 
-/// An editor that saves a blocked file by renaming another file over it takes the mask away, and so does a program that removes the
-/// file and makes it anew. The new file then often has the inode number of the old one.
+/// An editor that saves a blocked file by renaming another file over it removes the mask, and so does a program that
+/// removes and recreates the file. The new file often has the inode number of the old one.
 #[test]
 fn a_blocked_file_that_changes_ends_the_command() {
     let place = Place::new();
@@ -355,7 +356,7 @@ fn python_runs_inside_the_sandbox() {
     assert_eq!(missing.code, ErrorCode::NotFound);
 }
 
-/// A job may be a shell, also if its own command does not say so, and a command may be written in pieces.
+/// A job may be a shell even if its command does not show it, and input may arrive in pieces.
 #[test]
 fn deny_rules_hold_for_text_that_is_written_to_a_job() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! Commands that only read cannot write, and the result of a command that can write the project itself says that undo does not cover it.
+//! Read-only commands cannot write, and the result of a command that can write the project itself notes that undo does
+//! not cover it.
 
 use super::{HELPER, Place, bash, stands};
 use serde_json::json;
@@ -12,10 +13,10 @@ use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::{History, Limits, OpenTurn};
 
-/// What the result of a command says that can write the project itself.
+/// The note in the result of a command that can write the project itself.
 const NOT_COVERED: &str = "[Undo does not cover what this command changed in the project.]";
 
-/// A runner in a turn that is recorded.
+/// Creates a runner in a recorded turn.
 fn recording(place: &Place, settings: Settings) -> (Arc<CommandRunner>, OpenTurn) {
     let state = place.beside.join("state");
     let history =
@@ -46,7 +47,7 @@ fn what_only_reads_cannot_write_and_needs_no_undo() {
     }
 }
 
-/// `git status` brings its index up to date where it can.
+/// `git status` updates the index if it can.
 #[test]
 fn sandbox_hold_what_the_policy_takes_for_reading() {
     let place = Place::new();
@@ -80,7 +81,8 @@ fn where_no_command_can_write_undo_is_not_mentioned() {
     assert!(!place.at("b").exists());
 }
 
-/// Landlock knows nothing of modes, and without a sandbox nothing holds: then even a command that only reads can write.
+/// Landlock cannot hold a command to reading only, and without a sandbox there is no limit: then even a read-only
+/// command can write.
 #[test]
 fn undo_covers_nothing_that_is_not_held() {
     let place = Place::new();

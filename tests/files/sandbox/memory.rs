@@ -1,11 +1,11 @@
-//! A command has so much memory and no more, with the sandbox and without it.
+//! The memory limit of a command, with and without the sandbox.
 
 use super::{Place, running};
 use serde_json::json;
 use toolfence_protocol::{ErrorCode, ToolResult};
 use toolfence_sandbox::isolation::{Kind, Mode, Settings};
 
-/// A sandbox of the best kind that can be had, with 100 MiB.
+/// Returns settings with 100 MiB for the available backends.
 fn all() -> [Settings; 3] {
     let small = Settings::new().memory(100 << 20);
     [small.clone(), small.clone().at_most(Kind::Landlock), small.mode(Mode::Off)]
@@ -24,8 +24,9 @@ fn is_ended_for_memory(result: &ToolResult) -> bool {
 fn what_uses_too_much_is_ended_and_told() {
     let place = Place::new();
     for settings in all() {
-        // Bash takes memory for a string; then one of its children does, which has left its group; then many do a little. A
-        // subshell becomes its last command and lets go of the string, if that is no builtin.
+        // Bash allocates a string; then a child that has left its group does; then many processes allocate a little.
+        // The last command is a builtin, because a subshell would otherwise become its last command and release the
+        // string.
         for command in [
             "echo begun; printf -v x '%*s' 150000000 ''; sleep 72401; echo ${#x}",
             "echo begun; (set -m; (printf -v x '%*s' 150000000 ''; sleep 72401; :) &) ; sleep 72401",
@@ -59,13 +60,13 @@ fn private_folders_have_a_size() {
     }
 }
 
-/// The kernel takes a command before it takes the host.
+/// The kernel kills a command before it kills the host.
 #[test]
 fn a_command_is_the_first_to_go() {
     let place = Place::new();
     for settings in all() {
         let result = place.anyhow(settings.clone(), json!({"command": "cat /proc/self/oom_score_adj"}));
-        // Landlock leaves little of /proc to be read.
+        // Landlock makes little of /proc readable.
         if !result.output.contains("Permission denied") {
             assert_eq!(result.output, "1000\n", "{settings:?}");
         }

@@ -1,4 +1,4 @@
-//! A project of which only some files are for tools: `paths.only`.
+//! A project that limits tools to a list of files: `paths.only`.
 
 use super::{HELPER, Place, bash, stands};
 use crate::marks::own;

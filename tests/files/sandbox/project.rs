@@ -1,4 +1,5 @@
-//! Commands that look at the whole project after the changes of a reply: a real agent, real tools, a real `cargo check`.
+//! Commands that check the whole project after the changes of a reply, with a real agent, real tools and a real `cargo
+//! check`.
 
 use super::{Place, block_on, stands};
 use serde_json::json;
@@ -18,7 +19,7 @@ use toolfence_tools::MadeChanges;
 use toolfence_tools::PROJECT_CHECK;
 use toolfence_tools::ProjectChecks;
 
-/// Writes down what is answered, and what is noted.
+/// Records results and progress notes.
 #[derive(Default)]
 struct Listener {
     results: Vec<ToolResult>,
@@ -45,13 +46,13 @@ impl Host for Listener {
 }
 
 impl Listener {
-    /// What the project's commands found, one text a reply.
+    /// Returns the reports of the project's commands, one per reply.
     fn found(&self) -> Vec<&str> {
         self.results.iter().filter(|result| result.tool == PROJECT_CHECK).map(|result| &*result.output).collect()
     }
 }
 
-/// One turn of these replies; gives what was heard and the conversation.
+/// Runs one turn with these replies, and returns the recorded events and the conversation.
 fn turn(runner: &Arc<CommandRunner>, lines: &[&str], replies: &[String]) -> (Listener, Vec<Message>) {
     let checks = ProjectChecks::new(runner.clone(), lines.iter().map(|line| (*line).to_owned()));
     turn_with(runner, checks, replies)
@@ -146,7 +147,7 @@ fn new_errors_of_a_command_roll_the_changes_of_a_reply_back() {
     assert_eq!([text("a.txt"), text("new/b.txt"), text("c.txt")], ["one\n", "stays", "stays too"]);
 }
 
-/// Two turns run in one project, as in a server: a check of one rolls back what this one changed, and nothing of the other.
+/// Two turns run in one project, as in a server. A check of one turn rolls back only that turn's changes.
 #[test]
 fn a_roll_back_leaves_alone_what_another_turn_changed() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! The tests of the sandbox as an ordinary user, and where there are no user namespaces.
+//! The tests of the sandbox as an ordinary user, and without user namespaces.
 
 use super::Place;
 use serde_json::json;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use toolfence_sandbox::isolation::{Kind, Settings};
 
-/// Set for the copy of this program that is somebody else.
+/// The variable that marks the copy of this program that runs as another user.
 const AGAIN: &str = "TOOLFENCE_TEST_AGAIN";
 
 fn program() -> String {
@@ -18,7 +18,7 @@ pub(super) fn is_there(program: &str) -> bool {
     std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(program).is_file())
 }
 
-/// Runs these tests of this program through other programs; `None` where that cannot be.
+/// Runs these tests of this program through other programs; `None` if that is not possible.
 fn again(through: &[&str], tests: &[&str]) -> Option<String> {
     let root = rustix::process::geteuid().is_root();
     if std::env::var_os(AGAIN).is_some() || !root || !is_there(through[0]) {
@@ -26,7 +26,7 @@ fn again(through: &[&str], tests: &[&str]) -> Option<String> {
         return None;
     }
     let home = tempfile::tempdir().expect("a temporary folder can be made");
-    // Whoever the other one is.
+    // The other user may be anyone.
     std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o777)).expect("it is ours");
     let output = Command::new(through[0])
         .args(&through[1..])
@@ -65,7 +65,7 @@ fn an_ordinary_user_has_the_same_sandbox() {
     assert!(!said.contains("skipped"), "{said}");
 }
 
-/// Every trap and every end takes some minutes, so this is asked for.
+/// All traps and all ends take some minutes, so this test runs only on request.
 #[test]
 fn an_ordinary_user_falls_into_no_trap() {
     if std::env::var_os("TOOLFENCE_TRAPS").is_none() {
@@ -93,13 +93,13 @@ fn without_namespaces_there_is_landlock_and_it_does_not_hold() {
     again(&through, &["sandbox::users::landlock_alone", "sandbox::users::nothing_is_left_without_a_namespace"]);
 }
 
-/// What is left of the sandbox without namespaces, wherever this runs.
+/// Returns a place if the sandbox has no namespaces here, so that only Landlock remains.
 fn alone() -> Option<Place> {
     let place = Place::new();
     let runner = place.runner();
     let report = runner.sandbox_report();
     if report.kind != Kind::Landlock {
-        eprintln!("skipped: {:?} stands here", report.kind);
+        eprintln!("skipped: {:?} is available here", report.kind);
         return None;
     }
     assert!(
@@ -157,7 +157,7 @@ fn a_project_that_holds_the_home_has_no_sandbox() {
     assert!(missing.kind == Kind::Nothing && missing.why[0].to_string().contains("No such file"), "{missing:?}");
 }
 
-/// What stands in the place of the helper says something and does not end.
+/// A program in place of the helper prints something and does not end.
 #[test]
 fn a_program_that_is_no_helper_holds_nobody_up() {
     let place = Place::new();

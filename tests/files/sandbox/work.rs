@@ -1,4 +1,4 @@
-//! Work goes on as usual: toolchains, output, arguments; and the policy knows of the sandbox.
+//! Ordinary work in the sandbox: toolchains, output and arguments, and that the policy knows about the sandbox.
 
 use super::{Place, stands};
 use serde_json::{Value, json};
@@ -31,10 +31,10 @@ fn output_order_status_and_folder_are_as_outside() {
     let Some(result) = place.run_with(Settings::new(), json!({"command": command, "cwd": "."})) else { return };
     let want = format!("one\ntwo\nthree\n{}\n", place.root.display());
     assert_eq!((result.output, result.exit_code, result.success), (want, Some(3), false));
-    let result = place.run("cat; test -t 1 || echo no tty; kill -9 $$").expect("they stood a moment ago");
+    let result = place.run("cat; test -t 1 || echo no tty; kill -9 $$").expect("the sandbox was available before");
     assert_eq!((result.output.as_str(), result.exit_code), ("no tty\n", Some(137)));
     let result = place.run("cd sub && echo y > f && cat f; echo <<E\nhere\nE\ndiff <(echo a) <(echo a) && echo same");
-    assert_eq!(result.expect("they stood a moment ago").output, "y\n\nsame\n");
+    assert_eq!(result.expect("the sandbox was available before").output, "y\n\nsame\n");
     assert_eq!(place.says("(sleep 0.3; echo late) & echo early").as_deref(), Some("early\nlate"));
 }
 
@@ -46,7 +46,7 @@ fn the_network_is_there_when_it_was_allowed() {
     let command = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached");
     let Some(result) = place.run_with(Settings::new(), json!({"command": command, "network": true})) else { return };
     assert_eq!(result.output, "reached\n");
-    let result = place.run(&format!("({command}) 2>&1")).expect("they stood a moment ago");
+    let result = place.run(&format!("({command}) 2>&1")).expect("the sandbox was available before");
     assert!(result.output.contains("Connection refused"), "{}", result.output);
 }
 
@@ -74,7 +74,7 @@ fn outside_the_sandbox_is_outside() {
     assert_eq!(result.output, "OUTSIDE\n");
 }
 
-/// A file that was looked at and is another one when the sandbox is set up must not stay uncovered.
+/// A file that is replaced during the sandbox setup must not stay unmasked.
 #[test]
 fn a_project_that_changes_under_the_sandbox_is_looked_at_again() {
     let place = Place::new();
@@ -88,7 +88,7 @@ fn a_project_that_changes_under_the_sandbox_is_looked_at_again() {
         scope.spawn(|| done.swap_until_set(&place));
         let done = Setter(&done);
         for _ in 0..12 {
-            let result = place.run("cat */.env */*/.env 2>/dev/null").expect("they stood a moment ago");
+            let result = place.run("cat */.env */*/.env 2>/dev/null").expect("the sandbox was available before");
             assert!(!result.output.contains("SECRET"), "{result:?}");
         }
         drop(done);
@@ -109,7 +109,7 @@ impl Done {
     }
 }
 
-/// Ends the other thread even where the test fails.
+/// Ends the other thread even if the test fails.
 struct Setter<'a>(&'a Done);
 
 impl Drop for Setter<'_> {
@@ -118,7 +118,7 @@ impl Drop for Setter<'_> {
     }
 }
 
-/// Each toolchain that is installed here works; one that is not is said to be missing.
+/// Tries each installed toolchain and prints the names of the missing ones.
 #[test]
 fn toolchains_work() {
     let place = Place::new();
@@ -147,7 +147,7 @@ fn toolchains_work() {
     assert!(!std::path::Path::new(&home).join(".cargo/x").exists(), "what was written stayed inside");
 }
 
-/// A home with toolchains, credentials and other things.
+/// Uses a home with toolchains, credentials and other files.
 #[test]
 fn of_the_home_there_is_only_what_a_toolchain_needs() {
     let place = Place::new();
@@ -210,7 +210,7 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
     assert!(!said.contains("SECRETVALUE") && refused == 2, "{said}");
     assert!(said.contains("./.cargo/bin/tool") && said.contains("./.local/bin/other"), "{said}");
     assert!(!said.contains("npmrc") && !said.contains("history") && !said.contains("keyrings"), "{said}");
-    // Known parts of what is beside the project, and of packages everything.
+    // Known paths outside the project, and everything of packages.
     let there = [
         "go/bin/gopls",
         "of a package",
@@ -227,14 +227,14 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
     }
 }
 
-/// What does not fit into a result can be read as a file.
+/// Output that does not fit into a result is available as a file.
 #[test]
 fn long_output_is_in_a_file() {
     let place = Place::new();
     let command = "for i in $(seq 40000); do echo line $i; done; cat /dev/zero | head -c 100 >/dev/null";
     let Some(result) = place.run(command) else { return };
     assert!(result.truncated && result.output.len() <= 100_000, "{}", result.output.len());
-    let start = result.output.find("is in .toolfence/output/").expect("it is told") + "is in ".len();
+    let start = result.output.find("is in .toolfence/output/").expect("the path is in the output") + "is in ".len();
     let name = result.output[start..].split(':').next().expect("it has an end");
     let text = std::fs::read_to_string(place.at(name)).expect("it is there");
     assert_eq!(text, (1..=40000).map(|number| format!("line {number}\n")).collect::<String>());
@@ -243,7 +243,9 @@ fn long_output_is_in_a_file() {
     let read =
         runner.workspace().files().read(&wanted, &toolfence_workspace::Stop::default()).expect("tools can read it");
     assert!(read.text.starts_with("line 1\n"));
-    let result = place.run("echo x > .toolfence/output/x; git status --short 2>&1; echo short").expect("they stood");
+    let result = place
+        .run("echo x > .toolfence/output/x; git status --short 2>&1; echo short")
+        .expect("the sandbox was available before");
     assert!(
         result.output.contains("Read-only file system") && result.output.contains("\nshort\n"),
         "{}",

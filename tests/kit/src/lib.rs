@@ -1,10 +1,10 @@
 //! Helpers for the tests, benches and fuzz targets of this repository.
 //!
-//! - [`CaseFiles`] reads the files in `tests/cases`, and [`Comparison`] compares their expectations with actual results.
-//!   With `UPDATE=1` in the environment it writes the results into the files.
+//! - [`CaseFiles`] reads the files in `tests/cases`, and [`Comparison`] compares their expectations with actual
+//!   results. With `UPDATE=1` in the environment it writes the results into the files.
 //! - [`Random`] generates reproducible pseudo-random numbers. [`Pieces`] splits a text as a stream would.
-//! - [`Project`] is a temporary project, [`picture`] returns a snapshot of a tree of files as text, and [`Program`] runs
-//!   a program to its end. [`made_anew`] replaces a file by another one with the same name and inode number.
+//! - [`Project`] is a temporary project, [`picture`] returns a snapshot of a tree of files as text, and [`Program`]
+//!   runs a program to its end. [`made_anew`] replaces a file by another one with the same name and inode number.
 //! - With the feature `policy`, `World` is a host for the policy, `policy` creates a policy from a mode, and `call` a
 //!   call from JSON. With the feature `toolbox`, `Tools` lets a policy judge a call and runs it if it is cleared.
 //! - With the feature `screen`, `Screen` is a terminal that a program runs on.
