@@ -1,4 +1,4 @@
-//! What the model is told: calls through policy and toolbox, answers word for word.
+//! The exact results for the model of calls through policy and toolbox.
 
 use super::{Place, picture};
 use serde_json::{Value, json};
@@ -9,19 +9,19 @@ use toolfence_protocol::{ErrorCode, ToolResult};
 use toolfence_tools as tools;
 use toolfence_tools::CommandRunner;
 
-/// The tools of one conversation, without questions, as with `--yes`.
+/// Creates the tools of one conversation, which asks no questions, as with `--yes`.
 pub(super) fn tools_on(place: &Place) -> Tools<CommandRunner> {
     let runner = Arc::new(place.runner());
     Tools::new(Arc::clone(&runner), tools::standard(runner))
 }
 
-/// The tools of one conversation with those that only a persona adds.
+/// Creates the tools of one conversation, including those that only a persona adds.
 pub(super) fn complete_tools_on(place: &Place) -> Tools<CommandRunner> {
     let runner = Arc::new(place.runner());
     Tools::new(Arc::clone(&runner), toolfence_tools::complete(&tools::Checks::new(runner)))
 }
 
-/// Runs one call in a conversation of its own.
+/// Runs one call in a new conversation.
 pub(super) fn run(place: &Place, tool: &str, args: Value) -> ToolResult {
     tools_on(place).run(tool, args)
 }
@@ -194,7 +194,7 @@ fn bash_ends_what_it_left_running() {
     let place = Place::new();
     let ended = output(&place, "bash", json!({"command": "sleep 71011 & echo on"}));
     assert_eq!(ended, "on\n[Processes it left running in the background were ended with it.]\n");
-    // One that leaves the process group is ended as well, by whoever holds the command.
+    // The supervisor also ends a process that leaves the process group.
     let left = output(&place, "bash", json!({"command": "setsid sleep 71012 & echo on"}));
     assert!(left.starts_with("on\n") && !left.contains("may still be running"), "{left}");
 }
@@ -241,7 +241,7 @@ fn no_tool_leaves_the_root_or_tells_a_secret() {
     assert_eq!(before, (picture(&place.root), picture(&place.beside)));
 }
 
-/// The words of the patch engine reach the message as they are, and not as a sentence of one language inside another.
+/// The message of the patch engine is translated as well, so that no sentence mixes two languages.
 #[test]
 fn a_refused_change_is_told_in_one_language() {
     use toolfence_protocol::Language::Portuguese;

@@ -1,4 +1,4 @@
-//! Parts of real files changed: what is kept, what is refused, and what the model is told.
+//! Changes of parts of real files: what is kept, what is refused, and the results for the model.
 
 use super::answers::{complete_tools_on, failure, run, tools_on};
 use super::{Place, picture};
@@ -75,7 +75,7 @@ fn edit_data_sets_and_removes_values() {
     assert_eq!((&data["files_modified"], &data["dry_run"]), (&json!(["tsconfig.json"]), &json!(false)));
     assert!(data["diff"].as_str().expect("it is short").contains("-  \"private\": true,\r\n"));
 
-    // Nothing is changed where one of several edits is refused.
+    // If one of several edits is refused, nothing changes.
     place.file(".env", "{\"a\": 1}");
     for (edits, code, message) in [
         (
@@ -199,7 +199,7 @@ fn line_numbers_of_a_file_that_changed_are_not_used() {
     place.link("f", "link");
     let hands = tools_on(&place);
     let edit = |path: &str| hands.run("edit_file", json!({"path": path, "edits": edits(&[(1, 1, "one\nmore")])}));
-    assert!(edit("f").success, "nobody has seen it, so nothing is stale");
+    assert!(edit("f").success, "the model has not seen the file, so no view is stale");
     let again = edit("link").error.expect("the numbers are those before the first edit");
     assert_eq!(again.code, ErrorCode::Conflict);
     let says = "\"link\" has changed since it was last read, so nothing was done: lines may have moved. Read it again, \
@@ -212,7 +212,7 @@ fn line_numbers_of_a_file_that_changed_are_not_used() {
     let dry = json!({"path": "f", "edits": edits(&[(1, 1, "x")]), "dry_run": true});
     assert!(hands.run("edit_file", dry.clone()).success && hands.run("edit_file", dry.clone()).success);
     place.file("f", TEN.replace("10", "ten"));
-    assert_eq!(hands.run("edit_file", dry).error.expect("somebody else changed it").code, ErrorCode::Conflict);
+    assert_eq!(hands.run("edit_file", dry).error.expect("another process changed the file").code, ErrorCode::Conflict);
     place.file("f", "one\nmore\nmore\nmore\n2\n");
     assert!(!edit("f").success);
 }
@@ -224,9 +224,9 @@ fn what_others_changed_is_not_written_over() {
     let hands = tools_on(&place);
     let write = |content: &str| hands.run("write_file", json!({"path": "f", "content": content}));
     assert!(hands.run("read_file", json!({"path": "f"})).success);
-    place.file("f", "somebody else's\n");
+    place.file("f", "theirs\n");
     let failure = write("mine\n").error.expect("it would be lost");
-    assert_eq!((failure.code, place.content("f").as_str()), (ErrorCode::Conflict, "somebody else's\n"));
+    assert_eq!((failure.code, place.content("f").as_str()), (ErrorCode::Conflict, "theirs\n"));
     assert!(hands.run("read_file", json!({"path": "f"})).success && write("mine\n2\n").success);
     assert!(write("mine again\n2\n").success, "its own writing is known to the model");
     assert!(hands.run("edit_file", json!({"path": "f", "edits": edits(&[(1, 1, "one")])})).success, "so are its lines");
@@ -237,7 +237,7 @@ fn what_others_changed_is_not_written_over() {
     let gone = "*** Begin Patch\n*** Delete File: f\n*** End Patch\n";
     assert!(hands.run("apply_patch", json!({"patch": gone})).success);
     place.file("f", "new\n");
-    assert!(write("a file of that name that nobody saw\n").success);
+    assert!(write("an unseen file of that name\n").success);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Listing and searching: order, limits, what is passed over.
+//! Listing and searching: order, limits, and skipped files.
 
 use super::Place;
 use toolfence_protocol::ErrorCode::{Cancelled, InvalidArgument};
@@ -135,7 +135,7 @@ fn exactly_the_limit_after_a_full_walk_is_not_truncated() {
     place.file("c", "before\nhit\n");
     let found = search(&place, &SearchFiles { context: 1, ..SearchFiles::new("hit") });
     assert_eq!((found.matches, found.truncated), (50, true));
-    assert!(found.lines.iter().all(|line| line.path != "c"), "what stands before a match too many is not told");
+    assert!(found.lines.iter().all(|line| line.path != "c"), "context of a match beyond the limit is not returned");
 }
 
 #[test]

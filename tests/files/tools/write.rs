@@ -1,4 +1,4 @@
-//! All of it or nothing, and what of the old file stays.
+//! Whole files are written completely or not at all, and some properties of the old file are kept.
 
 use super::{Place, picture};
 use std::fs;
@@ -88,7 +88,7 @@ fn binary_content_may_be_replaced_without_a_diff() {
     assert!(written.changed && written.diff.is_none());
 }
 
-/// White space at an end of a name is a slip: no such file is made, and one that exists is a file like others.
+/// White space at an end of a name is a mistake: no such file is created, but an existing one is a file like any other.
 #[test]
 fn white_space_at_an_end_makes_no_file() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Single turns, and how long they are kept.
+//! Single turns, and the limits of the history.
 
 use super::{Place, opened};
 use std::fs;

@@ -13,7 +13,7 @@ const REPLY: &str = "\
 ```
 ";
 
-/// The status, and what was said on both sides.
+/// Returns the exit status, stdout and stderr.
 fn coder(home: &Path, args: &[&str], input: &str) -> (i32, String) {
     let ran = Program::new(env!("CARGO_BIN_EXE_coder"), home).args(args).run(&home.join("project"), input);
     (ran.status, ran.said())
@@ -47,7 +47,7 @@ fn what_exec_changed_is_shown_and_taken_back() {
     assert_eq!(fs::read_dir(home.path().join("project")).unwrap().count(), 1);
 }
 
-/// A tree so deep that its names fill pages is told in lines that a person can read, and as many of them.
+/// A tree whose paths are pages long is printed in readable lines, and in few of them.
 #[test]
 fn a_deep_tree_is_told_in_short_lines() {
     let home = home();
@@ -90,7 +90,7 @@ fn a_conversation_takes_back_too() {
     assert_eq!((status, fs::read_dir(home.path().join("project")).unwrap().count()), (0, 1), "{said}");
 }
 
-/// What the model is told of an undo with the next message, and that it cannot write over what it does not know.
+/// The next message informs the model about an undo, and it cannot overwrite a file that it has not read since.
 #[test]
 fn the_model_is_told_what_went_back() {
     let home = home();

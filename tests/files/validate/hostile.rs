@@ -1,9 +1,10 @@
-//! Texts that were made to break a parser: every language reads each of them in time, and none ends the program.
+//! Texts that are made to break a parser: every language parses each of them in bounded time, and none crashes the
+//! program.
 
 use std::time::{Duration, Instant};
 use toolfence_tools::validate::{LineMap, new_ones, syntax};
 
-/// The most that a check may take. It is told to give up after a tenth of this; the rest is for a busy machine.
+/// The time limit of a check. It must give up after a tenth of this, and the rest allows for a busy machine.
 const LONG: Duration = Duration::from_secs(10);
 
 fn texts() -> Vec<(&'static str, String)> {
@@ -83,7 +84,7 @@ fn many_errors_are_compared_in_time() {
     assert!(started.elapsed() < LONG);
 }
 
-/// Of a text that was right only what changed is read.
+/// After a text without errors, only the changed part is parsed.
 #[test]
 fn a_change_is_less_work_than_the_text() {
     let text = "def f(x):\n    return [x, {\"a\": x}]\n".repeat(500);
