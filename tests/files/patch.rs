@@ -53,7 +53,7 @@ pub(crate) fn carried_out(plan: &Plan, files: &Files) -> Files {
 
 /// The message is in both languages, including the line that differs, and `Display` prints it in English.
 #[test]
-fn refusals_are_said_in_both_languages() {
+fn refusals_are_translated() {
     let problem = patch::parse("*** Begin Patch\n*** Update File: x\n").unwrap_err();
     assert!(problem.message.to_string().starts_with("there is no \"*** End Patch\""), "{}", problem.message);
     assert_eq!(problem.text().to_string(), problem.to_string());
@@ -63,9 +63,9 @@ fn refusals_are_said_in_both_languages() {
     let patch = patch::parse("--- a/x\n+++ b/x\n@@\n one\n-two\n three\n").unwrap();
     let Err(Failure::Refused(refusals)) = patch::plan(&patch, &mut files.clone()) else { panic!("it does not apply") };
     assert_eq!(refusals[0].text().to_string(), refusals[0].to_string());
-    let told = refusals[0].text().render(Language::Portuguese);
+    let message = refusals[0].text().render(Language::Portuguese);
     for part in ["- hunk 1 (linha 3 do patch) não foi encontrado.", "arquivo, linha 2: (uma linha vazia)"] {
-        assert!(told.contains(part), "{told}");
+        assert!(message.contains(part), "{message}");
     }
     assert!(refusals[0].to_string().contains("file, line 2: (an empty line)"), "{}", refusals[0]);
 

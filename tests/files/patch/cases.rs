@@ -71,8 +71,8 @@ impl Case {
     /// the contents and the messages.
     fn compare(&self, comparison: &mut Comparison) {
         let plan = match (planned(&self.patch, &self.base, &self.before), &self.error) {
-            (Err(told), Some(error)) => return comparison.expect_fragments(error, &self.title, &told),
-            (Err(told), None) => return comparison.wrong(&self.end, &self.title, format!("refused:\n{told}")),
+            (Err(message), Some(error)) => return comparison.expect_fragments(error, &self.title, &message),
+            (Err(message), None) => return comparison.wrong(&self.end, &self.title, format!("refused:\n{message}")),
             (Ok(plan), Some(error)) => {
                 let got = shown(&carried_out(&plan, &self.before));
                 return comparison.wrong(error, &self.title, format!("not refused: {got}"));
@@ -136,7 +136,7 @@ fn every_name_that_is_touched_is_named() {
 }
 
 #[test]
-fn every_case_is_as_it_says() {
+fn every_case_gives_its_result() {
     let cases = all();
     println!("{} cases", cases.len());
     assert!(cases.len() >= 100, "the case files are there: {}", cases.len());
@@ -149,7 +149,7 @@ fn every_case_is_as_it_says() {
 
 /// If patch and files use CRLF, the result is the one with LF, in CRLF.
 #[test]
-fn cases_hold_with_other_ends_of_lines() {
+fn cases_hold_with_crlf() {
     let mut tried = 0;
     for case in all() {
         let text = |files: &Files| files.0.values().any(|text| text.contains(&b'\r'));

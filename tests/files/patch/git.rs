@@ -14,7 +14,7 @@ use toolfence_patch as patch;
 use toolfence_patch::Base;
 
 #[test]
-fn where_git_accepts_we_do_the_same() {
+fn results_agree_with_git() {
     let Some(git) = std::env::var_os("TOOLFENCE_GIT") else {
         println!("skipped: set TOOLFENCE_GIT to the git program");
         return;
@@ -69,7 +69,7 @@ fn where_git_accepts_we_do_the_same() {
 /// Uses heads that create, rename or copy a whole file. If git and this engine both accept one, the resulting files and
 /// permissions are the same.
 #[test]
-fn where_git_accepts_a_head_we_do_the_same() {
+fn results_for_heads_agree_with_git() {
     let Some(git) = std::env::var_os("TOOLFENCE_GIT") else {
         println!("skipped: set TOOLFENCE_GIT to the git program");
         return;

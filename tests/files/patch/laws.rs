@@ -50,7 +50,7 @@ fn applied(text: &str, old: &str) -> Result<String, String> {
 }
 
 #[test]
-fn what_similar_says_applies_back() {
+fn a_diff_of_similar_applies() {
     let mut random = Random::new(1);
     let mut runs = 0;
     for _ in 0..6000 {
@@ -78,7 +78,7 @@ fn essence<'p>(patch: &'p Patch<'_>) -> Vec<impl PartialEq + std::fmt::Debug + u
 }
 
 #[test]
-fn what_was_read_prints_and_reads_the_same() {
+fn a_parsed_patch_prints_and_parses_the_same() {
     let mut random = Random::new(2);
     for _ in 0..5000 {
         let old = text(&mut random, 30);
@@ -212,7 +212,7 @@ fn a_file_that_grew_elsewhere_gets_the_same_change() {
         let patch = diff(&old, &new, 3);
         match applied(&patch, &format!("{before}{old}{after}")) {
             Ok(got) => assert_eq!(got, format!("{before}{new}{after}"), "{patch}"),
-            Err(told) => assert!(told.contains("places") || told.contains("at the end"), "{told}\n{patch}"),
+            Err(message) => assert!(message.contains("places") || message.contains("at the end"), "{message}\n{patch}"),
         }
         done += 1;
     }

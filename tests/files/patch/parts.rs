@@ -69,9 +69,9 @@ impl Case {
     fn compare(&self, comparison: &mut Comparison) {
         match (done(self, &self.text), &self.want, &self.error) {
             (Ok(got), Some((want, _)), _) => comparison.expect_text(want, &self.title, &got),
-            (Err(told), _, Some(error)) => comparison.expect_fragments(error, &self.title, &told),
+            (Err(message), _, Some(error)) => comparison.expect_fragments(error, &self.title, &message),
             (Ok(got), ..) => comparison.wrong(&self.end, &self.title, format!("not refused, but {got:?}")),
-            (Err(told), ..) => comparison.wrong(&self.end, &self.title, format!("refused: {told}")),
+            (Err(message), ..) => comparison.wrong(&self.end, &self.title, format!("refused: {message}")),
         }
     }
 }
@@ -98,7 +98,7 @@ fn edits_of(edits: &[(u64, u64, String)]) -> Vec<LineEdit<'_>> {
 }
 
 #[test]
-fn every_case_is_as_it_says() {
+fn every_case_gives_its_result() {
     let cases = all();
     println!("{} cases", cases.len());
     assert!(cases.len() >= 55, "the case files are there: {}", cases.len());
@@ -112,7 +112,7 @@ fn every_case_is_as_it_says() {
 
 /// An edit has the same effect on a text with CRLF as on one with LF.
 #[test]
-fn cases_hold_with_other_ends_of_lines() {
+fn cases_hold_with_crlf() {
     let mut tried = 0;
     for case in all() {
         let Some((_, want)) = case.want.as_ref().filter(|_| !case.text.contains('\r') && case.text.contains('\n'))
@@ -233,7 +233,7 @@ fn a_passage_is_replaced_where_it_occurs_once() {
 
 /// Work that grows with the product of both lengths would take minutes here, but takes a moment.
 #[test]
-fn hostile_passages_are_no_hang() {
+fn hostile_passages_take_linear_time() {
     const SIZE: usize = 1 << 20;
     // Each shape has the repeated part of the text and its end, then those of the passage.
     let shapes = [

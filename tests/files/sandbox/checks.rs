@@ -2,7 +2,7 @@
 //! and tsc if they are installed. `TOOLFENCE_TSC` names the folder of `tsc`: a `bin` next to the `lib` that it needs,
 //! because a command sees both.
 
-use super::{Place, block_on, runner, stands};
+use super::{Place, block_on, has_sandbox, runner};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fs;
@@ -30,7 +30,7 @@ impl Hands {
         let runner = Arc::new(runner);
         let checks = tools::Checks::new(runner.clone()).checkers(own);
         let toolbox = tools::checked(&checks);
-        stands(&runner).then_some(Hands { runner, toolbox })
+        has_sandbox(&runner).then_some(Hands { runner, toolbox })
     }
 
     fn on(place: &Place) -> Option<Hands> {
@@ -105,7 +105,7 @@ const TEXTS: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn the_languages_own_checkers_are_asked() {
+fn the_languages_own_checkers_run() {
     let place = Place::new();
     let Some(hands) = Hands::on(&place) else { return };
     for (program, path, good, bad, says) in TEXTS {
@@ -126,7 +126,7 @@ fn the_languages_own_checkers_are_asked() {
 }
 
 #[test]
-fn what_node_and_bash_do_not_read_is_left_to_others() {
+fn dialects_that_node_and_bash_do_not_support_are_accepted() {
     let place = Place::new();
     let Some(hands) = Hands::on(&place) else { return };
     let made = hands.write("a.js", "export const A = () => <div>{1}</div>;\n");
@@ -135,7 +135,7 @@ fn what_node_and_bash_do_not_read_is_left_to_others() {
 }
 
 #[test]
-fn rustfmt_says_what_it_cannot_read_and_nothing_else() {
+fn rustfmt_reports_only_syntax_errors() {
     let place = Place::new();
     let Some(hands) = Hands::on(&place) else { return };
     if !hands.has("rustfmt") {
@@ -204,7 +204,7 @@ fn a_checker_that_is_not_installed_is_named_once() {
 }
 
 #[test]
-fn nothing_is_wrong_with_an_empty_text() {
+fn an_empty_text_has_no_errors() {
     let place = Place::new();
     let command = "text=$(cat); [ -n \"$text\" ] || { echo '-:1: nothing'; exit 1; }; [ \"$text\" = right ] || { echo '-:1: \
                    wrong'; exit 1; }";
@@ -216,7 +216,7 @@ fn nothing_is_wrong_with_an_empty_text() {
 }
 
 #[test]
-fn a_checker_only_looks() {
+fn a_checker_cannot_change_the_project() {
     let place = Place::new();
     let project = Reads::Project("project.txt".into());
     let command = "echo a >made; echo a >>a.x; cat a.x >/tmp/private && exit 0";
@@ -271,7 +271,7 @@ fn a_checker_on_its_private_copy_sees_no_blocked_file() {
 }
 
 #[test]
-fn what_somebody_else_changed_is_not_taken_back() {
+fn changes_of_other_processes_are_not_rolled_back() {
     let place = Place::new();
     // The checker rejects the new text. Meanwhile another process saves the file.
     let project = Reads::Project("project.txt".into());
@@ -408,7 +408,7 @@ fn a_missing_tsc_is_named() {
 
 /// The second run reuses the file that the first one left in the session. The project has no such file.
 #[test]
-fn what_tsc_keeps_between_runs_is_in_the_session() {
+fn tsc_keeps_its_build_info_in_the_session() {
     for has_copies in [false, true] {
         let place = Place::new();
         let Some(hands) = typescript_with(&place, has_copies) else { return };
@@ -428,7 +428,7 @@ fn what_tsc_keeps_between_runs_is_in_the_session() {
 }
 
 #[test]
-fn a_type_error_rolls_back_and_one_elsewhere_is_told() {
+fn a_type_error_rolls_back_and_one_elsewhere_is_reported() {
     let place = Place::new();
     let Some(hands) = typescript(&place) else { return };
     let replace =
@@ -456,7 +456,7 @@ fn a_type_error_rolls_back_and_one_elsewhere_is_told() {
 }
 
 #[test]
-fn a_patch_over_two_files_is_taken_back_whole() {
+fn a_patch_over_two_files_is_rolled_back_completely() {
     let place = Place::new();
     let Some(hands) = typescript(&place) else { return };
     let picture = |path: &str| fs::read_to_string(place.at(path)).ok();
@@ -489,7 +489,7 @@ fn a_long_file_is_checked_in_time() {
 }
 
 #[test]
-fn a_project_that_sandbox_do_not_hold_is_not_asked() {
+fn a_project_checker_does_not_run_without_a_sandbox() {
     let place = Place::new();
     let runner = Arc::new(runner(&place.root, Settings::new().mode(toolfence_sandbox::isolation::Mode::Off)));
     let project = Reads::Project("project.txt".into());

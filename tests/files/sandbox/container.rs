@@ -66,7 +66,7 @@ fn recorded_arguments(place: &Place) -> Vec<String> {
 }
 
 #[test]
-fn a_command_runs_in_it_and_its_end_is_told() {
+fn a_command_runs_in_the_container_and_its_status_is_returned() {
     let place = Place::new();
     place.file(".env", "KEY=SECRETVALUE\n");
     place.file("sub/f", "");
@@ -93,7 +93,7 @@ fn a_command_runs_in_it_and_its_end_is_told() {
 }
 
 #[test]
-fn it_ends_with_the_call() {
+fn a_container_ends_with_the_call() {
     let place = Place::new();
     let settings = settings(&place, "present");
     let command = "echo before; trap '' TERM; sleep 72301 & sleep 72301; sleep 72301";
@@ -110,7 +110,7 @@ fn it_ends_with_the_call() {
 }
 
 #[test]
-fn without_it_nothing_runs() {
+fn without_the_engine_no_command_runs() {
     let place = Place::new();
     let missing = Container::podman("i").program(PathBuf::from("/nowhere/podman"));
     for (settings, why) in [
@@ -140,7 +140,7 @@ fn without_it_nothing_runs() {
 
 /// Uses the installed Docker client, with whatever error it reports.
 #[test]
-fn the_word_of_a_real_client_is_told() {
+fn the_error_of_a_real_client_is_reported() {
     let there =
         std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|f| f.join("docker").is_file());
     if !there {

@@ -1,6 +1,6 @@
 //! Trees that are too deep for a path: no command, walk or undo may fail or slow down because of one.
 
-use super::{Place, bash, block_on, runner, stands};
+use super::{Place, bash, block_on, has_sandbox, runner};
 use rustix::fs::{Mode as Bits, OFlags};
 use serde_json::json;
 use std::path::Path;
@@ -41,7 +41,7 @@ impl Drop for Removed<'_> {
 }
 
 #[test]
-fn commands_and_walks_go_on_beside_a_tree_that_no_path_names() {
+fn commands_and_walks_work_next_to_a_tree_too_deep_for_paths() {
     for (levels, length) in [(25, 200), (10_000, 1)] {
         let place = Place::new();
         place.file("beside/.env", "SECRET\n");
@@ -49,7 +49,7 @@ fn commands_and_walks_go_on_beside_a_tree_that_no_path_names() {
         deep(&place.root, levels, length);
         let _removed = Removed(&place);
         let runner = Arc::new(runner(&place.root, Settings::new()));
-        if !stands(&runner) {
+        if !has_sandbox(&runner) {
             return;
         }
         let started = Instant::now();

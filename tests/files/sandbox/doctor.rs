@@ -56,7 +56,7 @@ fn results<'a>(found: &'a Value, barrier: &'a str) -> impl Iterator<Item = &'a s
 const SANDBOX: [&str; 6] = ["files", "blocked files", "git", "processes", "network", "system calls"];
 
 #[test]
-fn every_wall_is_tried_and_holds() {
+fn every_barrier_is_tested_and_holds() {
     let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
     for (through, who) in [(&[][..], None), (&user, Some(65534))] {
         let Some((status, found)) = doctor(through, &[]) else { continue };
@@ -74,7 +74,7 @@ fn every_wall_is_tried_and_holds() {
 }
 
 #[test]
-fn what_does_not_hold_is_said() {
+fn missing_barriers_are_reported() {
     let mut through = vec!["unshare", "--user", "--map-root-user", "sh", "-c", NO_USER_NAMESPACES, "sh"];
     through.extend(["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--no-new-privs"]);
     let Some((status, found)) = doctor(&through, &[]) else { return };
@@ -86,7 +86,7 @@ fn what_does_not_hold_is_said() {
 }
 
 #[test]
-fn what_is_settled_is_tried() {
+fn configured_paths_are_tested() {
     let Some((status, off)) = doctor(&[], &["--sandbox", "off"]) else { return };
     assert_eq!((status, &off["kind"], &off["holds"]), (1, &"nothing".into(), &false.into()));
     let Some((_, found)) = doctor(&[], &["--sandbox", "read-only"]) else { return };
@@ -101,7 +101,7 @@ fn what_is_settled_is_tried() {
 }
 
 #[test]
-fn what_checks_changed_files_is_told() {
+fn checkers_are_listed() {
     let Some((_, found)) = doctor(&[], &[]) else { return };
     let programs = found["checks"]["programs"].as_array().expect("a list");
     let of =
@@ -129,7 +129,7 @@ fn what_checks_changed_files_is_told() {
 
 /// Uses the system's own bubblewrap, if it is installed.
 #[test]
-fn those_of_bubblewrap_hold_too() {
+fn bubblewrap_passes_the_tests_too() {
     use toolfence_commands::trial::{self, Held};
     use toolfence_sandbox::isolation::{Kind, Settings};
     let place = tempfile::tempdir().expect("a temporary folder can be made");

@@ -95,7 +95,7 @@ fn the_rest_of_the_machine_is_not_there() {
 }
 
 #[test]
-fn there_is_no_right_left_and_none_to_be_gained() {
+fn no_privilege_is_left_or_can_be_gained() {
     let place = Place::new();
     let attempts = [
         ("grep -c '^Cap[A-Z][a-z]*:.0000000000000000$' /proc/self/status", "5\n[0]"),

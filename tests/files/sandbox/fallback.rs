@@ -1,7 +1,7 @@
 //! Commands without private copies: the project is read-only for them, except for build folders, unless the call asks
 //! to write.
 
-use super::{Place, bash, runner, stands};
+use super::{Place, bash, has_sandbox, runner};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -35,7 +35,7 @@ impl Place {
 
     fn read_only_with(&self, settings: Settings) -> Option<Arc<CommandRunner>> {
         let runner = Arc::new(runner(&self.root, settings).without_private_copies(text!("It is switched off.")));
-        stands(&runner).then_some(runner)
+        has_sandbox(&runner).then_some(runner)
     }
 }
 

@@ -71,7 +71,7 @@ fn a_new_repository_that_would_run_something_is_set_aside() {
 }
 
 #[test]
-fn a_folder_that_git_takes_for_a_repository_is_one() {
+fn folders_that_git_treats_as_a_repository_are_protected() {
     let place = Place::new();
     place.file("docs/index.md", "# Docs\n");
     let bare = "mkdir -p docs/objects docs/refs; echo 'ref: refs/heads/main' > docs/HEAD";
@@ -99,7 +99,7 @@ fn a_repository_cannot_be_swapped_by_its_parent() {
 }
 
 #[test]
-fn what_a_dot_git_file_or_link_leads_to_is_the_repository() {
+fn the_target_of_a_dot_git_file_or_link_is_protected() {
     let place = Place::new();
     repository(&place, "real/");
     place.file("tree/.git", "gitdir: ../bare\n");
@@ -116,7 +116,7 @@ fn what_a_dot_git_file_or_link_leads_to_is_the_repository() {
 }
 
 #[test]
-fn what_git_ignores_can_be_removed_with_what_is_hidden_in_it() {
+fn ignored_folders_can_be_removed_with_their_masked_files() {
     let place = Place::new();
     place.file(".gitignore", "dist/\ntarget/\n");
     place.file("dist/.env", "A=SECRETVALUE\n");
@@ -133,11 +133,11 @@ fn what_git_ignores_can_be_removed_with_what_is_hidden_in_it() {
 }
 
 #[test]
-fn a_command_that_cannot_write_takes_nothing_away() {
+fn a_read_only_command_removes_nothing() {
     let place = Place::new();
     let mode = toolfence_sandbox::isolation::Mode::ReadOnly;
     let looking = runner(&place.root, Settings::new().mode(mode));
-    if !super::stands(&looking) {
+    if !super::has_sandbox(&looking) {
         return;
     }
     let root = place.root.clone();
@@ -178,7 +178,7 @@ fn a_repository_above_the_root_keeps_its_hooks() {
 }
 
 #[test]
-fn what_git_uses_is_for_a_person_to_change() {
+fn only_a_person_can_change_the_files_that_git_uses() {
     use toolfence_policy::Effective;
     use toolfence_policy::{AskMode, Policy};
     use toolfence_protocol::{Args, ToolCall};

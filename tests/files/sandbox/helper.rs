@@ -1,6 +1,6 @@
 //! Files that the sandbox helper hides and calls that it refuses, independent of earlier actions of the host.
 
-use super::{Place, block_on, stands};
+use super::{Place, block_on, has_sandbox};
 use rustix::fd::AsFd;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -24,7 +24,7 @@ impl Host {
     fn new(place: &Place) -> Option<Host> {
         let runner = place.runner();
         let environment = environment::outside(std::env::vars_os(), runner.workspace().root().programs().search_path());
-        stands(&runner).then(|| Host { runner, environment })
+        has_sandbox(&runner).then(|| Host { runner, environment })
     }
 
     fn says(&self, command: &str, network: bool) -> String {

@@ -1,7 +1,7 @@
 //! Jobs over several calls, and the tools that start them.
 
 use super::left::{is_gone, running};
-use super::{Place, block_on, stands};
+use super::{Place, block_on, has_sandbox};
 use crate::marks::own;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -38,7 +38,7 @@ impl Session {
             .with(Bash::new(Arc::clone(&jobs)).yield_after(Duration::from_secs(1)))
             .with(Python::new(Arc::clone(&jobs)))
             .with(Job::new(jobs));
-        stands(&runner).then_some(Session { runner, toolbox })
+        has_sandbox(&runner).then_some(Session { runner, toolbox })
     }
 
     fn call(&self, tool: &str, args: Value) -> ToolResult {
@@ -96,8 +96,8 @@ fn a_server_lives_over_several_turns() {
     let id = id_of(&begun);
     for word in ["one", "two"] {
         let input = format!("{word}\n");
-        let told = session.call("job", json!({"id": id, "action": "write", "input": input}));
-        assert!(told.output.starts_with(&format!("got {word}\n[It runs on")), "{told:?}");
+        let result = session.call("job", json!({"id": id, "action": "write", "input": input}));
+        assert!(result.output.starts_with(&format!("got {word}\n[It runs on")), "{result:?}");
     }
     let started = Instant::now();
     let quiet = session.job(&id, "poll");
@@ -137,7 +137,7 @@ fn a_job_sees_the_project_live_and_read_only_except_for_build_folders() {
 
 /// Read-only calls of one reply run in parallel.
 #[test]
-fn of_two_polls_that_see_the_end_one_tells_it() {
+fn only_one_of_two_polls_reports_the_end() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let begun = session.call("bash", json!({"command": "read -r line; exit 3", "background": true}));
@@ -147,7 +147,7 @@ fn of_two_polls_that_see_the_end_one_tells_it() {
     let write = session.toolbox.run(session.cleared("job", write), &NoProgress);
     let (first, second, third) = block_on(async { tokio::join!(poll(), poll(), write) });
     let results = [first, second, third].map(|result| result.expect("the turn continues"));
-    let told = results.iter().filter(|result| result.exit_code == Some(3)).count();
+    let reports = results.iter().filter(|result| result.exit_code == Some(3)).count();
     let late = results.iter().filter(|result| {
         result.error.as_ref().is_some_and(|error| {
             error.code == ErrorCode::NotFound
@@ -155,11 +155,11 @@ fn of_two_polls_that_see_the_end_one_tells_it() {
         })
     });
     // On a slow machine the write is answered before the end.
-    assert!(told == 1 && late.count() >= 1, "{results:?}");
+    assert!(reports == 1 && late.count() >= 1, "{results:?}");
 }
 
 #[test]
-fn what_takes_long_becomes_a_job_and_what_does_not_does_not() {
+fn only_long_commands_become_jobs() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let short = session.call("bash", json!({"command": "echo done; exit 3", "timeout": 60}));
@@ -182,7 +182,7 @@ fn what_takes_long_becomes_a_job_and_what_does_not_does_not() {
 }
 
 #[test]
-fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
+fn floods_are_bounded_and_unread_input_does_not_block() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let flood = session.call("bash", json!({"command": "yes | head -c 3000000; sleep 72103", "background": true}));
@@ -190,8 +190,8 @@ fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
     assert!(flood.output_bytes > 100_000 && flood.output.contains("left out"), "{}", flood.output_bytes);
     let id = id_of(&flood);
     let input = "x".repeat(1 << 20);
-    let told = session.call("job", json!({"id": id, "action": "write", "input": input}));
-    assert!(told.output.contains("It does not read its stdin: only"), "{told:?}");
+    let result = session.call("job", json!({"id": id, "action": "write", "input": input}));
+    assert!(result.output.contains("It does not read its stdin: only"), "{result:?}");
     session.job(&id, "stop");
 }
 
@@ -253,7 +253,7 @@ fn too_many_jobs_are_refused() {
 }
 
 #[test]
-fn what_a_job_floods_is_in_a_file() {
+fn long_job_output_is_in_a_file() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let command = "read -r line; for i in $(seq 40000); do echo line $i; done; read -r line; echo last; sleep 72109";
@@ -265,11 +265,11 @@ fn what_a_job_floods_is_in_a_file() {
     while !flooded.contains("line 40000\n") {
         flooded.push_str(&session.job(&id, "poll").output);
     }
-    let told = "All output since it became too much to show is in ";
-    let start = flooded.find(told).unwrap_or_else(|| panic!("not told: {}", flooded.len())) + told.len();
+    let note = "All output since it became too much to show is in ";
+    let start = flooded.find(note).unwrap_or_else(|| panic!("no note in {} bytes", flooded.len())) + note.len();
     let name = flooded[start..].split(':').next().expect("it has an end").to_owned();
     let after = write();
-    assert!(after.output.starts_with("last\n") && !after.output.contains(told), "only where it is needed: {after:?}");
+    assert!(after.output.starts_with("last\n") && !after.output.contains(note), "only where it is needed: {after:?}");
     let stopped = session.job(&id, "stop");
     assert!(stopped.output.contains(&name), "{stopped:?}");
     let text = std::fs::read_to_string(place.at(&name)).expect("it is there");
@@ -311,7 +311,7 @@ fn a_blocked_file_that_changes_ends_the_command() {
 }
 
 #[test]
-fn three_in_a_row_that_run_into_their_time_are_told() {
+fn three_timeouts_in_a_row_are_noted() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let late = || session.call("bash", json!({"command": "sleep 72108", "timeout": 1})).error.expect("late").message;
@@ -322,7 +322,7 @@ fn three_in_a_row_that_run_into_their_time_are_told() {
 }
 
 #[test]
-fn what_misses_a_terminal_is_told() {
+fn a_missing_terminal_is_noted() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     for (command, is_told) in [

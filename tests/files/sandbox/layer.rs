@@ -1,6 +1,6 @@
 //! A command on a private layer, through the real helper: it can write anywhere, and the project does not change.
 
-use super::{Place, block_on, stands};
+use super::{Place, block_on, has_sandbox};
 use rustix::fd::AsFd;
 use std::ffi::OsStr;
 use std::fs;
@@ -23,7 +23,7 @@ struct Layered {
 impl Layered {
     fn new(place: &Place) -> Option<Layered> {
         let runner = place.runner();
-        stands(&runner).then(|| Layered { runner, root: place.root.clone() })
+        has_sandbox(&runner).then(|| Layered { runner, root: place.root.clone() })
     }
 
     fn place(&self) -> PathBuf {
@@ -175,7 +175,7 @@ fn a_repository_is_written_on_the_layer() {
 
 /// Runs a build with the real tools: the files that it writes are output, and a new lock file is a change.
 #[test]
-fn what_a_build_writes_is_output() {
+fn files_that_a_build_writes_are_output() {
     let place = Place::new();
     let Some(layered) = Layered::new(&place) else { return };
     place.file(".gitignore", "/target\n__pycache__/\n");

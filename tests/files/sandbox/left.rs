@@ -1,6 +1,6 @@
 //! No process remains when a command ends, however it ends.
 
-use super::{HELPER, Place, bash, stands};
+use super::{HELPER, Place, bash, has_sandbox};
 use crate::marks::{self, own};
 use serde_json::json;
 use std::fs;
@@ -54,7 +54,7 @@ fn without_a_namespace() -> [Settings; 2] {
 }
 
 #[test]
-fn an_end_leaves_nothing_where_there_is_no_namespace() {
+fn an_end_leaves_no_process_without_a_namespace() {
     let _alone = one_at_a_time();
     for settings in without_a_namespace() {
         for (command, marker) in LEAVERS {
@@ -72,12 +72,12 @@ fn an_end_leaves_nothing_where_there_is_no_namespace() {
 
 /// Without a sandbox the supervisor itself can be killed. Then the result must not claim that its processes are gone.
 #[test]
-fn a_supervisor_that_is_killed_is_told() {
+fn a_killed_supervisor_is_reported() {
     let place = Place::new();
     let command = "(set -m; sleep 72021 >/dev/null 2>&1 &); kill -9 $PPID; sleep 72022";
     let result = place.anyhow(Settings::new().mode(Mode::Off), json!({"command": command, "timeout": 20}));
-    let told = result.error.expect("it did not come to its end").message;
-    assert!(told.to_string().contains("may still be running"), "{told}");
+    let failure = result.error.expect("it did not come to its end").message;
+    assert!(failure.to_string().contains("may still be running"), "{failure}");
     end_all("sleep 72021");
     end_all("sleep 72022");
 }
@@ -96,7 +96,7 @@ fn end_all(marker: &str) {
 
 /// An embedder without a helper gets an explanation.
 #[test]
-fn without_a_helper_it_is_said() {
+fn a_missing_helper_is_explained() {
     let place = Place::new();
     let workspace = toolfence_workspace::Workspace::open(&place.root, Default::default()).expect("it is there");
     let none = Settings::new().mode(Mode::Off);
@@ -110,7 +110,7 @@ fn without_a_helper_it_is_said() {
 }
 
 #[test]
-fn an_end_leaves_nothing() {
+fn an_end_leaves_no_process() {
     let _alone = one_at_a_time();
     let place = Place::new();
     for (command, marker) in LEAVERS {
@@ -124,7 +124,7 @@ fn an_end_leaves_nothing() {
 }
 
 #[test]
-fn the_time_leaves_nothing_and_keeps_the_output() {
+fn a_timeout_leaves_no_process_and_keeps_the_output() {
     let place = Place::new();
     let command = "echo before; trap '' TERM; sleep 72011 & (set -m; sleep 72011 &) ; sleep 72011; sleep 72011";
     let Some(result) = place.run_with(Default::default(), json!({"command": command, "timeout": 1})) else { return };
@@ -134,7 +134,7 @@ fn the_time_leaves_nothing_and_keeps_the_output() {
 }
 
 #[test]
-fn the_end_of_the_time_is_polite_first() {
+fn a_timeout_sends_sigterm_first() {
     let place = Place::new();
     let command = "trap 'echo saved; exit 3' TERM; echo before; while :; do sleep 0.05; done";
     let Some(result) = place.run_with(Default::default(), json!({"command": command, "timeout": 1})) else { return };
@@ -182,7 +182,7 @@ fn the_bound_of_processes_is_the_commands_own() {
 fn a_cancelled_call_leaves_nothing() {
     let place = Place::new();
     let runner = Arc::new(place.runner());
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let toolbox = toolfence_tools::standard(Arc::clone(&runner));
@@ -220,7 +220,7 @@ fn a_host_that_is_killed_leaves_nothing() {
         return;
     }
     for no_sandbox in [true, false] {
-        if !no_sandbox && !stands(&place.runner()) {
+        if !no_sandbox && !has_sandbox(&place.runner()) {
             return;
         }
         killed(&place, HOST, no_sandbox.then_some(NO_SANDBOX));

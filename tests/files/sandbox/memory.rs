@@ -21,7 +21,7 @@ fn is_ended_for_memory(result: &ToolResult) -> bool {
 }
 
 #[test]
-fn what_uses_too_much_is_ended_and_told() {
+fn excessive_memory_use_is_ended_and_reported() {
     let place = Place::new();
     for settings in all() {
         // Bash allocates a string; then a child that has left its group does; then many processes allocate a little.
@@ -40,7 +40,7 @@ fn what_uses_too_much_is_ended_and_told() {
 }
 
 #[test]
-fn what_forks_share_counts_once() {
+fn memory_that_forks_share_counts_once() {
     let place = Place::new();
     let command = "printf -v x '%*s' 30000000 ''; for i in 1 2 3 4 5 6; do (sleep 1; echo ${#x}) & done; wait";
     for settings in all() {

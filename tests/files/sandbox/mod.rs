@@ -70,7 +70,7 @@ impl Place {
 
     fn run_with(&self, settings: Settings, args: Value) -> Option<ToolResult> {
         let runner = Arc::new(runner(&self.root, settings));
-        stands(&runner).then(|| self.attempt(&runner, args))
+        has_sandbox(&runner).then(|| self.attempt(&runner, args))
     }
 
     /// Runs a command even if no sandbox is available.
@@ -124,13 +124,13 @@ fn runner(root: &Path, settings: Settings) -> CommandRunner {
 use left::running;
 
 /// Returns `true` if the sandbox is available on this machine, and prints a line otherwise.
-fn stands(runner: &CommandRunner) -> bool {
+fn has_sandbox(runner: &CommandRunner) -> bool {
     let report = runner.sandbox_report();
-    let stands = report.kind == Kind::Namespaces;
-    if !stands {
+    let is_available = report.kind == Kind::Namespaces;
+    if !is_available {
         eprintln!("skipped: {:?}", report.why);
     }
-    stands
+    is_available
 }
 
 /// Calls the tool as a session that never asks.

@@ -1,7 +1,7 @@
 //! Commands that check the whole project after the changes of a reply, with a real agent, real tools and a real `cargo
 //! check`.
 
-use super::{Place, block_on, stands};
+use super::{Place, block_on, has_sandbox};
 use serde_json::json;
 use std::fs;
 use std::sync::Arc;
@@ -77,11 +77,11 @@ fn write(path: &str, content: &str) -> String {
 }
 
 #[test]
-fn what_is_new_in_the_project_stands_below_the_results() {
+fn new_errors_in_the_project_follow_the_results() {
     let place = Place::new();
     place.file("a.txt", "one\nWRONG an old one\n");
     let runner = Arc::new(place.on_copies(Settings::new()));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let look = "! grep -rn WRONG --include=*.txt .";
@@ -113,7 +113,7 @@ fn new_errors_of_a_command_roll_the_changes_of_a_reply_back() {
     let place = Place::new();
     place.file("a.txt", "one\n");
     let runner = Arc::new(place.on_copies(Settings::new()));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let look = "! grep -rn WRONG --include=*.txt .";
@@ -152,7 +152,7 @@ fn new_errors_of_a_command_roll_the_changes_of_a_reply_back() {
 fn a_roll_back_leaves_alone_what_another_turn_changed() {
     let place = Place::new();
     let runner = Arc::new(place.on_copies(Settings::new()));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let look = "! grep -rn WRONG --include=*.txt .";
@@ -185,7 +185,7 @@ fn a_real_build_finds_what_a_change_broke_elsewhere() {
     place.file("src/main.rs", "mod other;\n\nfn main() {\n    println!(\"{}\", other::word());\n}\n");
     place.file("src/other.rs", "pub fn word() -> &'static str {\n    \"word\"\n}\n");
     let runner = Arc::new(place.on_copies(Settings::new()));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let replies = [
@@ -205,7 +205,7 @@ fn a_real_build_finds_what_a_change_broke_elsewhere() {
 }
 
 #[test]
-fn without_sandbox_nothing_is_run_and_that_is_said_once() {
+fn without_a_sandbox_no_check_runs_and_that_is_reported_once() {
     let place = Place::new();
     let open = super::runner(&place.root, Settings::new().mode(toolfence_sandbox::isolation::Mode::Off));
     let replies = [write("a.txt", "a"), write("b.txt", "b"), "Done.".to_owned()];

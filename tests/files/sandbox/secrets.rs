@@ -1,7 +1,7 @@
 //! Secrets under every name: the tools, the policy and the masks agree about each file, and committed files and files
 //! outside the project are asked about or hidden.
 
-use super::{Place, bash, stands};
+use super::{Place, bash, has_sandbox};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -47,7 +47,7 @@ fn answers(runner: &Arc<CommandRunner>, path: &str) -> Vec<(&'static str, bool)>
 }
 
 #[test]
-fn everybody_says_the_same_of_a_name() {
+fn all_layers_agree_about_a_name() {
     let place = Place::new();
     let mut files: Vec<(String, bool, &str)> = Vec::new();
     let names = NAMES.lines().filter(|line| !line.starts_with('#') && !line.contains(".."));
@@ -93,7 +93,7 @@ fn a_certificate_that_becomes_a_key_is_hidden() {
     let place = Place::new();
     place.file("a/server.pem", PUBLIC);
     let runner = Arc::new(place.runner());
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     // The file must be old enough that its times are reliable.
@@ -108,14 +108,14 @@ fn a_certificate_that_becomes_a_key_is_hidden() {
 
 /// A move does not evade a rule, or an exception, that depends on the name of a folder.
 #[test]
-fn what_was_hidden_stays_hidden_where_it_is_moved_to() {
+fn hidden_files_stay_hidden_after_a_move() {
     let place = Place::new();
     place.file("config/server.key", "needle");
     place.file("config/token.txt", "needle");
     place.file("credentials/prod.json", "needle");
     place.file(".docker/config.json", "needle");
     let runner = Arc::new(place.runner());
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     place.file(

@@ -2,7 +2,7 @@
 //! interface.
 
 use super::left::running;
-use super::{HELPER, Place, bash, block_on, runner, stands, without_note, writing};
+use super::{HELPER, Place, bash, block_on, has_sandbox, runner, without_note, writing};
 use crate::marks::own;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -28,7 +28,7 @@ impl<'p> Session<'p> {
     fn new(place: &'p Place) -> Option<Session<'p>> {
         let runner = Arc::new(runner(&place.root, Settings::new()));
         let tools = || Tools::new(Arc::clone(&runner), tools::standard(Arc::clone(&runner)));
-        stands(&runner).then(|| Session { place, tools: tools(), runner: Arc::clone(&runner) })
+        has_sandbox(&runner).then(|| Session { place, tools: tools(), runner: Arc::clone(&runner) })
     }
 
     fn call(&self, mut args: Value) -> String {
@@ -124,7 +124,7 @@ fn toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written() {
     let test = "sandbox::session::toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written";
     let place = Place::new();
     let Some(home) = std::env::var_os(HOME).map(PathBuf::from) else {
-        if !stands(&place.runner()) {
+        if !has_sandbox(&place.runner()) {
             return;
         }
         for (name, content) in [
@@ -191,7 +191,7 @@ fn toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written() {
 fn a_full_shared_folder_does_not_stop_the_next_command() {
     let place = Place::new();
     let runner = Arc::new(super::runner(&place.root, Settings::new().memory(64 << 20)));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let said =
@@ -339,7 +339,7 @@ fn nothing_of_a_session_is_left_when_its_host_is_killed() {
     }
     let place = Place::new();
     place.file("attempt.sh", own("readlink /proc/self/ns/net > network; sleep 72307"));
-    if !stands(&place.runner()) {
+    if !has_sandbox(&place.runner()) {
         return;
     }
     let test = "sandbox::session::nothing_of_a_session_is_left_when_its_host_is_killed";
@@ -381,12 +381,12 @@ fn a_helper_that_begins_no_session_ends() {
 
 #[test]
 fn a_project_below_var_tmp_has_a_sandbox() {
-    if !stands(&Place::new().runner()) {
+    if !has_sandbox(&Place::new().runner()) {
         return;
     }
     let project = tempfile::tempdir_in("/var/tmp").expect("a temporary folder can be made");
     let runner = Arc::new(runner(project.path(), Settings::new()));
-    assert!(stands(&runner));
+    assert!(has_sandbox(&runner));
     let result = bash(&runner, json!({"command": "echo made > file; cat file"}));
     assert_eq!(result.output.trim(), "made", "{result:?}");
 }

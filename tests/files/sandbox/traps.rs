@@ -2,7 +2,7 @@
 //! as prompts, editors and people run it. No planted program may run.
 
 use super::left::running;
-use super::{Place, block_on, stands};
+use super::{Place, block_on, has_sandbox};
 use crate::marks;
 use serde_json::json;
 use std::fs;
@@ -327,7 +327,8 @@ impl Host {
         let _ = child.wait();
     }
 
-    /// Plants the trap with a command that has this access, ends the command in this way, and runs git. Returns `true` if a program ran.
+    /// Plants the trap with a command that has this access, ends the command in this way, and runs git. Returns `true`
+    /// if a program ran.
     fn falls(&self, trap: &Trap, end: End, access: Access) -> bool {
         self.runs(trap.before);
         // The script is in a file, because the policy judges the command line and not what a script does.
@@ -428,12 +429,12 @@ fn is_here() -> bool {
     if !git {
         eprintln!("skipped: there is no git");
     }
-    git && stands(&Place::new().runner())
+    git && has_sandbox(&Place::new().runner())
 }
 
 /// Every trap works without a sandbox. Otherwise the table would prove nothing.
 #[test]
-fn every_trap_is_one() {
+fn every_trap_works_without_a_sandbox() {
     if !is_here() {
         return;
     }

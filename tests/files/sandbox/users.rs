@@ -159,7 +159,7 @@ fn a_project_that_holds_the_home_has_no_sandbox() {
 
 /// A program in place of the helper prints something and does not end.
 #[test]
-fn a_program_that_is_no_helper_holds_nobody_up() {
+fn a_program_in_place_of_the_helper_does_not_block() {
     let place = Place::new();
     let program = place.beside.join("helper");
     std::fs::write(&program, "#!/bin/sh\necho no >&0\nexec sleep 60\n").expect("a file can be written");

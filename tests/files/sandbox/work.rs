@@ -1,6 +1,6 @@
 //! Ordinary work in the sandbox: toolchains, output and arguments, and that the policy knows about the sandbox.
 
-use super::{Place, stands};
+use super::{Place, has_sandbox};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use toolfence_policy::Effective;
@@ -8,10 +8,10 @@ use toolfence_policy::{AskMode, Facts, Policy};
 use toolfence_sandbox::isolation::Settings;
 
 #[test]
-fn the_policy_knows_that_they_hold() {
+fn the_policy_knows_about_the_sandbox() {
     let place = Place::new();
     let runner = place.runner();
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     assert!(runner.sandbox_holds());
@@ -39,7 +39,7 @@ fn output_order_status_and_folder_are_as_outside() {
 }
 
 #[test]
-fn the_network_is_there_when_it_was_allowed() {
+fn an_allowed_network_is_available() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
@@ -64,7 +64,7 @@ fn a_failed_lookup_without_network_is_noted() {
 }
 
 #[test]
-fn outside_the_sandbox_is_outside() {
+fn outside_the_sandbox_nothing_is_confined() {
     let place = Place::new();
     let secret = place.beside.join("private.txt");
     let command = format!("cat {}", secret.display());
@@ -76,11 +76,11 @@ fn outside_the_sandbox_is_outside() {
 
 /// A file that is replaced during the sandbox setup must not stay unmasked.
 #[test]
-fn a_project_that_changes_under_the_sandbox_is_looked_at_again() {
+fn a_project_that_changes_during_the_setup_is_scanned_again() {
     let place = Place::new();
     place.file("sub/.env", "KEY=SECRETVALUE\n");
     let runner = place.runner();
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let done = Done::default();
@@ -149,7 +149,7 @@ fn toolchains_work() {
 
 /// Uses a home with toolchains, credentials and other files.
 #[test]
-fn of_the_home_there_is_only_what_a_toolchain_needs() {
+fn only_toolchain_files_of_the_home_are_visible() {
     let place = Place::new();
     let home = place.beside.join("home");
     for (path, content) in [
@@ -192,7 +192,7 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
     }
     let module = module_path!().split_once("::").map_or("", |(_, module)| module);
     let output = std::process::Command::new(std::env::current_exe().expect("this program has a file"))
-        .args(["--exact", &format!("{module}::of_the_home_there_is_only_what_a_toolchain_needs"), "--nocapture"])
+        .args(["--exact", &format!("{module}::only_toolchain_files_of_the_home_are_visible"), "--nocapture"])
         .env("HOME", &home)
         .env(HOME, "1")
         .env_remove("CARGO_HOME")
@@ -203,7 +203,7 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
         .output()
         .expect("it can be started");
     let said = String::from_utf8_lossy(&output.stdout);
-    if !stands(&place.runner()) {
+    if !has_sandbox(&place.runner()) {
         return;
     }
     let refused = said.lines().filter(|line| line.starts_with("cat:") && line.contains("Permission denied")).count();

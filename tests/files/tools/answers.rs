@@ -38,7 +38,7 @@ pub(super) fn failure(place: &Place, tool: &str, args: Value) -> (ErrorCode, Str
 }
 
 #[test]
-fn read_file_numbers_lines_and_says_how_to_go_on() {
+fn read_file_numbers_lines_and_says_how_to_continue() {
     let place = Place::new();
     place.file("f", "one\r\ntwo\r\n");
     let notes = "[Lines end with CRLF; they are shown as if with LF.]\n";
@@ -172,7 +172,7 @@ fn search_says_where_it_stopped() {
 }
 
 #[test]
-fn bash_tells_status_and_time() {
+fn bash_reports_status_and_time() {
     let place = Place::new();
     place.file("sub/f", "");
     assert_eq!(output(&place, "bash", json!({"command": "ls", "cwd": "sub"})), "f\n");
@@ -208,7 +208,7 @@ fn a_result_is_never_longer_than_its_limit() {
 }
 
 #[test]
-fn no_tool_leaves_the_root_or_tells_a_secret() {
+fn no_tool_leaves_the_root_or_reveals_a_secret() {
     let place = Place::full();
     let before = (picture(&place.root), picture(&place.beside));
     let paths = [
@@ -234,8 +234,8 @@ fn no_tool_leaves_the_root_or_tells_a_secret() {
             let result = run(&place, tool, args);
             let allowed = path == ".git/config" && ["read_file", "list_files", "search"].contains(&tool);
             assert!(allowed || !result.success, "{tool} {path}: {result:?}");
-            let told = format!("{result:?}");
-            assert!(!told.contains("OUTSIDE") && !told.contains("SECRETVALUE"), "{tool} {path}: {told}");
+            let text = format!("{result:?}");
+            assert!(!text.contains("OUTSIDE") && !text.contains("SECRETVALUE"), "{tool} {path}: {text}");
         }
     }
     assert_eq!(before, (picture(&place.root), picture(&place.beside)));
@@ -243,7 +243,7 @@ fn no_tool_leaves_the_root_or_tells_a_secret() {
 
 /// The message of the patch engine is translated as well, so that no sentence mixes two languages.
 #[test]
-fn a_refused_change_is_told_in_one_language() {
+fn a_refusal_is_in_one_language() {
     use toolfence_protocol::Language::Portuguese;
     let place = Place::new();
     place.file("f", "one\n\nthree\n");
@@ -264,10 +264,10 @@ fn a_refused_change_is_told_in_one_language() {
     ];
     for (tool, args, wanted) in cases {
         let error = run(&place, tool, args).error.expect("it fails");
-        let told = error.message.render(Portuguese);
-        assert!(told.contains(wanted), "{tool}: {told}");
+        let message = error.message.render(Portuguese);
+        assert!(message.contains(wanted), "{tool}: {message}");
         for english in [" was ", " the ", " of ", " file ", "lines"] {
-            assert!(!told.contains(english), "{tool}: {told}");
+            assert!(!message.contains(english), "{tool}: {message}");
         }
     }
     assert_eq!(place.content("f"), "one\n\nthree\n");

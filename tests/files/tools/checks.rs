@@ -22,7 +22,7 @@ fn refused(result: &ToolResult) -> String {
 }
 
 #[test]
-fn an_edit_that_breaks_a_file_is_told_word_for_word() {
+fn the_refusal_of_a_breaking_edit_is_exact() {
     let place = Place::new();
     place.file("a.json", GOOD);
     let before = picture(&place.root);
@@ -40,7 +40,7 @@ fn an_edit_that_breaks_a_file_is_told_word_for_word() {
 }
 
 #[test]
-fn every_tool_that_changes_files_looks() {
+fn every_tool_that_changes_files_checks_them() {
     let place = Place::new();
     place.file("a.json", GOOD);
     place.file("b.toml", "a = 1\n");
@@ -80,7 +80,7 @@ fn a_dry_run_says_what_would_happen() {
 }
 
 #[test]
-fn what_is_no_worse_passes() {
+fn changes_without_new_errors_pass() {
     let place = Place::new();
     let hands = tools_on(&place);
     place.file("a.json", "{\n  \"a\": 1,,\n  \"b\": 2,\n  \"c\": 3,\n  \"d\": [1,]\n}\n");
@@ -109,7 +109,7 @@ fn what_is_no_worse_passes() {
 }
 
 #[test]
-fn a_change_is_taken_back_as_it_was_made() {
+fn a_change_is_rolled_back_completely() {
     let place = Place::new();
     place.file("a", "one\n");
     place.file("gone", "gone\n");

@@ -17,7 +17,7 @@ fn edits(edits: &[(u64, u64, &str)]) -> Value {
 }
 
 #[test]
-fn edit_file_changes_all_of_its_lines_and_tells_the_diff() {
+fn edit_file_changes_all_its_lines_and_returns_the_diff() {
     let place = Place::new();
     place.file("f", TEN);
     let args = json!({"path": "f", "edits": edits(&[(2, 3, "two\nthree\n"), (10, 9, "before ten"), (5, 5, "")])});
@@ -103,7 +103,7 @@ fn edit_data_sets_and_removes_values() {
 }
 
 #[test]
-fn a_dry_run_and_what_changes_nothing_write_nothing() {
+fn dry_runs_and_empty_changes_write_nothing() {
     let place = Place::new();
     place.file("f", TEN);
     let before = (picture(&place.root), fs::metadata(place.at("f")).expect("it is there").ino());
@@ -135,7 +135,7 @@ fn a_dry_run_and_what_changes_nothing_write_nothing() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing() {
+fn refused_edits_change_nothing() {
     let place = Place::full();
     place.file("wide", b"\xFF\xFEa\0b\0");
     place.file("image", b"\x89PNG\0\0");
@@ -168,8 +168,8 @@ fn what_is_refused_changes_nothing() {
         let edited = workspace.changes().edit(&EditFile::new(path, lines)).expect_err(path);
         let replaced = workspace.changes().replace_text(&ReplaceText::new(path, "e", "NEW")).expect_err(path);
         assert_eq!((edited.code, replaced.code), (code, code), "{path}: {}", edited.message);
-        let told = format!("{edited:?} {replaced:?}");
-        assert!(!told.contains("OUTSIDE") && !told.contains("SECRETVALUE"), "{told}");
+        let text = format!("{edited:?} {replaced:?}");
+        assert!(!text.contains("OUTSIDE") && !text.contains("SECRETVALUE"), "{text}");
     }
     assert_eq!(before, (picture(&place.root), picture(&place.beside)));
 }
@@ -218,7 +218,7 @@ fn line_numbers_of_a_file_that_changed_are_not_used() {
 }
 
 #[test]
-fn what_others_changed_is_not_written_over() {
+fn changes_of_other_processes_are_not_overwritten() {
     let place = Place::new();
     place.file("f", TEN);
     let hands = tools_on(&place);
@@ -241,7 +241,7 @@ fn what_others_changed_is_not_written_over() {
 }
 
 #[test]
-fn versions_are_for_whoever_wants_no_tools() {
+fn versions_protect_edits_without_tools() {
     let place = Place::new();
     place.file("f", TEN);
     let workspace = place.workspace();

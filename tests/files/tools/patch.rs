@@ -115,7 +115,7 @@ fn absolute_names_below_the_root_are_relative_ones() {
 }
 
 #[test]
-fn a_hard_link_is_broken_aloud() {
+fn a_broken_hard_link_is_noted() {
     let place = place();
     fs::hard_link(place.at("old.txt"), place.at("other.txt")).expect("a hard link can be made");
     let patch = "--- a/old.txt\n+++ b/old.txt\n@@ -1 +1 @@\n-old\n+new\n";

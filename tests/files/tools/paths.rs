@@ -346,7 +346,7 @@ fn names_that_are_too_long_are_an_error_and_not_a_crash() {
 }
 
 #[test]
-fn the_policy_is_told_where_paths_lead() {
+fn the_policy_gets_the_targets_of_paths() {
     let place = Place::full();
     let workspace = place.workspace();
     let inside = |cwd: &str, path: &str| match workspace.path(cwd, path) {

@@ -67,13 +67,13 @@ fn there_is_no_input_no_terminal_and_no_key() {
 }
 
 #[test]
-fn a_signal_is_told() {
+fn a_signal_is_reported() {
     let outcome = quick("kill -9 $$");
     assert_eq!((outcome.signal, outcome.exit_code), (Some(9), 137));
 }
 
 #[test]
-fn bytes_that_are_no_text_do_no_harm() {
+fn output_that_is_not_text_is_accepted() {
     let outcome = quick(r"printf 'a\xff\xfe\x00b'");
     assert_eq!((outcome.output.as_str(), outcome.total_bytes), ("a\u{FFFD}\u{FFFD}\0b", 5));
 }
@@ -97,7 +97,7 @@ fn a_group_that_does_not_listen_is_killed() {
 }
 
 #[test]
-fn what_stays_in_the_background_is_ended() {
+fn background_processes_are_ended() {
     let started = Instant::now();
     let outcome = quick("sleep 71005 & echo done");
     assert_eq!((outcome.output.as_str(), outcome.exit_code, outcome.lingered), ("done\n", 0, true));
@@ -115,7 +115,7 @@ fn end_all(numbers: &str) {
 
 /// Bash has no setsid(1) builtin, but with job control each job gets its own process group.
 #[test]
-fn what_left_the_group_and_holds_the_output_is_told() {
+fn a_process_outside_the_group_that_holds_the_output_is_reported() {
     let outcome = quick("set -m; sleep 71008 & echo $!");
     let still = running("sleep 71008");
     end_all(&outcome.output);
@@ -138,7 +138,7 @@ fn a_flood_from_outside_the_group_does_not_hold_the_call() {
 }
 
 #[test]
-fn what_a_grandchild_says_within_two_seconds_is_heard() {
+fn output_of_a_grandchild_is_read_for_two_seconds() {
     let outcome = quick("(sleep 0.3; echo late) & echo early");
     assert_eq!((outcome.output.as_str(), outcome.lingered), ("early\nlate\n", false));
 }

@@ -83,7 +83,7 @@ fn kinds_sizes_and_blocked_names() {
 }
 
 #[test]
-fn past_the_limit_what_is_nearest_to_the_top_stays() {
+fn beyond_the_limit_the_topmost_entries_stay() {
     let place = Place::new();
     for number in 0..150 {
         place.file(&format!("deep/in/here/{number:03}"), "");
@@ -139,7 +139,7 @@ fn exactly_the_limit_after_a_full_walk_is_not_truncated() {
 }
 
 #[test]
-fn secrets_binaries_and_endless_lines_are_passed_over() {
+fn secrets_binaries_and_endless_lines_are_skipped() {
     let place = Place::full();
     place.file("binary", b"SECRET\0VALUE SECRETVALUE");
     place.file("line", "x".repeat(9 << 20) + "needle\n");

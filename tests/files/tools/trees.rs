@@ -77,7 +77,7 @@ fn grown(random: &mut Random, old: &Tree) -> Tree {
 }
 
 #[test]
-fn what_git_says_of_two_trees_makes_one_of_the_other() {
+fn a_diff_of_git_turns_one_tree_into_the_other() {
     let Some(git) = std::env::var_os("TOOLFENCE_GIT") else {
         println!("skipped: set TOOLFENCE_GIT to the git program");
         return;

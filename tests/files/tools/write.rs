@@ -38,7 +38,7 @@ fn mixed_endings_and_own_ones_are_left_alone() {
 }
 
 #[test]
-fn a_link_is_written_through_and_a_hard_link_is_broken_aloud() {
+fn links_are_followed_and_broken_hard_links_noted() {
     let place = Place::new();
     place.file("real/target.txt", "old\n");
     place.link(place.at("real/target.txt"), "link");

@@ -61,7 +61,7 @@ fn place() -> Option<Place> {
 }
 
 #[test]
-fn they_survive_every_tool_and_come_back() {
+fn attributes_survive_every_tool_and_undo() {
     let patch = "*** Begin Patch\n*** Update File: s\n@@\n-secret\n+other\n*** Add File: more\n+x\n*** End Patch\n";
     let renamed = "*** Begin Patch\n*** Update File: s\n*** Move to: d/t\n@@\n-secret\n+other\n*** End Patch\n";
     type Act<'a> = (&'a str, &'a str, Box<dyn Fn(&Place) + 'a>);
@@ -131,7 +131,7 @@ const CHILD: &str = "TOOLFENCE_TEST_NO_LISTS";
 /// A file is moved to a disk without access control lists. Its group, whose rights were the mask of the list, then gets
 /// no access.
 #[test]
-fn where_a_list_cannot_be_nobody_gains_rights_and_it_is_said() {
+fn without_access_control_lists_access_never_widens() {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount"]).arg(std::env::current_exe().unwrap());
     command.args([

@@ -67,7 +67,7 @@ fn swapped(text: &str) -> String {
 }
 
 #[test]
-fn what_is_damaged_is_not_used() {
+fn damaged_records_are_not_used() {
     let place = Place::new();
     fs::write(place.root().join("a"), "one").unwrap();
     fs::write(place.root().join("b"), "two").unwrap();

@@ -140,7 +140,7 @@ fn undo_and_redo_restore_every_byte_mode_and_name() {
 
 /// Changes that another process made between a turn and its undo are kept, and the rest of the turn is undone.
 #[test]
-fn what_somebody_else_changed_stays() {
+fn changes_of_other_processes_stay() {
     let (mut kept, mut undone) = (0, 0);
     for seed in 0..40 {
         let random = &mut Random::new(1000 + seed);

@@ -56,7 +56,7 @@ fn every_case() {
 
 /// An unchanged text has no new errors, and a valid text has no errors at all.
 #[test]
-fn nothing_is_new_where_nothing_changed() {
+fn an_unchanged_text_has_no_new_errors() {
     for case in all() {
         for text in [&case.before, &case.after] {
             let again = Case { before: text.clone(), after: text.clone(), ..case.clone() };
@@ -69,7 +69,7 @@ fn nothing_is_new_where_nothing_changed() {
 
 /// A reader that parses incrementally finds the same errors as one that parses the whole text.
 #[test]
-fn what_is_read_again_is_read_as_the_first_time() {
+fn incremental_parsing_finds_the_same_errors() {
     let texts: Vec<(String, String)> =
         all().into_iter().flat_map(|case| [(case.name.clone(), case.before), (case.name, case.after)]).collect();
     let mut random = Random::new(71);

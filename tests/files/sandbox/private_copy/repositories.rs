@@ -145,7 +145,7 @@ fn a_refused_commit_leaves_every_byte_as_it_was() {
 }
 
 #[test]
-fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
+fn the_mode_sandboxed_asks_about_lost_history() {
     let Some(mut copied) = begun(AskMode::Sandboxed) else { return };
     copied.place.file(".git/info/exclude", "build\n");
     copied.bash("git init -q build/lib; git branch x/y; git tag v1; git worktree add -q wt", &[]);
