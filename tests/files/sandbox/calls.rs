@@ -228,7 +228,7 @@ fn inside(test: &str, after: &str) -> Option<String> {
 }
 
 fn inside_of(place: &Place, test: &str, after: &str) -> Option<String> {
-    place.says(&probe(place, test, after))
+    place.output_of(&probe(place, test, after))
 }
 
 /// Copies this program into the project and returns the command that runs one of its tests.

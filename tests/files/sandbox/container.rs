@@ -74,7 +74,7 @@ fn a_command_runs_in_the_container_and_its_status_is_returned() {
     let runner = super::runner(&place.root, settings.clone());
     let report = runner.sandbox_report();
     assert!(report.kind == Kind::Container && report.holds && report.why.is_empty(), "{report:?}");
-    let result = place.anyhow(settings.clone(), json!({"command": "echo one; echo two >&2; pwd; exit 3"}));
+    let result = place.run_regardless(settings.clone(), json!({"command": "echo one; echo two >&2; pwd; exit 3"}));
     let want = format!("one\ntwo\n{}\n", place.root.display());
     assert_eq!((result.output, result.exit_code), (want, Some(3)));
     let last = recorded_arguments(&place).pop().expect("the engine ran");
@@ -85,7 +85,7 @@ fn a_command_runs_in_the_container_and_its_status_is_returned() {
     }
     let mask = format!(",dst={},readonly", place.at(".env").display());
     assert!(last.contains(&mask), "{mask}: {last}");
-    let open = place.anyhow(settings, json!({"command": "true", "network": true}));
+    let open = place.run_regardless(settings, json!({"command": "true", "network": true}));
     assert!(
         open.success && !recorded_arguments(&place).pop().expect("the engine ran").contains("--network"),
         "{open:?}"
@@ -97,12 +97,12 @@ fn a_container_ends_with_the_call() {
     let place = Place::new();
     let settings = settings(&place, "present");
     let command = "echo before; trap '' TERM; sleep 72301 & sleep 72301; sleep 72301";
-    let result = place.anyhow(settings.clone(), json!({"command": command, "timeout": 1}));
+    let result = place.run_regardless(settings.clone(), json!({"command": command, "timeout": 1}));
     assert_eq!((result.output.as_str(), result.exit_code), ("before\n", Some(124)), "{result:?}");
     assert!(is_gone("sleep 72301"), "{:?}", told(&place));
     let removed = recorded_arguments(&place).pop().expect("the engine ran");
     assert!(removed.starts_with("rm --force --time=0 toolfence-"), "{removed}");
-    let polite = place.anyhow(
+    let polite = place.run_regardless(
         settings,
         json!({"command": own("trap 'echo saved; exit 3' TERM; while :; do sleep 0.05; done"), "timeout": 1}),
     );
@@ -127,7 +127,7 @@ fn without_the_engine_no_command_runs() {
             "the client had ended long before: {:?}",
             started.elapsed()
         );
-        let result = place.anyhow(settings, json!({"command": "touch ran"}));
+        let result = place.run_regardless(settings, json!({"command": "touch ran"}));
         let error = result.error.expect("it is refused");
         assert!(
             error.code == ErrorCode::IoError
@@ -169,7 +169,7 @@ pub(super) fn real() -> Option<(PathBuf, Settings)> {
 }
 
 /// Lists the containers that the engine still has.
-fn left(program: &PathBuf) -> String {
+fn remaining_containers(program: &PathBuf) -> String {
     let said = std::process::Command::new(program).args(["ps", "--all", "--format", "{{.Names}}"]).output();
     String::from_utf8_lossy(&said.expect("it can be asked").stdout).into_owned()
 }
@@ -182,7 +182,7 @@ fn a_real_engine_holds_a_command() {
     place.file(".git/config", "[core]\n\tbare = false\n");
     place.file(".git/HEAD", "ref: refs/heads/main\n");
     place.file("a.txt", "hello\n");
-    let run = |command: &str| place.anyhow(settings.clone(), json!({"command": command, "timeout": 20}));
+    let run = |command: &str| place.run_regardless(settings.clone(), json!({"command": command, "timeout": 20}));
     let result = run("cat a.txt; echo new > b.txt; echo err >&2; exit 3");
     assert_eq!((result.output.as_str(), result.exit_code), ("hello\nerr\n", Some(3)), "{result:?}");
     assert_eq!(fs::read_to_string(place.at("b.txt")).expect("it was written"), "new\n");
@@ -198,7 +198,7 @@ fn a_real_engine_holds_a_command() {
         assert!(result.output.contains(says) && !result.output.contains("SECRETVALUE"), "{command}: {result:?}");
     }
     assert!(run("touch /tmp/x && mkdir sub && mv sub other").success);
-    assert_eq!(left(&program), "");
+    assert_eq!(remaining_containers(&program), "");
     let absent = Container::podman("localhost/toolfence-no-such-image").program(&program);
     let report = super::runner(&place.root, Settings::new().container(absent)).sandbox_report().clone();
     assert!(report.kind == Kind::Nothing && report.why[0].to_string().contains("podman says: "), "{report:?}");
@@ -209,15 +209,15 @@ fn a_real_engine_ends_what_it_runs() {
     let Some((program, settings)) = real() else { return };
     let place = Place::new();
     let command = "echo before; trap '' TERM; sleep 72302 & sleep 72302; sleep 72302";
-    let result = place.anyhow(settings.clone(), json!({"command": command, "timeout": 2}));
+    let result = place.run_regardless(settings.clone(), json!({"command": command, "timeout": 2}));
     assert_eq!((result.output.as_str(), result.exit_code), ("before\n", Some(124)), "{result:?}");
     assert!(is_gone("sleep 72302"));
     // The engine may take a moment to remove it.
     let gone = (0..50).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(100));
-        left(&program).is_empty()
+        remaining_containers(&program).is_empty()
     });
-    assert!(gone, "{}", left(&program));
+    assert!(gone, "{}", remaining_containers(&program));
 }
 
 /// A host that is killed cannot end the container: the keeper does.
@@ -255,7 +255,7 @@ fn a_real_container_ends_with_a_host_that_is_killed() {
     assert!(begun, "the command began");
     let gone = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(100));
-        is_gone("sleep 72303") && left(&program).is_empty()
+        is_gone("sleep 72303") && remaining_containers(&program).is_empty()
     });
-    assert!(gone, "{}", left(&program));
+    assert!(gone, "{}", remaining_containers(&program));
 }

@@ -13,8 +13,8 @@ const SHOW: &str = "while IFS= read -r -d '' each; do printf '%s\\n' \"$each\"; 
 /// Variables that programs on the way to bash, or an image, add by themselves.
 const ADDED: &[&str] = &["PWD", "SHLVL", "OLDPWD", "_", "HOSTNAME", "container"];
 
-fn seen(place: &Place, settings: Settings) -> BTreeMap<String, String> {
-    let result = place.anyhow(settings, json!({"command": SHOW}));
+fn command_environment(place: &Place, settings: Settings) -> BTreeMap<String, String> {
+    let result = place.run_regardless(settings, json!({"command": SHOW}));
     let lines = result.output.lines().filter_map(|line| line.split_once('='));
     let all: BTreeMap<_, _> = lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     assert!(!all.is_empty(), "{result:?}");
@@ -48,7 +48,7 @@ fn a_command_sees_what_the_table_says() {
                 continue;
             }
         };
-        assert_eq!(seen(&place, settings), texts(want), "{kind:?}");
+        assert_eq!(command_environment(&place, settings), texts(want), "{kind:?}");
     }
 }
 
@@ -57,7 +57,7 @@ fn a_command_in_a_container_sees_what_the_table_says() {
     let Some((_, settings)) = container::real() else { return };
     let place = Place::new();
     let outside = texts(outside(&place));
-    let mut seen = seen(&place, settings);
+    let mut seen = command_environment(&place, settings);
     for row in TABLE {
         let want = match row.container {
             Rule::AsOutside => outside.get(row.name).cloned(),
@@ -99,9 +99,9 @@ fn a_command_reads_of_proc_what_is_its_own() {
             eprintln!("skipped: there is {found:?}, not {kind:?}");
             continue;
         }
-        let asked = place.anyhow(settings.clone(), json!({"command": ASKED}));
+        let asked = place.run_regardless(settings.clone(), json!({"command": ASKED}));
         assert_eq!(asked.output, "read\n", "{found:?}: {asked:?}");
-        let curious = place.anyhow(settings, json!({"command": CURIOUS}));
+        let curious = place.run_regardless(settings, json!({"command": CURIOUS}));
         assert_eq!(curious.output, "nothing\n", "{found:?}: {curious:?}");
     }
 }

@@ -134,14 +134,14 @@ fn sockets_of_the_host_are_out_of_reach() {
     let name = format!("toolfence-test-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).expect("it is a name");
     let _abstract = UnixListener::bind_addr(&address).expect("a socket can be made");
-    let Some(shown) = place.says("cat /proc/net/unix | wc -l; ls -l socket") else { return };
+    let Some(shown) = place.output_of("cat /proc/net/unix | wc -l; ls -l socket") else { return };
     // The output has the heading of the table, and no socket of another process.
     assert!(shown.starts_with("1\n") && shown.contains("----------"), "{shown}");
     assert_each(&place, &[("exec 3<>/dev/tcp/127.0.0.1/22", "Connection refused")]);
 }
 
 /// Passes a file to every client.
-fn gives(listener: UnixListener, file: &fs::File) {
+fn pass_file(listener: UnixListener, file: &fs::File) {
     let file = file.try_clone().expect("it can be doubled");
     std::thread::spawn(move || {
         for asked in listener.incoming().flatten() {
@@ -162,9 +162,9 @@ fn no_open_file_is_passed_in() {
     let (beside, inside) = (place.beside.join("socket"), place.at("socket"));
     let name = format!("toolfence-gives-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).expect("it is a name");
-    gives(UnixListener::bind(&beside).expect("a socket can be made"), &secret);
-    gives(UnixListener::bind(&inside).expect("a socket can be made"), &secret);
-    gives(UnixListener::bind_addr(&address).expect("a socket can be made"), &secret);
+    pass_file(UnixListener::bind(&beside).expect("a socket can be made"), &secret);
+    pass_file(UnixListener::bind(&inside).expect("a socket can be made"), &secret);
+    pass_file(UnixListener::bind_addr(&address).expect("a socket can be made"), &secret);
     place.file(
         "ask.py",
         "import os, socket, sys\nfor name in sys.argv[1:]:\n    try:\n        s = socket.socket(socket.AF_UNIX)\n        \
@@ -178,8 +178,8 @@ fn no_open_file_is_passed_in() {
         return;
     };
     let outside = String::from_utf8_lossy(&outside.stdout);
-    assert_eq!(outside.matches("GOT b'OUTSIDE").count(), 3, "without a sandbox he gives it: {outside}");
-    let Some(said) = place.says(&format!("python3 ask.py {words}")) else { return };
+    assert_eq!(outside.matches("GOT b'OUTSIDE").count(), 3, "without a sandbox the file is passed: {outside}");
+    let Some(said) = place.output_of(&format!("python3 ask.py {words}")) else { return };
     assert_eq!(said.matches("no: ").count(), 3, "{said}");
     assert!(!said.contains("GOT") && !said.contains("OUTSIDE"), "{said}");
 }

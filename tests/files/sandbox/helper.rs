@@ -27,7 +27,7 @@ impl Host {
         has_sandbox(&runner).then(|| Host { runner, environment })
     }
 
-    fn says(&self, command: &str, network: bool) -> String {
+    fn output_of(&self, command: &str, network: bool) -> String {
         self.run(command, network, false)
     }
 
@@ -100,17 +100,17 @@ fn a_credential_that_was_replaced_is_hidden_too() {
     let Some(host) = Host::new(&place) else { return };
     let look = "{ cat ~/.nvm/.npmrc; chmod 600 ~/.nvm/.npmrc; echo x >~/.nvm/.npmrc; } 2>&1";
     let hidden = |said: &str| said.contains("Permission denied") && said.matches("Read-only file system").count() == 2;
-    let said = host.says(look, false);
+    let said = host.output_of(look, false);
     assert!(hidden(&said), "{said}");
     let file = Path::new(&home).join(".nvm/.npmrc");
     for round in 0..3 {
         fs::write(file.with_extension("new"), "SECRETVALUE again\n").expect("a file can be written");
         fs::rename(file.with_extension("new"), &file).expect("it can be replaced");
-        let said = host.says(look, false);
+        let said = host.output_of(look, false);
         assert!(hidden(&said), "{round}: {said}");
     }
     fs::remove_file(&file).expect("it can be removed");
-    assert!(host.says(look, false).contains("No such file"), "what is not there is no trouble");
+    assert!(host.output_of(look, false).contains("No such file"), "what is not there is no trouble");
 }
 
 /// In /etc the repository of the project is a file that only its owner may read, and it is guarded nevertheless.
@@ -126,7 +126,7 @@ fn a_repository_in_etc_is_guarded_and_hidden() {
     let place = Place(Project::at_root(root));
     let Some(host) = Host::new(&place) else { return };
     for _ in 0..2 {
-        let said = host.says("{ cat .git/HEAD; mv .git x; echo ran; } 2>&1", false);
+        let said = host.output_of("{ cat .git/HEAD; mv .git x; echo ran; } 2>&1", false);
         assert!(said.contains("Permission denied") && said.contains("busy") && said.ends_with("ran\n"), "{said}");
     }
 }

@@ -59,11 +59,11 @@ fn an_end_leaves_no_process_without_a_namespace() {
     for settings in without_a_namespace() {
         for (command, marker) in LEAVERS {
             let place = Place::new();
-            let result = place.anyhow(settings.clone(), json!({"command": command}));
+            let result = place.run_regardless(settings.clone(), json!({"command": command}));
             assert_eq!(running(marker), 0, "{settings:?}, {command}");
             assert!(result.output.starts_with("ended\n") && result.success, "{settings:?}, {command}: {result:?}");
-            let late =
-                place.anyhow(settings.clone(), json!({"command": format!("{command}; sleep 72020"), "timeout": 1}));
+            let late = place
+                .run_regardless(settings.clone(), json!({"command": format!("{command}; sleep 72020"), "timeout": 1}));
             assert_eq!((running(marker), running("sleep 72020")), (0, 0), "{settings:?}, {command}");
             assert_eq!(late.exit_code, Some(124), "{settings:?}, {command}: {late:?}");
         }
@@ -75,7 +75,7 @@ fn an_end_leaves_no_process_without_a_namespace() {
 fn a_killed_supervisor_is_reported() {
     let place = Place::new();
     let command = "(set -m; sleep 72021 >/dev/null 2>&1 &); kill -9 $PPID; sleep 72022";
-    let result = place.anyhow(Settings::new().mode(Mode::Off), json!({"command": command, "timeout": 20}));
+    let result = place.run_regardless(Settings::new().mode(Mode::Off), json!({"command": command, "timeout": 20}));
     let failure = result.error.expect("it did not come to its end").message;
     assert!(failure.to_string().contains("may still be running"), "{failure}");
     end_all("sleep 72021");

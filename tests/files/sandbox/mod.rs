@@ -74,7 +74,7 @@ impl Place {
     }
 
     /// Runs a command even if no sandbox is available.
-    fn anyhow(&self, settings: Settings, args: Value) -> ToolResult {
+    fn run_regardless(&self, settings: Settings, args: Value) -> ToolResult {
         self.attempt(&Arc::new(runner(&self.root, settings)), args)
     }
 
@@ -88,7 +88,7 @@ impl Place {
     }
 
     /// Returns the trimmed output of a command.
-    fn says(&self, command: &str) -> Option<String> {
+    fn output_of(&self, command: &str) -> Option<String> {
         self.run(command).map(|result| result.output.trim().to_owned())
     }
 }

@@ -79,7 +79,7 @@ fn all_layers_agree_about_a_name() {
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     // A command in the sandbox sees exactly the same files.
-    let Some(said) = place.says("grep -rls needle . | grep -v attempt.sh") else { return };
+    let Some(said) = place.output_of("grep -rls needle . | grep -v attempt.sh") else { return };
     let said: BTreeSet<&str> = said.lines().map(|line| line.trim_start_matches("./")).collect();
     let want: BTreeSet<&str> =
         files.iter().filter(|(_, readable, _)| *readable).map(|(name, ..)| name.as_str()).collect();

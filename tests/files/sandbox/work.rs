@@ -35,7 +35,7 @@ fn output_order_status_and_folder_are_as_outside() {
     assert_eq!((result.output.as_str(), result.exit_code), ("no tty\n", Some(137)));
     let result = place.run("cd sub && echo y > f && cat f; echo <<E\nhere\nE\ndiff <(echo a) <(echo a) && echo same");
     assert_eq!(result.expect("the sandbox was available before").output, "y\n\nsame\n");
-    assert_eq!(place.says("(sleep 0.3; echo late) & echo early").as_deref(), Some("early\nlate"));
+    assert_eq!(place.output_of("(sleep 0.3; echo late) & echo early").as_deref(), Some("early\nlate"));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn only_toolchain_files_of_the_home_are_visible() {
     if std::env::var_os(HOME).is_some() {
         let command = "p=$(dirname $(dirname $(command -v own))); cd; find . $p -type f | sort; grep -rs SECRET . $p; cat \
              .cargo/credentials.toml .cargo/config.toml 2>&1; cat go/pkg/mod/x@v1/token.txt .nvm/certs/public.pem";
-        if let Some(output) = place.says(command) {
+        if let Some(output) = place.output_of(command) {
             println!("\n{output}");
         }
         return;

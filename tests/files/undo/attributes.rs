@@ -30,7 +30,7 @@ fn set(path: &Path, name: &str, value: &[u8]) {
 }
 
 /// Returns the mode and all attributes.
-fn of(path: &Path) -> (u32, Vec<(String, Vec<u8>)>) {
+fn attributes_of(path: &Path) -> (u32, Vec<(String, Vec<u8>)>) {
     let mut names = vec![0; 65536];
     let length = listxattr(path, &mut names[..]).expect("it is there");
     let names = names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty());
@@ -95,19 +95,19 @@ fn attributes_survive_every_tool_and_undo() {
     ];
     for (what, name, act) in acts {
         let Some(place) = place() else { return };
-        let before = of(&place.root().join("s"));
+        let before = attributes_of(&place.root().join("s"));
         assert_eq!((before.0, before.1.len()), (0o660, 3), "{before:?}");
         place.turn(|| act(&place));
-        assert_eq!(of(&place.root().join(name)), before, "{what}");
+        assert_eq!(attributes_of(&place.root().join(name)), before, "{what}");
         assert_eq!(fs::read_to_string(place.root().join(name)).unwrap(), "other\n");
         assert_eq!(place.undo().refused, [], "{what}");
         assert_eq!(
-            (of(&place.root().join("s")), fs::read_to_string(place.root().join("s")).unwrap()),
+            (attributes_of(&place.root().join("s")), fs::read_to_string(place.root().join("s")).unwrap()),
             (before.clone(), "secret\n".into()),
             "{what}"
         );
         assert_eq!(place.redo().refused, [], "{what}");
-        assert_eq!(of(&place.root().join(name)), before, "{what}");
+        assert_eq!(attributes_of(&place.root().join(name)), before, "{what}");
     }
 }
 
@@ -120,10 +120,10 @@ fn a_file_without_a_list_gets_none_from_its_folder() {
     fs::set_permissions(&plain, PermissionsExt::from_mode(0o660)).unwrap();
     set(&root, DEFAULT, &list([7, 7, 7, 7, 0]));
     place.turn(|| place.write("plain", "new\n"));
-    assert_eq!(of(&plain), (0o660, Vec::new()));
+    assert_eq!(attributes_of(&plain), (0o660, Vec::new()));
     place.turn(|| place.bash("rm plain"));
     assert_eq!(place.undo().refused, []);
-    assert_eq!(of(&plain), (0o660, Vec::new()), "a plain file has no list");
+    assert_eq!(attributes_of(&plain), (0o660, Vec::new()), "a plain file has no list");
 }
 
 const CHILD: &str = "TOOLFENCE_TEST_NO_LISTS";
@@ -174,7 +174,7 @@ fn on_a_disk_without_lists() {
     place.turn(|| lost = place.workspace.changes().apply_patch(renamed, false).unwrap().lost);
     assert_eq!(lost, [("disk/t".to_owned(), vec!["access control list".into()])]);
     // The group had no access, so its members get none as others either.
-    assert_eq!(of(&disk.join("t")).0, 0o600);
+    assert_eq!(attributes_of(&disk.join("t")).0, 0o600);
     assert_eq!(place.undo().refused, []);
-    assert_eq!(of(&file), (0o664, vec![(ACCESS.to_owned(), acl)]));
+    assert_eq!(attributes_of(&file), (0o664, vec![(ACCESS.to_owned(), acl)]));
 }

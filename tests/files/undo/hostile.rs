@@ -95,7 +95,7 @@ fn a_torn_last_line_is_dropped_and_nothing_else() {
     // The file is cut within the line of the end, and within the line of b.
     for (at, kept, undone) in [(ends[2] + 9, 2, 2), (ends[1] + 9, 1, 1)] {
         fs::write(&record, &text[..at]).unwrap();
-        place.again();
+        place.reopen();
         let listed = place.history.list(&place.workspace).unwrap();
         assert_eq!((listed[0].names, listed[0].notes.len()), (kept, 1), "{listed:?}");
         assert!(listed[0].notes[0].to_string().contains("cut short"));

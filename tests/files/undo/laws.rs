@@ -113,7 +113,7 @@ fn undo_and_redo_restore_every_byte_mode_and_name() {
                     before.push(after.pop().expect("there is one"));
                     redos += 1;
                 }
-                2 => place.again(),
+                2 => place.reopen(),
                 _ => {
                     place.turn(|| (0..=random.below(4)).for_each(|_| act(random, &place)));
                     let now = place.picture();

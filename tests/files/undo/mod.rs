@@ -46,7 +46,7 @@ impl Place {
     }
 
     /// Opens the project and its history again, as another process would.
-    fn again(&mut self) {
+    fn reopen(&mut self) {
         (self.history, self.workspace) = opened(self.home.path(), Limits::default());
     }
 
