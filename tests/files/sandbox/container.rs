@@ -99,7 +99,7 @@ fn a_container_ends_with_the_call() {
     let command = "echo before; trap '' TERM; sleep 72301 & sleep 72301; sleep 72301";
     let result = place.run_regardless(settings.clone(), json!({"command": command, "timeout": 1}));
     assert_eq!((result.output.as_str(), result.exit_code), ("before\n", Some(124)), "{result:?}");
-    assert!(is_gone("sleep 72301"), "{:?}", told(&place));
+    assert!(is_gone("sleep 72301"), "{:?}", recorded_arguments(&place));
     let removed = recorded_arguments(&place).pop().expect("the engine ran");
     assert!(removed.starts_with("rm --force --time=0 toolfence-"), "{removed}");
     let polite = place.run_regardless(
