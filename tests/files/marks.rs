@@ -1,15 +1,15 @@
-//! Commands that are found again among all processes of the machine, by a number that only one run of the tests uses: two
-//! runs at a time must not see each other's.
+//! Markers that identify the commands of one test run among all processes of the machine, because two runs at the same
+//! time must not find each other's commands.
 
-/// Set where a test runs this program again, to the number of the run that does.
+/// The variable with the number of the run, for tests that start this program again.
 pub(crate) const RUN: &str = "TOOLFENCE_TEST_RUN";
 
-/// The number of this run.
+/// Returns the number of this run.
 pub(crate) fn run() -> String {
     std::env::var(RUN).unwrap_or_else(|_| std::process::id().to_string())
 }
 
-/// The text with every `sleep 7....` and `yes 7....` in it, of five digits, made this run's own by a fraction.
+/// Adds a fraction that identifies this run to every `sleep 7....` and `yes 7....` with five digits in the text.
 pub(crate) fn own(text: &str) -> String {
     const DIGITS: usize = 5;
     let run = run();

@@ -1,4 +1,4 @@
-//! Patches: case files, laws on made-up texts, and git beside us.
+//! Patches: case files, laws over generated texts, and comparisons with git.
 
 mod cases;
 mod data;
@@ -28,7 +28,7 @@ impl Source for Files {
     }
 }
 
-/// The plan of a patch, or what the model would be told.
+/// Returns the plan of a patch, or the message for the model.
 pub(crate) fn planned(text: &str, base: &Base, files: &Files) -> Result<Plan, String> {
     toolfence_patch::plan_text(text, base, |_| None, &mut files.clone()).map_err(|failure| match failure {
         Failure::Unreadable(problem) => problem.to_string(),
@@ -38,7 +38,7 @@ pub(crate) fn planned(text: &str, base: &Base, files: &Files) -> Result<Plan, St
     })
 }
 
-/// The files as they are when the plan was carried out.
+/// Returns the files after the plan was carried out.
 pub(crate) fn carried_out(plan: &Plan, files: &Files) -> Files {
     let mut after = files.clone();
     for change in &plan.changes {
@@ -51,9 +51,9 @@ pub(crate) fn carried_out(plan: &Plan, files: &Files) -> Files {
     after
 }
 
-/// What is said is a text of both languages down to the line that differs, and `Display` is its English.
+/// The message is in both languages, including the line that differs, and `Display` prints it in English.
 #[test]
-fn refusals_are_said_in_both_languages() {
+fn refusals_are_translated() {
     let problem = patch::parse("*** Begin Patch\n*** Update File: x\n").unwrap_err();
     assert!(problem.message.to_string().starts_with("there is no \"*** End Patch\""), "{}", problem.message);
     assert_eq!(problem.text().to_string(), problem.to_string());
@@ -63,9 +63,9 @@ fn refusals_are_said_in_both_languages() {
     let patch = patch::parse("--- a/x\n+++ b/x\n@@\n one\n-two\n three\n").unwrap();
     let Err(Failure::Refused(refusals)) = patch::plan(&patch, &mut files.clone()) else { panic!("it does not apply") };
     assert_eq!(refusals[0].text().to_string(), refusals[0].to_string());
-    let told = refusals[0].text().render(Language::Portuguese);
+    let message = refusals[0].text().render(Language::Portuguese);
     for part in ["- hunk 1 (linha 3 do patch) não foi encontrado.", "arquivo, linha 2: (uma linha vazia)"] {
-        assert!(told.contains(part), "{told}");
+        assert!(message.contains(part), "{message}");
     }
     assert!(refusals[0].to_string().contains("file, line 2: (an empty line)"), "{}", refusals[0]);
 

@@ -182,7 +182,7 @@ fn a_server_does_not_start_in_the_project() {
 fn servers_that_do_not_start_are_told() {
     for (how, wanted) in [
         ("gone", "it ended with status 4; its stderr ends with: cannot find my files"),
-        ("garbage", "lines that are no messages"),
+        ("garbage", "lines that are not MCP messages"),
         ("errors", "it wrote 64 MiB without an answer"),
         ("version", "the version 1999-01-01 of MCP"),
         ("large", "more than 256 KiB"),
@@ -219,7 +219,7 @@ fn tools_that_cannot_be_offered_are_left_out() {
     assert_eq!(names(&listed), ["test.echo"]);
     let notes = listed["notes"].to_string();
     assert_eq!(listed["notes"].as_array().unwrap().len(), 3, "{notes}");
-    assert!(notes.contains("comes twice") && notes.contains("u{1b}") && notes.contains("schema"), "{notes}");
+    assert!(notes.contains("listed twice") && notes.contains("u{1b}") && notes.contains("schema"), "{notes}");
     let listed = Served::new("many").listed();
     assert_eq!(names(&listed).len(), 128);
     assert!(listed["notes"].to_string().contains("more than 128 tools"), "{listed}");

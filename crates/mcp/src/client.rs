@@ -1,6 +1,6 @@
-//! One run of a server: a thread that holds the program, writes requests and hands out answers.
+//! One run of a server: a thread that owns the process, writes requests and dispatches responses.
 //!
-//! The thread has a runtime of its own, so that the program can be talked with from any, and ends with the last client.
+//! The thread has its own runtime, so that clients on any runtime can use it, and ends when the client is dropped.
 
 use crate::lines::Lines;
 use crate::wire::{self, Message, Refused};
@@ -15,67 +15,66 @@ use toolfence_protocol::{Text, clip, invisible, text};
 use toolfence_sandbox::process::{self, Exit, Heard, Piped};
 use toolfence_tools::{CommandRunner, Service, ServiceWatch, WantedService};
 
-/// Lines that are no messages, of those that a server may write: banners are common, and a program that writes nothing else is no
-/// server.
+/// The most lines that are not messages. Banners are common, but a program that writes nothing else is not a server.
 const MOST_GARBAGE: u32 = 100;
-/// Bytes that a server may write between two answers to us, on stdout and stderr together.
+/// The most bytes that a server may write between two responses, on stdout and stderr together.
 const MOST_BYTES: u64 = 64 << 20;
-/// Bytes that a server may leave unread of what we send.
+/// The most bytes of our messages that a server may leave unread.
 const MOST_UNREAD: usize = 64 << 20;
-/// Bytes of its stderr that are kept, from its end.
-const KEPT: usize = 4 << 10;
-/// Bytes of these that are told where the server fails.
+/// The bytes that are kept of the end of its stderr.
+const KEPT_STDERR: usize = 4 << 10;
+/// The bytes of the kept stderr that are part of the message about a failure.
 const SHOWN: usize = 300;
-/// Lines of its stderr that are shown to who asks how the server is, and bytes of each.
+/// The lines of its stderr that [`Client::last_lines`] returns, and the longest of them in bytes.
 const MOST_LINES: usize = 10;
 const LONGEST_LINE: usize = 200;
-/// How long a server may take to end after its stdin was closed.
-const PARTING: Duration = Duration::from_millis(500);
-/// How long a client waits for the end of its thread: longer than the program is given.
-const LAST_WAIT: Duration = Duration::from_secs(5);
-/// Notes of progress that wait for whoever shows them. Others are dropped.
+/// How long a server may take to exit after its stdin was closed.
+const EXIT_WAIT: Duration = Duration::from_millis(500);
+/// How long dropping a client waits for its thread: longer than the process may take to exit.
+const THREAD_WAIT: Duration = Duration::from_secs(5);
+/// The most progress notes that wait to be displayed. Others are dropped.
 const MOST_NOTES: usize = 16;
 
-/// Why there is no answer.
+/// The reason why a request failed.
 #[derive(Debug, Clone)]
 pub(crate) enum Fault {
-    /// The server refused.
+    /// The server refused the request.
     Refused(Refused),
-    /// The server has ended, or was ended for what it did.
+    /// The server exited, or was ended because it misbehaved.
     Over(Text),
 }
 
-/// What a client wants its thread to do with the program.
+/// An order from a client to its thread.
 enum Order {
-    /// Send this request, and hand out its answer.
+    /// Send this request and dispatch its response.
     Request { id: u64, line: String, waiting: Waiting },
     /// Send this notification.
-    Tell(String),
-    /// Tell the server that its answer to the request of this id is not wanted any more: the caller has gone away.
+    Notify(String),
+    /// Cancel the request with this id, because its caller no longer waits.
     Cancel(u64),
 }
 
-/// The two ways to the caller of a request: for its answer, and for what the server says of its progress.
+/// The channels to the caller of a request: for the response, and for progress notes.
 struct Waiting {
     reply: oneshot::Sender<Result<Value, Refused>>,
     notes: orders::Sender<String>,
 }
 
-/// What the thread and its clients share.
+/// The state that the thread and its client share.
 #[derive(Debug, Default)]
-struct Common {
-    /// Whether the server says that its tools are others now.
+struct Shared {
+    /// Whether the server has announced that its list of tools changed.
     changed: AtomicBool,
-    /// Whether it never ran, because a file was put where another was looked at meanwhile.
+    /// Whether the server never ran, because a file of the project was replaced during the sandbox setup.
     disturbed: AtomicBool,
-    /// Why the server is over.
+    /// Why the server ended; `None` while it runs.
     over: Mutex<Option<Text>>,
-    /// The end of what it wrote to stderr.
+    /// The end of its stderr.
     errors: Mutex<Vec<u8>>,
     watch: OnceLock<ServiceWatch>,
 }
 
-impl Common {
+impl Shared {
     fn over(&self) -> MutexGuard<'_, Option<Text>> {
         self.over.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,35 +84,35 @@ impl Common {
     }
 }
 
-/// A server that runs. Dropping it ends the server.
+/// A running server. Dropping the client ends it.
 #[derive(Debug)]
 pub(crate) struct Client {
     orders: Option<orders::UnboundedSender<Order>>,
     ids: AtomicU64,
-    common: Arc<Common>,
-    /// Closed when the thread is at its end.
+    shared: Arc<Shared>,
+    /// A channel that closes when the thread ends.
     thread: Mutex<mpsc::Receiver<()>>,
 }
 
 impl Client {
-    /// Starts the program. What goes wrong with that is the answer to the first request.
+    /// Starts the program. If that fails, the first request returns the error.
     pub(crate) fn start(name: &str, wanted: WantedService, commands: Arc<CommandRunner>) -> std::io::Result<Client> {
         let (send, receive) = orders::unbounded_channel();
-        let common: Arc<Common> = Arc::default();
+        let shared: Arc<Shared> = Arc::default();
         let (running, thread) = mpsc::channel::<()>();
-        let (its_name, its_common) = (name.to_owned(), Arc::clone(&common));
+        let (its_name, its_shared) = (name.to_owned(), Arc::clone(&shared));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::Builder::new().name(format!("mcp {name}")).spawn(move || {
             let _running = running;
-            let run = Run { name: its_name, common: its_common, waiting: HashMap::new() };
-            runtime.block_on(run.keep(&wanted, &commands, receive));
+            let run = Run { name: its_name, shared: its_shared, waiting: HashMap::new() };
+            runtime.block_on(run.run(&wanted, &commands, receive));
             runtime.shutdown_background();
         })?;
-        Ok(Client { orders: Some(send), ids: AtomicU64::new(1), common, thread: Mutex::new(thread) })
+        Ok(Client { orders: Some(send), ids: AtomicU64::new(1), shared, thread: Mutex::new(thread) })
     }
 
-    /// Asks the server. Dropping the future tells the server that the answer is not wanted any more. What the server says of its progress
-    /// goes to `note`.
+    /// Sends a request and returns the response. Dropping the future cancels the request. Progress messages of the
+    /// server go to `note`.
     pub(crate) async fn request(
         &self,
         method: &'static str,
@@ -144,52 +143,53 @@ impl Client {
         }
     }
 
-    /// Tells the server something.
-    pub(crate) fn tell(&self, method: &str) {
-        self.send(Order::Tell(wire::notification(method, &json!({}))));
+    /// Sends a notification.
+    pub(crate) fn notify(&self, method: &str) {
+        self.send(Order::Notify(wire::notification(method, &json!({}))));
     }
 
-    /// Whether the server has ended.
+    /// Returns `true` if the server has ended.
     pub(crate) fn is_over(&self) -> bool {
-        self.common.over().is_some()
+        self.shared.over().is_some()
     }
 
-    /// Why the server has ended; `None` while it runs.
+    /// Returns the reason why the server has ended; `None` while it runs.
     pub(crate) fn over(&self) -> Option<Text> {
-        self.common.over().clone()
+        self.shared.over().clone()
     }
 
-    /// The end of what the server wrote to stderr, on one line.
+    /// Returns the end of the server's stderr on one line.
     pub(crate) fn last_words(&self) -> Option<String> {
-        last_words(&self.common.errors())
+        last_words(&self.shared.errors())
     }
 
-    /// The last lines that the server wrote to stderr.
+    /// Returns the last lines of the server's stderr.
     pub(crate) fn last_lines(&self) -> Vec<String> {
-        last_lines(&self.common.errors())
+        last_lines(&self.shared.errors())
     }
 
-    /// Whether the server has said since this was asked last that its tools are others.
+    /// Returns `true` if the server has announced a change of its tools since the last call of this function.
     pub(crate) fn take_changed(&self) -> bool {
-        self.common.changed.swap(false, Ordering::SeqCst)
+        self.shared.changed.swap(false, Ordering::SeqCst)
     }
 
-    /// Whether the server never ran, because files of the project changed while the sandbox was set up: it can be started again.
+    /// Returns `true` if the server never ran, because files of the project changed during the sandbox setup. It can be
+    /// started again.
     pub(crate) fn was_disturbed(&self) -> bool {
-        self.common.disturbed.load(Ordering::SeqCst)
+        self.shared.disturbed.load(Ordering::SeqCst)
     }
 
-    /// What has to be asked about the program while it runs; `None` before it has started.
+    /// Returns the watch on the running program; `None` before it has started.
     pub(crate) fn watch(&self) -> Option<&ServiceWatch> {
-        self.common.watch.get()
+        self.shared.watch.get()
     }
 
     fn why_over(&self) -> Text {
-        self.common.over().clone().unwrap_or_else(|| text!("it has ended"))
+        self.shared.over().clone().unwrap_or_else(|| text!("it has ended"))
     }
 
     fn send(&self, order: Order) {
-        // A thread that has ended has said why; whoever waits for an answer is told that.
+        // If the thread has ended, the reply channel is closed, and the waiting request returns the reason.
         let _ = self.orders.as_ref().map(|orders| orders.send(order));
     }
 }
@@ -198,11 +198,11 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.orders = None;
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = thread.recv_timeout(LAST_WAIT);
+        let _ = thread.recv_timeout(THREAD_WAIT);
     }
 }
 
-/// A request without an answer. Dropped, it is cancelled.
+/// A request without a response. Dropping it cancels the request.
 struct Unanswered<'a> {
     client: &'a Client,
     id: u64,
@@ -217,38 +217,38 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// Why a server is not listened to any more.
-enum End {
-    /// No client is left.
-    Wanted,
-    /// It ended by itself, or closed its stdout.
-    ByItself,
-    /// It does something that no server does.
-    Bad(Text),
+/// Why the thread stops reading from a server.
+enum StopReason {
+    /// The client was dropped.
+    ClientDropped,
+    /// The server exited by itself, or closed its stdout.
+    Exited,
+    /// The server violated a limit or the protocol.
+    Misbehaved(Text),
 }
 
 /// The thread of one run.
 struct Run {
     name: String,
-    common: Arc<Common>,
+    shared: Arc<Shared>,
     waiting: HashMap<u64, Waiting>,
 }
 
-/// What is read of a server.
+/// The state of reading from a server.
 #[derive(Default)]
-struct Reading {
+struct ReadState {
     lines: Lines,
     garbage: u32,
-    /// Whether a request has had an answer.
+    /// Whether any request got a response.
     answered: bool,
-    /// Bytes since the last answer.
+    /// Bytes since the last response.
     bytes: u64,
-    /// The last line of stderr as far as it has come.
+    /// The incomplete last line of stderr.
     errors_line: Vec<u8>,
 }
 
 impl Run {
-    async fn keep(
+    async fn run(
         mut self,
         wanted: &WantedService,
         commands: &Arc<CommandRunner>,
@@ -257,12 +257,12 @@ impl Run {
         let why = match commands.service(wanted).await {
             Err(why) => text!("it cannot be started: {why}", why),
             Ok(Service { mut program, watch, hidden, .. }) => {
-                // Nobody else sets it.
-                let _ = self.common.watch.set(watch);
-                let mut reading = Reading::default();
-                let end = self.converse(&mut program, &mut orders, &mut reading).await;
+                // This is the only place that sets it.
+                let _ = self.shared.watch.set(watch);
+                let mut reading = ReadState::default();
+                let end = self.exchange_messages(&mut program, &mut orders, &mut reading).await;
                 let never_answered = !reading.answered;
-                let why = self.part(program, end, &mut reading).await;
+                let why = self.shut_down(program, end, &mut reading).await;
                 match hidden.filter(|_| never_answered) {
                     Some(path) => text!(
                         "{why}. The sandbox hides {path} from it, unless `paths` names that or its folder",
@@ -273,63 +273,63 @@ impl Run {
                 }
             }
         };
-        tracing::debug!(server = self.name, why = %why, "a server of MCP is over");
-        *self.common.over() = Some(why);
-        // From here on whoever waits is told why.
+        tracing::debug!(server = self.name, why = %why, "an MCP server has ended");
+        *self.shared.over() = Some(why);
+        // Dropping the reply channels makes the waiting requests return the reason.
         self.waiting.clear();
     }
 
-    /// Does what is ordered and hands out what is answered, until one of both sides ends.
-    async fn converse(
+    /// Executes orders and dispatches responses until the client or the server ends.
+    async fn exchange_messages(
         &mut self,
         program: &mut Piped,
         orders: &mut orders::UnboundedReceiver<Order>,
-        reading: &mut Reading,
-    ) -> End {
+        reading: &mut ReadState,
+    ) -> StopReason {
         loop {
             let mut answers = String::new();
             tokio::select! {
                 order = orders.recv() => match order {
-                    None => return End::Wanted,
-                    Some(order) => answers = self.obey(order),
+                    None => return StopReason::ClientDropped,
+                    Some(order) => answers = self.execute(order),
                 },
                 heard = program.next() => match heard {
-                    None => return End::ByItself,
-                    Some(Heard::Output(bytes)) => match self.hear(bytes, reading) {
-                        Ok(said) => answers = said,
-                        Err(why) => return End::Bad(why),
+                    None => return StopReason::Exited,
+                    Some(Heard::Output(bytes)) => match self.read_output(bytes, reading) {
+                        Ok(replies) => answers = replies,
+                        Err(why) => return StopReason::Misbehaved(why),
                     },
                     Some(Heard::Errors(bytes)) => {
                         reading.bytes += bytes.len() as u64;
-                        self.errors(reading, bytes);
+                        self.record_stderr(reading, bytes);
                     }
                     Some(_) => {}
                 },
             }
             if reading.bytes > MOST_BYTES {
-                return End::Bad(text!(
+                return StopReason::Misbehaved(text!(
                     "it wrote {megabytes} MiB without an answer, and was ended",
                     megabytes = MOST_BYTES >> 20
                 ));
             }
             program.send(answers.as_bytes());
             if program.unread() > MOST_UNREAD {
-                return End::Bad(text!("it does not read what it is sent"));
+                return StopReason::Misbehaved(text!("it does not read its input"));
             }
             if program.output_has_ended() {
-                return End::ByItself;
+                return StopReason::Exited;
             }
         }
     }
 
-    /// What an order says to the server.
-    fn obey(&mut self, order: Order) -> String {
+    /// Executes an order and returns what to send to the server.
+    fn execute(&mut self, order: Order) -> String {
         match order {
             Order::Request { id, line, waiting } => {
                 self.waiting.insert(id, waiting);
                 line
             }
-            Order::Tell(line) => line,
+            Order::Notify(line) => line,
             Order::Cancel(id) => match self.waiting.remove(&id) {
                 Some(_) => wire::notification("notifications/cancelled", &json!({"requestId": id})),
                 None => String::new(),
@@ -337,15 +337,15 @@ impl Run {
         }
     }
 
-    /// Takes a piece of its stdout. Gives what is to be answered; or why nothing more is read.
-    fn hear(&mut self, bytes: &[u8], reading: &mut Reading) -> Result<String, Text> {
-        let Reading { lines, garbage, bytes: read, answered, .. } = reading;
+    /// Processes a piece of stdout. Returns what to send to the server, or why no more is read.
+    fn read_output(&mut self, bytes: &[u8], reading: &mut ReadState) -> Result<String, Text> {
+        let ReadState { lines, garbage, bytes: read, answered, .. } = reading;
         let mut answers = String::new();
         *read += bytes.len() as u64;
         let whole = lines.push(bytes, |line| match wire::read(line) {
             Some(messages) => {
                 for message in messages {
-                    match self.take(message) {
+                    match self.handle_message(message) {
                         Some(answer) => answers.push_str(&answer),
                         None => (*read, *answered) = (0, true),
                     }
@@ -355,7 +355,7 @@ impl Run {
             None => {
                 *garbage += 1;
                 let start = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]);
-                tracing::debug!(server = self.name, line = %start, "this line is no message");
+                tracing::debug!(server = self.name, line = %start, "a line is not a message");
             }
         });
         if whole.is_err() {
@@ -365,35 +365,36 @@ impl Run {
             ));
         }
         if *garbage > MOST_GARBAGE {
-            return Err(text!("it wrote lines that are no messages of MCP, and was ended"));
+            return Err(text!("it wrote lines that are not MCP messages, and was ended"));
         }
         Ok(answers)
     }
 
-    /// Takes a message. Gives what is to be answered; `None` where it was an answer that somebody waits for.
-    fn take(&mut self, message: Message) -> Option<String> {
+    /// Processes a message. Returns what to send to the server; `None` if the message was a response to a pending
+    /// request.
+    fn handle_message(&mut self, message: Message) -> Option<String> {
         match message {
             Message::Answer(id, answer) => match self.waiting.remove(&id) {
                 Some(waiting) => {
-                    // Whoever waited may have gone away.
+                    // The caller may no longer wait.
                     let _ = waiting.reply.send(answer);
                     return None;
                 }
-                // A second answer, or one to nothing.
-                None => tracing::debug!(server = self.name, id, "nobody waits for this answer"),
+                // A second response, or one to no request.
+                None => tracing::debug!(server = self.name, id, "response without a pending request"),
             },
             Message::Request { id, method } => return Some(wire::answer(&id, &method)),
             Message::Notification { method, params } => match method.as_str() {
-                "notifications/tools/list_changed" => self.common.changed.store(true, Ordering::SeqCst),
+                "notifications/tools/list_changed" => self.shared.changed.store(true, Ordering::SeqCst),
                 "notifications/progress" => self.progress(&params),
-                _ => tracing::debug!(server = self.name, method, "a notification"),
+                _ => tracing::debug!(server = self.name, method, "unknown notification"),
             },
         }
         Some(String::new())
     }
 
     fn progress(&self, params: &Value) {
-        /// Characters of a note.
+        /// The longest note in characters.
         const LONGEST: usize = 200;
         let id = params.get("progressToken").and_then(Value::as_u64).unwrap_or_default();
         let Some(Waiting { notes, .. }) = self.waiting.get(&id) else { return };
@@ -403,30 +404,30 @@ impl Run {
             (Some(done), None) => format!("{done} "),
             _ => String::new(),
         };
-        let said = params.get("message").and_then(Value::as_str).unwrap_or_default();
-        let note: String = (done + said).chars().filter(|c| !c.is_control()).take(LONGEST).collect();
-        // Where nobody keeps up, later notes say more.
+        let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
+        let note: String = (done + message).chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+        // If the channel is full, the note is dropped: a later one has newer progress.
         let _ = notes.try_send(note.trim().to_owned());
     }
 
-    /// Ends the program, and says why it is over.
-    async fn part(&self, mut program: Piped, end: End, reading: &mut Reading) -> Text {
-        if !matches!(end, End::Bad(_)) {
+    /// Ends the program and returns why the server ended.
+    async fn shut_down(&self, mut program: Piped, end: StopReason, reading: &mut ReadState) -> Text {
+        if !matches!(end, StopReason::Misbehaved(_)) {
             program.close();
-            let deadline = Instant::now() + PARTING;
+            let deadline = Instant::now() + EXIT_WAIT;
             while let Ok(Some(heard)) = timeout_at(deadline, program.next()).await {
                 if let Heard::Errors(bytes) = heard {
-                    self.errors(reading, bytes);
+                    self.record_stderr(reading, bytes);
                 }
             }
         }
         let ended = program.end().await;
         let why = match end {
-            End::Wanted => return text!("it has ended"),
-            End::Bad(why) => why,
-            End::ByItself => match ended {
+            StopReason::ClientDropped => return text!("it has ended"),
+            StopReason::Misbehaved(why) => why,
+            StopReason::Exited => match ended {
                 Err(error) => {
-                    self.common.disturbed.store(process::is_changed(&error), Ordering::SeqCst);
+                    self.shared.disturbed.store(process::is_changed(&error), Ordering::SeqCst);
                     text!("it cannot be started: {why}", why = Text::from(&error))
                 }
                 Ok(Exit { code: Some(code), .. }) => text!("it ended with status {status}", status = code),
@@ -434,38 +435,38 @@ impl Run {
                 Ok(_) => text!("it has ended"),
             },
         };
-        match last_words(&self.common.errors()) {
+        match last_words(&self.shared.errors()) {
             Some(said) => text!("{why}; its stderr ends with: {said}", why, said),
             None => why,
         }
     }
 
-    /// What is written to stderr goes to the log, line by line as far as lines are not too long, and its end is kept.
-    fn errors(&self, reading: &mut Reading, bytes: &[u8]) {
-        /// Bytes of a line that are logged.
+    /// Logs stderr line by line, each cut to a limit, and keeps its end.
+    fn record_stderr(&self, reading: &mut ReadState, bytes: &[u8]) {
+        /// The longest logged line in bytes.
         const LONGEST: usize = 4 << 10;
-        let (server, begun) = (&self.name, &mut reading.errors_line);
+        let (server, partial) = (&self.name, &mut reading.errors_line);
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             let line = piece.strip_suffix(b"\n").unwrap_or(piece);
-            let room = LONGEST.saturating_sub(begun.len());
-            begun.extend_from_slice(&line[..line.len().min(room)]);
+            let room = LONGEST.saturating_sub(partial.len());
+            partial.extend_from_slice(&line[..line.len().min(room)]);
             if line.len() < piece.len() {
-                let line = String::from_utf8_lossy(begun);
-                tracing::debug!(server, line = %line, "a server of MCP writes to stderr");
-                begun.clear();
+                let line = String::from_utf8_lossy(partial);
+                tracing::debug!(server, line = %line, "stderr of an MCP server");
+                partial.clear();
             }
         }
-        let mut errors = self.common.errors();
-        errors.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
-        let old = errors.len().saturating_sub(KEPT);
+        let mut errors = self.shared.errors();
+        errors.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT_STDERR)..]);
+        let old = errors.len().saturating_sub(KEPT_STDERR);
         errors.drain(..old);
     }
 }
 
-/// The lines of the end of stderr that say something, without control characters. What cannot be seen is written as it is escaped.
+/// Returns the non-blank lines of the end of stderr, without control characters and with invisible characters escaped.
 fn lines_of(errors: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(errors);
-    // The first character may be the rest of one.
+    // The first character may be cut.
     let lines = text.trim_start_matches(char::REPLACEMENT_CHARACTER).lines();
     let plain = lines.map(|line| {
         let seen = line.chars().filter(|c| !c.is_control());
@@ -480,14 +481,15 @@ fn lines_of(errors: &[u8]) -> Vec<String> {
     plain.filter(|line| !line.trim().is_empty()).collect()
 }
 
-/// The last lines of stderr as they are shown.
+/// Returns the last lines of stderr for display.
 fn last_lines(errors: &[u8]) -> Vec<String> {
     let lines = lines_of(errors);
     let last = &lines[lines.len().saturating_sub(MOST_LINES)..];
     last.iter().map(|line| clip::middle(line, LONGEST_LINE).into_owned()).collect()
 }
 
-/// The end of stderr on one line. The frames of a stack, which Node writes behind the error, would leave no room for the error itself.
+/// Returns the end of stderr on one line. It omits stack frames, because those that Node prints after an error would
+/// leave no room for the error itself.
 fn last_words(errors: &[u8]) -> Option<String> {
     let lines = lines_of(errors);
     let says = |line: &&str| !line.starts_with("at ") && line.chars().any(|c| !matches!(c, '^' | '~'));
@@ -495,7 +497,7 @@ fn last_words(errors: &[u8]) -> Option<String> {
     let line = words.join(" ");
     let Some(start) = line.len().checked_sub(SHOWN) else { return Some(line).filter(|line| !line.is_empty()) };
     let start = (start..line.len()).find(|at| line.is_char_boundary(*at)).unwrap_or(line.len());
-    // Half a word says nothing; a word without an end is told from its middle.
+    // Start at a whole word, unless there is only one.
     let word = line[start..].find(' ').map_or(start, |at| start + at + 1);
     Some(format!("… {}", &line[word..]))
 }
@@ -505,28 +507,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_stderr_is_told_without_the_frames_of_a_stack() {
+    fn the_end_of_stderr_omits_stack_frames() {
         let frames: String = (0..40).map(|at| format!("    at Module.load (node:internal/loader:{at}:7)\n")).collect();
         let node = format!(
             "node:internal/loader:1210\n  throw err;\n  ^\n\nError: no module '/x.js'\n{frames}{{ code: 'X' }}\n"
         );
-        let told = "node:internal/loader:1210 throw err; Error: no module '/x.js' { code: 'X' }";
-        assert_eq!(last_words(node.as_bytes()).as_deref(), Some(told));
+        let expected = "node:internal/loader:1210 throw err; Error: no module '/x.js' { code: 'X' }";
+        assert_eq!(last_words(node.as_bytes()).as_deref(), Some(expected));
         assert_eq!(last_words(b" \n\x1b\n"), None);
         let hidden = last_words("a\u{200b}b \u{202e}c \u{e0041}".as_bytes());
         assert_eq!(hidden.as_deref(), Some("a\\u{200b}b \\u{202e}c \\u{e0041}"));
         let long = format!("{}é end\x1b[31m\n", "word ".repeat(100));
-        let told = last_words(long.as_bytes()).unwrap();
-        assert!(told.starts_with("… word word") && told.ends_with("é end[31m") && told.len() <= SHOWN + 4, "{told}");
-        assert!(last_words("é".repeat(1000).as_bytes()).is_some_and(|told| told.len() <= SHOWN + 4));
+        let last = last_words(long.as_bytes()).unwrap();
+        assert!(last.starts_with("… word word") && last.ends_with("é end[31m") && last.len() <= SHOWN + 4, "{last}");
+        assert!(last_words("é".repeat(1000).as_bytes()).is_some_and(|last| last.len() <= SHOWN + 4));
     }
 
     #[test]
-    fn the_last_lines_of_stderr_have_bounds() {
+    fn the_last_lines_of_stderr_are_bounded() {
         let many: String = (0..100).map(|at| format!("line {at}\n\n")).collect();
         let lines = last_lines(many.as_bytes());
         assert_eq!((lines.len(), &*lines[0], &*lines[9]), (MOST_LINES, "line 90", "line 99"));
-        let long = last_lines(&[b'x'; KEPT]);
+        let long = last_lines(&[b'x'; KEPT_STDERR]);
         assert!(long.len() == 1 && long[0].len() <= LONGEST_LINE + 100, "{long:?}");
     }
 }

@@ -1,18 +1,19 @@
-//! What a call gave, as text for the model.
+//! Converts the result of a call into text and images for the model.
 
 use crate::image_structure;
 use serde_json::{Value, json};
 use toolfence_protocol::{ErrorCode, Image, Language, Limits, Output, ToolFailure, clip, text};
 
-/// Bytes of a name or an address that are told.
+/// The longest name or address in the text, in bytes.
 const SHOWN: usize = 200;
-/// Parts of a result that are read: each may be a sentence.
+/// The most parts of a result that are read. Each may become a sentence.
 const MOST_PARTS: usize = 1000;
-/// Bytes of a result that the sentences around the output need.
+/// The bytes of a result that are reserved for the sentences around the output.
 const AROUND: u64 = 2000;
 
-/// The text of a result of this tool, with a sentence in the place of what is none, and the images in it. These are numbered on from
-/// `before`, the number of those that were shown already: a message can show images of several calls.
+/// Returns the text of a result of this tool, with a sentence in place of each part that is not text, and its images.
+/// Image numbers continue after `before`, the number of images of earlier calls, because one message can contain the
+/// images of several calls.
 pub(crate) fn read(result: &Value, tool: &str, before: usize, language: Language) -> (String, Vec<Image>) {
     let content = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut images = Vec::new();
@@ -30,7 +31,7 @@ pub(crate) fn read(result: &Value, tool: &str, before: usize, language: Language
         );
     }
     let text = match (parts.is_empty(), result.get("structuredContent")) {
-        // A server should say the same as text; one that does not is understood all the same.
+        // Servers should repeat structured content as text, but not all do.
         (true, Some(structured)) => structured.to_string(),
         _ => parts.join("\n"),
     };
@@ -43,7 +44,7 @@ fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, lan
     let kind = field(part, "type").unwrap_or_default();
     let mut binary = |of: &Value, name: &str| {
         let data = of.get(name).and_then(Value::as_str).unwrap_or_default();
-        // What is an image, its bytes say, whatever type is written beside them.
+        // The bytes decide about the type of an image, not the type that the server names.
         let image = json!({"name": format!("{tool}-{}", before + images.len() + 1), "data": data});
         match serde_json::from_value::<Image>(image) {
             Ok(image) if images.len() < Image::MOST && !image_structure::is_whole(&image) => {
@@ -54,14 +55,14 @@ fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, lan
                 )
             }
             Ok(image) if images.len() < Image::MOST => {
-                let told = text!(
+                let note = text!(
                     "[The image {name}: {kind}, {bytes} bytes]",
                     name = image.name(),
                     kind = image.media_type(),
                     bytes = image.bytes() as u64
                 );
                 images.push(image);
-                told
+                note
             }
             _ => text!(
                 "[Content of the type {kind}, {bytes} bytes, is left out: only text, PNG, JPEG, GIF and WebP can be \
@@ -71,7 +72,7 @@ fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, lan
             ),
         }
     };
-    let told = match kind.as_str() {
+    let note = match kind.as_str() {
         "text" => return field(part, "text").unwrap_or_default(),
         "image" | "audio" => binary(part, "data"),
         "resource_link" => {
@@ -86,10 +87,10 @@ fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, lan
         }
         _ => text!("[Content of the unknown type {kind} is left out.]", kind = shown(Some(kind))),
     };
-    told.into_string(language)
+    note.into_string(language)
 }
 
-/// An output with this text, in the bounds of any other, and whether the server says that the call failed.
+/// Returns an output with this text, within the usual limits, and marks it as failed if the server reported that.
 pub(crate) fn output(text: &str, images: Vec<Image>, failed: bool, language: Language, limits: &Limits) -> Output {
     let most = usize::try_from(limits.output_bytes.saturating_sub(AROUND)).unwrap_or(usize::MAX);
     let cut = clip::clip(text, most, language);
@@ -97,7 +98,13 @@ pub(crate) fn output(text: &str, images: Vec<Image>, failed: bool, language: Lan
     output.images = images;
     (output.truncated, output.total_bytes) = (cut.truncated, cut.total_bytes);
     output.failure = failed.then(|| {
-        ToolFailure::new(ErrorCode::ExitStatus, text!("The server says that the call failed. The output says why."))
+        ToolFailure::new(
+            ErrorCode::ExitStatus,
+            text!(
+                "The server reported that the call failed. The output gives \
+             the reason."
+            ),
+        )
     });
     output
 }
@@ -107,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_text_has_a_sentence() {
+    fn other_parts_become_a_sentence() {
         let result = json!({"content": [
             {"type": "text", "text": "one"},
             {"type": "image", "data": "AAAABBBB", "mimeType": "image/png"},
@@ -139,7 +146,7 @@ mod tests {
         assert!(images.len() == Image::MOST && text.matches("is left out").count() == 12, "{text}");
     }
 
-    /// In a conversation the server of the model would refuse it, and with it everything that is said later.
+    /// The model's backend would refuse the image, and with it every later request of the conversation.
     #[test]
     fn a_broken_image_is_not_shown() {
         let result = json!({"content": [{"type": "image", "data": "R0lGODlh", "mimeType": "image/gif"}]});
@@ -149,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_without_end_are_left_out() {
+    fn the_number_of_parts_is_bounded() {
         let result = json!({"content": vec![json!({}); 50_000]});
         let (text, _) = read(&result, "look", 0, Language::English);
         assert_eq!(text.lines().count(), MOST_PARTS + 1);

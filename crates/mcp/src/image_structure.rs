@@ -1,12 +1,13 @@
-//! Whether the file of an image has the parts without which no decoder shows it. No pixel is decoded.
+//! Checks that an image file has the parts that every decoder needs. It decodes no pixels.
 //!
-//! The formats: PNG (RFC 2083), JPEG (ITU-T T.81, annex B), GIF89a, WebP (RFC 9649).
+//! The formats are PNG (RFC 2083), JPEG (ITU-T T.81, annex B), GIF89a and WebP (RFC 9649).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use toolfence_protocol::Image;
 
-/// Whether the file has its sizes and the beginning of a picture. A backend refuses a whole conversation for one image without them.
+/// Returns `true` if the file contains its dimensions and the start of the image data. A backend refuses a whole
+/// conversation because of one image without them.
 pub(crate) fn is_whole(image: &Image) -> bool {
     let Ok(bytes) = STANDARD.decode(image.base64()) else { return false };
     let found = match image.media_type() {
@@ -18,35 +19,35 @@ pub(crate) fn is_whole(image: &Image) -> bool {
     found.unwrap_or(false)
 }
 
-/// The sizes in the first chunk, and a chunk of picture data. `None` where the file ends before.
+/// Looks for dimensions in the first chunk, and a chunk of image data. Returns `None` if the file ends before that.
 fn png(bytes: &[u8]) -> Option<bool> {
     let mut rest = bytes.get(8..)?;
-    let mut has_sizes = false;
+    let mut has_dimensions = false;
     loop {
         let length = u32::from_be_bytes(*rest.first_chunk()?) as usize;
         let (name, data) = (rest.get(4..8)?, rest.get(8..)?);
         match name {
             b"IHDR" if length == 13 => {
                 let [width, height] = [data.get(..4)?, data.get(4..8)?];
-                has_sizes = width != [0; 4] && height != [0; 4];
+                has_dimensions = width != [0; 4] && height != [0; 4];
             }
-            b"IDAT" if length > 0 => return Some(has_sizes && !data.is_empty()),
+            b"IDAT" if length > 0 => return Some(has_dimensions && !data.is_empty()),
             _ => {}
         }
-        // The checksum behind the data has four bytes.
+        // A checksum of four bytes follows the data.
         rest = data.get(length.checked_add(4)?..)?;
-        if !has_sizes {
+        if !has_dimensions {
             return Some(false);
         }
     }
 }
 
-/// A frame with sizes, and the scan that follows.
+/// Looks for a frame with dimensions and the scan that follows. Returns `None` if the file ends before that.
 fn jpeg(bytes: &[u8]) -> Option<bool> {
     let mut rest = bytes.get(2..)?;
-    let mut has_sizes = false;
+    let mut has_dimensions = false;
     loop {
-        // Any number of filling bytes stands before a marker.
+        // Any number of fill bytes may precede a marker.
         let (marker, after) = match rest {
             [0xff, 0xff, ..] => {
                 rest = &rest[1..];
@@ -55,7 +56,7 @@ fn jpeg(bytes: &[u8]) -> Option<bool> {
             [0xff, marker, after @ ..] => (*marker, after),
             _ => return Some(false),
         };
-        // Markers without a segment.
+        // These markers have no segment.
         if matches!(marker, 0x01 | 0xd0..=0xd8) {
             rest = after;
             continue;
@@ -64,9 +65,9 @@ fn jpeg(bytes: &[u8]) -> Option<bool> {
         let segment = after.get(2..length)?;
         match marker {
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
-                has_sizes = segment.get(1..3)? != [0; 2] && segment.get(3..5)? != [0; 2];
+                has_dimensions = segment.get(1..3)? != [0; 2] && segment.get(3..5)? != [0; 2];
             }
-            0xda => return Some(has_sizes && after.len() > length),
+            0xda => return Some(has_dimensions && after.len() > length),
             0xd9 => return Some(false),
             _ => {}
         }
@@ -74,7 +75,7 @@ fn jpeg(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// The sizes of the screen, and an image with sizes and data.
+/// Looks for the screen dimensions and an image with dimensions and data. Returns `None` if the file ends before that.
 fn gif(bytes: &[u8]) -> Option<bool> {
     let (screen, flags) = (bytes.get(6..10)?, *bytes.get(10)?);
     let mut rest = bytes.get(13 + colors(flags)..)?;
@@ -83,7 +84,7 @@ fn gif(bytes: &[u8]) -> Option<bool> {
     }
     loop {
         match rest {
-            // An extension: its label, and blocks until an empty one.
+            // An extension has a label, and blocks up to an empty one.
             [0x21, _, blocks @ ..] => {
                 let mut blocks = blocks;
                 while let Some((&length @ 1.., after)) = blocks.split_first() {
@@ -93,7 +94,7 @@ fn gif(bytes: &[u8]) -> Option<bool> {
             }
             [0x2c, descriptor @ ..] => {
                 let (sizes, flags) = (descriptor.get(4..8)?, *descriptor.get(8)?);
-                // Behind the colors stands the size of codes, and then the first block of data.
+                // The color table is followed by the minimum code size and the first data block.
                 let data = descriptor.get(9 + colors(flags)..)?;
                 let length = usize::from(*data.get(1)?);
                 return Some(sizes[..2] != [0; 2] && sizes[2..] != [0; 2] && length > 0 && data.len() > 2);
@@ -103,18 +104,19 @@ fn gif(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// Bytes of a table of colors, by the flags that tell of it.
+/// Returns the size of a color table in bytes, from the flags that describe it.
 fn colors(flags: u8) -> usize {
     if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
 }
 
-/// A chunk with a picture, within the file. That of the extended format has its sizes before the picture.
+/// Looks for a chunk with image data within the file. In the extended format the dimensions precede the image. Returns
+/// `None` if the file ends before that.
 fn webp(bytes: &[u8]) -> Option<bool> {
     let mut rest = bytes.get(12..)?;
     loop {
         let length = u32::from_le_bytes(*rest.get(4..)?.first_chunk()?) as usize;
         let (name, data) = (rest.get(..4)?, rest.get(8..)?);
-        // Some encoders omit the byte that fills up the last chunk.
+        // Some encoders omit the padding byte of the last chunk.
         let is_there = length <= data.len() + 2;
         match name {
             b"VP8 " => {
@@ -125,7 +127,7 @@ fn webp(bytes: &[u8]) -> Option<bool> {
             b"VP8L" => return Some(is_there && length > 5 && *data.first()? == 0x2f),
             b"ANMF" => return Some(is_there && length > 24),
             _ if !is_there => return Some(false),
-            // A chunk of an odd size is filled up.
+            // Chunks of odd size are padded.
             _ => rest = data.get(length.checked_add(length & 1)?..)?,
         }
     }
@@ -155,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_decoders_show_is_whole() {
+    fn valid_images_are_whole() {
         for data in [PNG, GIF, WEBP, LOSSLESS, &STANDARD.encode(jpeg())] {
             assert!(is_whole(&image(data)), "{data}");
         }
     }
 
     #[test]
-    fn what_ends_before_its_picture_is_broken() {
+    fn files_that_end_before_the_image_data_are_broken() {
         let mut all = vec![jpeg()];
         all.extend([PNG, GIF, WEBP, LOSSLESS].map(|data| STANDARD.decode(data).unwrap()));
         for bytes in all {
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_without_sizes_is_broken() {
+    fn images_without_dimensions_are_broken() {
         let png = STANDARD.decode(PNG).unwrap();
         let gif = STANDARD.decode(GIF).unwrap();
         for (mut bytes, at) in [(png, 19), (gif.clone(), 6), (gif, 32), (jpeg(), 26)] {

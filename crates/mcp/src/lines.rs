@@ -1,43 +1,44 @@
-//! Lines out of pieces, none of them longer than a limit.
+//! Splits a stream into lines of bounded length.
 
-/// Bytes of the longest line that is read: an image of the size that is shown fits. A text is cut for the model to a fraction of it.
+/// The longest line in bytes. A line can hold the largest image that is displayed. Text for the model is cut to a
+/// fraction of this.
 pub(crate) const LONGEST: usize = 16 << 20;
 
-/// What has come of a line so far.
+/// The incomplete line at the end of the stream.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
-    begun: Vec<u8>,
+    partial: Vec<u8>,
 }
 
-/// A line is longer than [`LONGEST`].
+/// The error for a line that is longer than [`LONGEST`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
 impl Lines {
-    /// Takes a piece and hands out each line that is whole by now, without its end.
+    /// Adds a piece of the stream and calls `line` with each line that is complete, without its line end.
     pub(crate) fn push(&mut self, mut piece: &[u8], mut line: impl FnMut(&[u8])) -> Result<(), TooLong> {
         while let Some(end) = piece.iter().position(|&byte| byte == b'\n') {
             let (head, rest) = (&piece[..end], &piece[end + 1..]);
-            if self.begun.len() + head.len() > LONGEST {
+            if self.partial.len() + head.len() > LONGEST {
                 return Err(TooLong);
             }
-            match self.begun.is_empty() {
+            match self.partial.is_empty() {
                 true => line(head),
                 false => {
-                    self.begun.extend_from_slice(head);
-                    line(&self.begun);
-                    self.begun.clear();
+                    self.partial.extend_from_slice(head);
+                    line(&self.partial);
+                    self.partial.clear();
                 }
             }
             piece = rest;
         }
-        if self.begun.len() + piece.len() > LONGEST {
+        if self.partial.len() + piece.len() > LONGEST {
             return Err(TooLong);
         }
-        self.begun.extend_from_slice(piece);
-        // A long line leaves no room behind that nobody needs.
-        if self.begun.is_empty() {
-            self.begun.shrink_to(64 << 10);
+        self.partial.extend_from_slice(piece);
+        // Release the memory of a long line.
+        if self.partial.is_empty() {
+            self.partial.shrink_to(64 << 10);
         }
         Ok(())
     }
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_the_same_for_any_pieces() {
+    fn lines_do_not_depend_on_the_pieces() {
         let text = b"one\n\ntwo three\r\nlast\n and more";
         for size in 1..=text.len() {
             let (mut lines, mut found) = (Lines::default(), Vec::new());
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_endless() {
+    fn long_lines_are_refused() {
         let (mut lines, piece) = (Lines::default(), vec![b'x'; 1 << 20]);
         let pushed: Vec<bool> = (0..18).map(|_| lines.push(&piece, |_| panic!("no line is whole")).is_ok()).collect();
         assert_eq!(pushed, [[true; 16].as_slice(), &[false; 2]].concat());

@@ -1,37 +1,37 @@
-//! What a server says of its tools: names and schemas that can be used, and the text that a person has to trust.
+//! Reads a server's list of tools: it selects those that can be offered and builds the text that the user must trust.
 
 use crate::server::ServerOptions;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use toolfence_protocol::{Catalog, Effect, Text, ToolSpec, clip, invisible, text};
 
-/// The most tools of a server: the model reads about all of them with every request.
+/// The most tools of a server. All of them are part of every request to the model.
 pub(crate) const MOST_TOOLS: usize = 128;
-/// The most bytes that a server may say of its tools, all together: a person has to read it.
+/// The longest list of tools in bytes, because a person must read it.
 pub(crate) const MOST_BYTES: usize = 256 << 10;
-/// The most tools that are left out one by one; what stands behind them is left out, too.
+/// The most tools that are left out one by one. After that the rest of the list is ignored.
 const MOST_NOTES: usize = 16;
-/// The longest name of a tool.
+/// The longest name of a tool, in bytes.
 const LONGEST_NAME: usize = 64;
-/// Bytes of a description that the model is told, and of a name that is shown.
+/// The longest description for the model and the longest name in a note, in bytes.
 const LONGEST_PURPOSE: usize = 1000;
 const SHOWN: usize = 64;
 
 /// The tools of a server that can be offered.
 #[derive(Debug, Default)]
 pub(crate) struct Offer {
-    /// The name that the server has for each, and its spec.
+    /// The name by which the server knows each tool, and its spec.
     pub(crate) tools: Vec<(String, ToolSpec)>,
-    /// All that is to be trusted, as JSON for people. The same text says the same of the same program.
-    pub(crate) told: String,
-    /// What was left out, and why, and the patterns that no argument is checked against.
+    /// The text that the user must trust, as JSON. The same list from the same command gives the same text.
+    pub(crate) trusted_text: String,
+    /// Notes about tools that were left out, and about patterns that arguments are not checked against.
     pub(crate) notes: Vec<Text>,
 }
 
 impl Offer {
-    /// What a list of tools says. `taken` has the tools whose names and aliases must stay theirs.
+    /// Reads a list of tools. `taken` contains the tools whose names and aliases a server must not use.
     pub(crate) fn read(options: &ServerOptions, list: Vec<Value>, taken: &Catalog) -> Offer {
-        let (mut offer, mut said, mut names) = (Offer::default(), Vec::new(), HashSet::new());
+        let (mut offer, mut listed, mut names) = (Offer::default(), Vec::new(), HashSet::new());
         let server = &options.name;
         for tool in list {
             if offer.tools.len() == MOST_TOOLS || offer.notes.len() == MOST_NOTES {
@@ -47,8 +47,8 @@ impl Offer {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
             if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
                 offer.notes.push(text!(
-                    "The tool {name} of the MCP server {server} is left out: its name is not up to 64 letters, digits, \
-                     _, - and dots.",
+                    "The tool {name} of the MCP server {server} is left out: a name has 1 to 64 letters, digits, _, \
+                     - and dots.",
                     server,
                     name = shown()
                 ));
@@ -65,7 +65,7 @@ impl Offer {
             }
             if !names.insert(name.to_owned()) {
                 offer.notes.push(text!(
-                    "The tool {name} of the MCP server {server} comes twice. The second one is left out.",
+                    "The tool {name} of the MCP server {server} is listed twice. The second one is left out.",
                     server,
                     name = shown()
                 ));
@@ -75,17 +75,16 @@ impl Offer {
             let schema = schema.filter(|schema| schema.get("type").is_none_or(|kind| kind == "object"));
             let Some(schema) = schema else {
                 offer.notes.push(text!(
-                    "The tool {name} of the MCP server {server} is left out: it has no schema of an object for its \
-                     arguments.",
+                    "The tool {name} of the MCP server {server} is left out: its arguments have no object schema.",
                     server,
                     name = shown()
                 ));
                 continue;
             };
-            if !is_shown_as_it_is(schema) {
+            if !is_printable(schema) {
                 offer.notes.push(text!(
-                    "The tool {name} of the MCP server {server} is left out: its arguments have names or words that \
-                     are not shown as they are.",
+                    "The tool {name} of the MCP server {server} is left out: the names or values of its arguments \
+                     have invisible characters.",
                     server,
                     name = shown()
                 ));
@@ -95,12 +94,13 @@ impl Offer {
             let mut spec = ToolSpec::from_json_schema(full, purpose(description), schema);
             spec.served = true;
             let mut shown = json!({"name": name, "description": description, "inputSchema": schema});
-            // A hint of a server that the user trusts: such calls run in parallel and do not cancel others. They still ask.
+            // The user trusts this hint together with the list. Such calls run in parallel and do not cancel others,
+            // but still ask.
             if tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true)) {
                 spec = spec.effect(|_| Effect::Read);
                 shown["annotations"] = json!({"readOnlyHint": true});
             }
-            said.push(shown);
+            listed.push(shown);
             offer.tools.push((name.to_owned(), spec));
         }
         let catalog: Catalog = offer.tools.iter().map(|(_, spec)| spec.clone()).collect();
@@ -114,17 +114,18 @@ impl Offer {
             ));
         }
         let env: Vec<&String> = options.env.iter().map(|(name, _)| name).collect();
-        let told = json!({
-            "command": options.command, "network": options.network, "paths": options.paths, "env": env, "tools": said,
+        let trusted = json!({
+            "command": options.command, "network": options.network, "paths": options.paths, "env": env, "tools": listed,
         });
-        offer.told = format!("{told:#}");
+        offer.trusted_text = format!("{trusted:#}");
         offer
     }
 }
 
-/// Whether the names in a schema and the words that a value may be, which stand in lines of their own, hold nothing that a line does not
-/// show. Other texts are for the model only as they are trusted.
-fn is_shown_as_it_is(schema: &Value) -> bool {
+/// Returns `true` if the property names and permitted values in a schema contain no control or invisible characters.
+/// Prompts show each of them on a line of its own. Other texts of the schema reach the model only after the user has
+/// trusted them.
+fn is_printable(schema: &Value) -> bool {
     let plain = |text: &str| !text.chars().any(|c| c.is_control() || invisible::kind(c).is_some());
     let mut pending = vec![schema];
     while let Some(value) = pending.pop() {
@@ -144,7 +145,7 @@ fn is_shown_as_it_is(schema: &Value) -> bool {
     true
 }
 
-/// A description as one line for the model.
+/// Formats a description as one line for the model.
 fn purpose(description: &str) -> String {
     let words: Vec<&str> = description.split_whitespace().collect();
     let line: String = words.join(" ").chars().filter(|c| !c.is_control() && invisible::kind(*c).is_none()).collect();
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_offered_is_and_the_rest_is_told() {
+    fn unusable_tools_are_left_out_with_a_note() {
         let bad = json!({"name": "d", "inputSchema": "x"});
         let list = json!([
             tool("a"), tool("a"), tool("b\u{1b}[2J"), tool(""), tool(&"c".repeat(65)), bad, tool("known"), tool("O_ther"),
@@ -184,16 +185,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_trusted_says_everything_but_secrets() {
-        let told = read(json!([tool("a")])).told;
+    fn the_trusted_text_has_everything_but_secrets() {
+        let text = read(json!([tool("a")])).trusted_text;
         for part in ["\"program\"", "TOKEN", "\"network\": false", "Does\\n  it.\\u001b[31m", "inputSchema"] {
-            assert!(told.contains(part), "{part}: {told}");
+            assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(!told.contains("hidden"), "{told}");
-        assert_eq!(told, read(json!([tool("a")])).told);
+        assert!(!text.contains("hidden"), "{text}");
+        assert_eq!(text, read(json!([tool("a")])).trusted_text);
         let mut other = tool("a");
         other["inputSchema"]["properties"] = json!({"x": {"description": "Say everything."}});
-        assert_ne!(told, read(json!([other])).told);
+        assert_ne!(text, read(json!([other])).trusted_text);
     }
 
     #[test]
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_an_end() {
+    fn lists_of_tools_are_bounded() {
         let list: Vec<Value> = (0..1000).map(|number| tool(&format!("t{number}"))).collect();
         let offer = read(list.into());
         assert_eq!((offer.tools.len(), offer.notes.len()), (MOST_TOOLS, 1));

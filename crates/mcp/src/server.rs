@@ -1,4 +1,4 @@
-//! A server by its settings: started, asked for its tools, called, and started again where it has ended.
+//! A configured server: starting it, listing and calling its tools, and restarting it after it has ended.
 
 use crate::client::{Client, Fault};
 use crate::offer::{MOST_BYTES, Offer};
@@ -16,50 +16,52 @@ use toolfence_policy::toolbox::{Permit, Progress, ToolError};
 use toolfence_protocol::{Catalog, ErrorCode, Output, Text, ToolFailure, clip, text};
 use toolfence_tools::{CommandRunner, ServiceWatch, WantedService};
 
-/// The version of MCP that is asked for, and those that are understood: what this client needs of them is the same.
+/// The version of MCP that is requested, and those that are accepted. The parts that this client uses are the same in
+/// all of them.
 const VERSION: &str = "2025-11-25";
-const UNDERSTOOD: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", VERSION];
-/// How long a server may take from its start until its tools are known: a package manager may fetch it first.
+const SUPPORTED: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", VERSION];
+/// How long a server may take from its start until it has listed its tools. A package manager may have to download it
+/// first.
 const STARTING: Duration = Duration::from_secs(30);
 /// The most pages of a list of tools.
 const MOST_PAGES: usize = 100;
-/// Bytes of what a person has to trust, as it is shown: lists in lists take far more room in rows than in one line.
-const MOST_TOLD: usize = 4 * MOST_BYTES;
-/// Bytes of what a server says of a refusal that are told.
+/// The longest text to trust, in bytes. Nested lists take far more room with indentation than in one line.
+const MOST_TRUSTED: usize = 4 * MOST_BYTES;
+/// The bytes that are shown of the reason for a refusal.
 const SHOWN: usize = 1000;
-/// The code of arguments that do not fit.
+/// The error code for invalid parameters (JSON-RPC 2.0, section 5.1).
 const INVALID_PARAMS: i64 = -32602;
-/// How often a server is started anew where the project changes while its sandbox is set up.
+/// How often the start of a server is tried if files of the project change during the sandbox setup.
 const MOST_TRIES: u32 = 4;
 
-/// Which program is a server, and what it may do.
+/// The program of a server and its permissions.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerOptions {
-    /// The name, which stands before those of its tools.
+    /// The name, which is the prefix of the names of its tools.
     pub name: String,
-    /// The program by its name in the PATH or its absolute path, and its arguments.
+    /// The program, as a name in the PATH or an absolute path, and its arguments.
     pub command: Vec<String>,
-    /// Variables that it gets beside those that every command has.
+    /// Environment variables that it gets in addition to those of every command.
     pub env: Vec<(String, OsString)>,
     /// Whether it may use the network.
     pub network: bool,
-    /// Absolute paths beside the project that it may read and write.
+    /// Absolute paths outside the project that it may read and write.
     pub paths: Vec<PathBuf>,
-    /// How many seconds a call may take; the time of a command where it is not said.
+    /// The time limit of a call in seconds; by default that of a command.
     pub seconds: Option<u64>,
 }
 
-/// The values of variables may be secrets, and are not shown.
+/// Omits the environment, whose values may be secrets.
 impl fmt::Debug for ServerOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut told = f.debug_struct("ServerOptions");
-        told.field("name", &self.name).field("command", &self.command).finish_non_exhaustive()
+        let mut fields = f.debug_struct("ServerOptions");
+        fields.field("name", &self.name).field("command", &self.command).finish_non_exhaustive()
     }
 }
 
 impl ServerOptions {
-    /// A server that gets nothing beside the project, which it may read.
+    /// Creates a server that may read the project and has no other permissions.
     pub fn new<W: Into<String>>(name: impl Into<String>, command: impl IntoIterator<Item = W>) -> ServerOptions {
         ServerOptions {
             name: name.into(),
@@ -72,7 +74,7 @@ impl ServerOptions {
     }
 }
 
-/// A server whose tools are known.
+/// A server that has listed its tools.
 #[derive(Debug)]
 pub struct Server {
     options: ServerOptions,
@@ -82,71 +84,75 @@ pub struct Server {
     offer: Offer,
     sandboxed: bool,
     running: Mutex<Running>,
-    /// How many images its results have had.
+    /// How many images its results have contained so far.
     shown: Mutex<usize>,
 }
 
 #[derive(Debug, Default)]
 struct Running {
     client: Option<Arc<Client>>,
-    /// Whether the tools of this client have to be looked at before it is called.
-    doubtful: bool,
-    /// Whether it says something else of its tools than was told.
+    /// Whether the list of tools must be compared before the next call.
+    unverified: bool,
+    /// Whether its list of tools differs from the trusted one.
     differs: bool,
 }
 
-/// How a server is, for whoever asks between calls.
+/// The status of a server, for display between calls.
 #[derive(Debug, Clone, Default)]
 pub struct Health {
-    /// Why it has ended; `None` while it runs.
+    /// The reason why it has ended; `None` while it runs.
     pub over: Option<Text>,
-    /// Whether it says something else of its tools than [`Server::told`], so that its calls are refused.
+    /// Whether its list of tools differs from the one that the user trusted, so that its calls are refused.
     pub differs: bool,
     /// The last lines that it wrote to stderr, without control characters.
     pub errors: Vec<String>,
 }
 
 impl Server {
-    /// Starts a server and asks for its tools, on the calling thread, for half a minute at most. No tool of it has a name that `taken`
-    /// knows.
+    /// Starts a server and lists its tools, on the calling thread, for at most half a minute. Tools whose full names
+    /// are in `taken` are left out.
     ///
     /// # Errors
-    /// It cannot be started, does not speak MCP, or does not answer in time: why, without the name of the server.
+    /// Fails if the server cannot be started, does not speak MCP, or does not answer in time. The error gives the
+    /// reason without the name of the server.
     pub fn start(options: ServerOptions, commands: Arc<CommandRunner>, taken: &Catalog) -> Result<Server, Text> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| text!("it cannot be started: {why}", why = Text::from(&error)))?;
         let (client, list) = runtime.block_on(connect(&options, &commands))?;
         let sandboxed = client.watch().is_some_and(ServiceWatch::is_sandboxed);
         let offer = Offer::read(&options, list, taken);
-        if offer.told.len() > MOST_TOLD {
-            return Err(text!("it says more than {kilobytes} KiB of its tools", kilobytes = (MOST_BYTES >> 10) as u64));
+        if offer.trusted_text.len() > MOST_TRUSTED {
+            return Err(text!(
+                "its list of tools is longer than {kilobytes} KiB",
+                kilobytes = (MOST_BYTES >> 10) as u64
+            ));
         }
         let running = Mutex::new(Running { client: Some(Arc::new(client)), ..Running::default() });
         Ok(Server { options, commands, taken: taken.clone(), offer, sandboxed, running, shown: Mutex::default() })
     }
 
-    /// The name of the settings.
+    /// Returns the name of the server in the settings.
     pub fn name(&self) -> &str {
         &self.options.name
     }
 
-    /// What a person has to trust before a model is told of the tools: the command with what it may do, and everything that the server
-    /// says of its tools, as JSON.
+    /// Returns the text that the user must trust before a model sees the tools, as JSON: the command with its
+    /// permissions, and the server's list of tools.
     pub fn told(&self) -> &str {
-        &self.offer.told
+        &self.offer.trusted_text
     }
 
-    /// What the server says of tools that cannot be offered, in sentences.
+    /// Returns sentences about tools that were left out and patterns that are not checked.
     pub fn notes(&self) -> &[Text] {
         &self.offer.notes
     }
 
-    /// Whether a sandbox is around it.
+    /// Returns `true` if the server runs in a sandbox.
     pub fn is_sandboxed(&self) -> bool {
         self.sandboxed
     }
 
-    /// How it is now. Of one that is being called or started nothing is known but that.
+    /// Returns the current status. During a call or a start it is the default status.
     pub fn health(&self) -> Health {
         let Ok(running) = self.running.try_lock() else { return Health::default() };
         match &running.client {
@@ -155,19 +161,20 @@ impl Server {
         }
     }
 
-    /// Ends the program, on the calling thread and within seconds, where it is not being called. The next call would start it again.
+    /// Ends the program, on the calling thread and within seconds, unless a call is in progress. The next call would
+    /// start it again.
     pub fn stop(&self) {
         let client = self.running.try_lock().ok().and_then(|mut running| running.client.take());
         drop(client);
     }
 
-    /// Its tools, for a toolbox.
+    /// Returns its tools, for a toolbox.
     pub fn tools(self: &Arc<Server>) -> impl Iterator<Item = ServedTool> {
         let tools = self.offer.tools.iter();
         tools.map(|(name, spec)| ServedTool { server: Arc::clone(self), name: name.clone(), spec: spec.clone() })
     }
 
-    /// Runs a call of the tool that has this name in the server.
+    /// Calls the tool that has this name on the server.
     pub(crate) async fn call(
         &self,
         tool: &str,
@@ -176,7 +183,7 @@ impl Server {
     ) -> Result<Output, ToolError> {
         let limits = permit.limits();
         let seconds = self.options.seconds.unwrap_or(limits.command_seconds);
-        // The time of a call is none for a start, which has its own.
+        // A start has its own time limit, so it does not count as part of the call.
         let client = self.client().await?;
         let call = async {
             let params = json!({"name": tool, "arguments": permit.args()});
@@ -205,7 +212,8 @@ impl Server {
         })
     }
 
-    /// A client whose tools are those that were told. One that has ended, or that may see what is blocked by now, is started again.
+    /// Returns a client whose tools are the trusted ones. It restarts a server that has ended or that may still see
+    /// files that are blocked by now.
     async fn client(&self) -> Result<Arc<Client>, ToolError> {
         let mut running = self.running.lock().await;
         let usable = match &running.client {
@@ -216,18 +224,18 @@ impl Server {
             _ => false,
         };
         if let Some(client) = running.client.clone().filter(|_| usable) {
-            if !client.take_changed() && !running.doubtful {
+            if !client.take_changed() && !running.unverified {
                 return Ok(client);
             }
-            running.doubtful = true;
+            running.unverified = true;
             let listed = timeout(STARTING, list(&client)).await;
             let listed = listed.unwrap_or_else(|_| {
                 Err(Fault::Over(text!("it has not listed its tools within {seconds} s", seconds = STARTING.as_secs())))
             });
-            self.same(listed.map_err(|fault| self.failure(fault))?, &mut running)?;
+            self.verify(listed.map_err(|fault| self.failure(fault))?, &mut running)?;
             return Ok(client);
         }
-        // Ended before the next one starts: it may hold a lock of its own. The wait for that blocks.
+        // The old process must end before the next one starts, because it may hold a lock. Waiting for it blocks.
         if let Some(client) = running.client.take() {
             let ended = tokio::task::spawn_blocking(move || drop(client)).await;
             ended.map_err(|_| self.failure(Fault::Over(text!("it has ended"))))?;
@@ -235,23 +243,23 @@ impl Server {
         let (client, list) =
             connect(&self.options, &self.commands).await.map_err(|why| self.failure(Fault::Over(why)))?;
         let client = running.client.insert(Arc::new(client)).clone();
-        running.doubtful = true;
-        self.same(list, &mut running)?;
+        running.unverified = true;
+        self.verify(list, &mut running)?;
         Ok(client)
     }
 
-    /// Whether this is the list that was told. If so there is no doubt any more.
-    fn same(&self, list: Vec<Value>, running: &mut Running) -> Result<(), ToolError> {
-        running.differs = Offer::read(&self.options, list, &self.taken).told != self.offer.told;
+    /// Fails if this list differs from the trusted one, and clears `unverified` otherwise.
+    fn verify(&self, list: Vec<Value>, running: &mut Running) -> Result<(), ToolError> {
+        running.differs = Offer::read(&self.options, list, &self.taken).trusted_text != self.offer.trusted_text;
         if !running.differs {
-            running.doubtful = false;
+            running.unverified = false;
             return Ok(());
         }
         Err(ToolFailure::new(
             ErrorCode::Denied,
             text!(
-                "The MCP server {server} says something else of its tools than the user has trusted, so they cannot be \
-                 called. Tell the user: `coder mcp trust {server}` shows what it says now.",
+                "The tools of the MCP server {server} differ from those that the user trusted, so they cannot be \
+                 called. Tell the user: `coder mcp trust {server}` shows the current ones.",
                 server = &self.options.name
             ),
         )
@@ -288,7 +296,7 @@ impl Server {
     }
 }
 
-/// A client of a server that was greeted, and what the server says of its tools.
+/// Starts a server, initializes the session, and returns the client with the list of tools.
 async fn connect(options: &ServerOptions, commands: &Arc<CommandRunner>) -> Result<(Client, Vec<Value>), Text> {
     let wanted = WantedService {
         words: options.command.iter().map(OsString::from).collect(),
@@ -302,11 +310,11 @@ async fn connect(options: &ServerOptions, commands: &Arc<CommandRunner>) -> Resu
         tries += 1;
         let client = Client::start(&options.name, wanted.clone(), Arc::clone(commands));
         let client = client.map_err(|error| text!("it cannot be started: {why}", why = Text::from(&error)))?;
-        let greeted = async {
-            greet(&client).await?;
-            list(&client).await.map_err(said)
+        let initialized = async {
+            initialize(&client).await?;
+            list(&client).await.map_err(fault_text)
         };
-        match timeout_at(deadline, greeted).await {
+        match timeout_at(deadline, initialized).await {
             Ok(Ok(list)) => return Ok((client, list)),
             Ok(Err(_)) if client.was_disturbed() && tries < MOST_TRIES => {}
             Ok(Err(why)) => return Err(why),
@@ -315,37 +323,37 @@ async fn connect(options: &ServerOptions, commands: &Arc<CommandRunner>) -> Resu
     }
 }
 
-/// Why a server that has not told its tools in time may not have. One that is to be fetched first waits for a network in silence.
+/// Explains why a server may not have listed its tools in time. A package manager waits silently for a network.
 fn late(client: &Client, options: &ServerOptions) -> Text {
     let mut why = text!("it has not listed its tools within {seconds} s", seconds = STARTING.as_secs());
     if let Some(said) = client.last_words() {
         why = text!("{why}; its stderr ends with: {said}", why, said);
     }
     match client.watch().is_some_and(ServiceWatch::is_sandboxed) && !options.network {
-        true => text!("{why}. It has no network: where it has to fetch something first, set `network = true`", why),
+        true => text!("{why}. It has no network: if it must download something first, set `network = true`", why),
         false => why,
     }
 }
 
-async fn greet(client: &Client) -> Result<(), Text> {
+async fn initialize(client: &Client) -> Result<(), Text> {
     let params = json!({
         "protocolVersion": VERSION, "capabilities": {},
         "clientInfo": {"name": "toolfence", "version": env!("CARGO_PKG_VERSION")},
     });
-    let greeted = client.request("initialize", params, &|_| {}).await.map_err(said)?;
-    let version = greeted.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-    if !UNDERSTOOD.contains(&version) {
+    let initialized = client.request("initialize", params, &|_| {}).await.map_err(fault_text)?;
+    let version = initialized.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+    if !SUPPORTED.contains(&version) {
         return Err(text!(
-            "it speaks the version {version} of MCP, and {understood} are understood here",
+            "it uses version {version} of MCP; the supported versions are {supported}",
             version = clip::middle(version, 64).into_owned(),
-            understood = UNDERSTOOD.join(", ")
+            supported = SUPPORTED.join(", ")
         ));
     }
-    client.tell("notifications/initialized");
+    client.notify("notifications/initialized");
     Ok(())
 }
 
-/// All pages of the list of tools.
+/// Fetches all pages of the list of tools.
 async fn list(client: &Client) -> Result<Vec<Value>, Fault> {
     let (mut tools, mut bytes, mut cursor, mut seen) = (Vec::new(), 0, None::<String>, HashSet::new());
     for _ in 0..MOST_PAGES {
@@ -357,12 +365,12 @@ async fn list(client: &Client) -> Result<Vec<Value>, Fault> {
         }
         if bytes > MOST_BYTES {
             return Err(Fault::Over(text!(
-                "it says more than {kilobytes} KiB of its tools",
+                "its list of tools is longer than {kilobytes} KiB",
                 kilobytes = (MOST_BYTES >> 10) as u64
             )));
         }
         match page.get("nextCursor").and_then(Value::as_str) {
-            // A cursor that comes again leads nowhere.
+            // A repeated cursor would lead to an endless loop.
             Some(next) if seen.insert(next.to_owned()) => {
                 bytes += next.len();
                 cursor = Some(next.to_owned());
@@ -373,7 +381,7 @@ async fn list(client: &Client) -> Result<Vec<Value>, Fault> {
     Err(Fault::Over(text!("its list of tools has more than {pages} pages", pages = MOST_PAGES)))
 }
 
-fn said(fault: Fault) -> Text {
+fn fault_text(fault: Fault) -> Text {
     match fault {
         Fault::Over(why) => why,
         Fault::Refused(refused) => text!(

@@ -1,4 +1,4 @@
-//! A tool of a server, as one of a session.
+//! The adapter that makes a tool of an MCP server a tool of a session.
 
 use crate::server::Server;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use toolfence_protocol::{Output, ToolSpec};
 #[derive(Debug, Clone)]
 pub struct ServedTool {
     pub(crate) server: Arc<Server>,
-    /// The name that the server has for it.
+    /// The name by which the server knows the tool.
     pub(crate) name: String,
     pub(crate) spec: ToolSpec,
 }

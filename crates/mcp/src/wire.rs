@@ -1,31 +1,31 @@
-//! JSON-RPC 2.0 as MCP uses it: one message a line. This module knows no methods.
+//! Reads and writes the JSON-RPC 2.0 messages of MCP, one per line. This module knows no methods except `ping`.
 
 use serde_json::{Value, json};
 
-/// The code of a method that is not there.
+/// The error code for an unknown method (JSON-RPC 2.0, section 5.1).
 const METHOD_NOT_FOUND: i64 = -32601;
-/// The most messages of one line: an older version of MCP has batches.
+/// The most messages in one line. An older version of MCP has batches.
 const MOST_OF_A_LINE: usize = 64;
 
-/// A message of a server.
+/// A message from a server.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Message {
-    /// The answer to a request of ours.
+    /// The response to one of our requests, by its id.
     Answer(u64, Result<Value, Refused>),
-    /// It wants an answer.
+    /// A request from the server, which expects a response.
     Request { id: Value, method: String },
-    /// It wants none.
+    /// A notification from the server, which expects no response.
     Notification { method: String, params: Value },
 }
 
-/// Why a request was refused.
+/// The error with which the server refused a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refused {
     pub(crate) code: i64,
     pub(crate) message: String,
 }
 
-/// The messages of a line; `None` where it is no JSON-RPC.
+/// Parses the messages of a line; `None` if it is not JSON-RPC.
 pub(crate) fn read(line: &[u8]) -> Option<Vec<Message>> {
     match serde_json::from_slice(line).ok()? {
         Value::Array(all) if !all.is_empty() && all.len() <= MOST_OF_A_LINE => all.into_iter().map(message).collect(),
@@ -45,8 +45,8 @@ fn message(message: Value) -> Option<Message> {
             None => Message::Notification { method, params: message.remove("params").unwrap_or_default() },
         });
     }
-    // An answer to nothing of ours has an id that no request has.
-    // Servers in JavaScript or Lua may write 3 as 3.0.
+    // A response with an unusable id gets the id 0, which no request has. Servers in JavaScript or Lua may write 3 as
+    // 3.0.
     let whole = |id: &Value| id.as_f64().filter(|id| *id >= 0.0 && id.fract() == 0.0).map(|id| id as u64);
     let id = id.and_then(|id| id.as_u64().or_else(|| whole(&id))).unwrap_or(0);
     if let Some(error) = message.remove("error") {
@@ -57,17 +57,17 @@ fn message(message: Value) -> Option<Message> {
     Some(Message::Answer(id, Ok(message.remove("result")?)))
 }
 
-/// A request as a line.
+/// Formats a request as a line.
 pub(crate) fn request(id: u64, method: &str, params: &Value) -> String {
     line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
 }
 
-/// A notification as a line.
+/// Formats a notification as a line.
 pub(crate) fn notification(method: &str, params: &Value) -> String {
     line(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
 }
 
-/// The answer to a request of the server: it may ask whether we are there, and nothing else.
+/// Formats the response to a request from the server. Only `ping` is supported.
 pub(crate) fn answer(id: &Value, method: &str) -> String {
     match method {
         "ping" => line(&json!({"jsonrpc": "2.0", "id": id, "result": {}})),
@@ -97,13 +97,13 @@ mod tests {
         assert_eq!(one(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"no"}}"#), answer(4, Err(refused)));
         let request = Message::Request { id: json!("a"), method: "ping".into() };
         assert_eq!(one(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#), Some(request));
-        let told = Message::Notification { method: "x".into(), params: Value::Null };
-        assert_eq!(one("{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\r"), Some(told));
+        let notification = Message::Notification { method: "x".into(), params: Value::Null };
+        assert_eq!(one("{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\r"), Some(notification));
         assert_eq!(read(br#"[{"jsonrpc":"2.0","id":1,"result":1},{"jsonrpc":"2.0","method":"x"}]"#).unwrap().len(), 2);
     }
 
     #[test]
-    fn what_is_no_message_is_none() {
+    fn other_lines_are_no_messages() {
         let deep = "[".repeat(1 << 20);
         let many = format!("[{}]", vec![r#"{"jsonrpc":"2.0","id":1,"result":1}"#; 65].join(","));
         for line in

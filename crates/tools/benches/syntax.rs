@@ -1,9 +1,9 @@
-//! What the check in process takes for a text of 1,000 lines, by language, as a table for docs/figures.md: five milliseconds at the
-//! most is the aim. Read for the first time; then read again by who knows it, after a change in its middle; and
-//! what the grammar takes by itself for all of it, without bounds and without looking for errors.
+//! Measures the in-process check of 1,000 lines in each language, as a table for docs/figures.md. The aim is at most
+//! five milliseconds. The columns are the first check of a text, a further check after a change in its middle, and a
+//! full parse by the grammar alone, without bounds and without the search for errors.
 //!
-//! `cargo bench -p toolfence-tools --features syntax --bench syntax`. It is CPU time of this thread, the best of some turns,
-//! so that other work on the machine shows as little as may be.
+//! Run it with `cargo bench -p toolfence-tools --features syntax --bench syntax`. It measures the CPU time of this
+//! thread and reports the best of several rounds, to reduce the influence of other work on the machine.
 
 #![allow(
     clippy::disallowed_methods,
@@ -17,7 +17,8 @@ use cpu::turn;
 use toolfence_tools::validate::syntax;
 use tree_sitter::{Language, Parser};
 
-/// A language by the name of a file, and a piece that is right however often it is repeated, `N` being its number.
+/// The file name that selects a language, a piece of code that stays valid when it is repeated, and the text before and
+/// after the pieces. `N` is replaced by the number of the piece.
 const PIECES: &[(&str, &str, [&str; 2])] = &[
     ("a.json", "  \"kN\": { \"a\": [N, true, null], \"b\": \"text\" },\n", ["{\n", "  \"last\": 0\n}\n"]),
     ("a.toml", "[tN]\na = N\nb = [1, 2]\nc = \"text\"\n", ["", ""]),
@@ -45,7 +46,7 @@ const PIECES: &[(&str, &str, [&str; 2])] = &[
     ("a.css", ".aN > b:hover {\n  color: red;\n  width: calc(100% - Npx);\n}\n", ["", ""]),
 ];
 
-/// The piece so many times that there are 1,000 lines. The one in the middle has this number.
+/// Repeats the piece to 1,000 lines. The piece in the middle gets the number `middle`.
 fn text(piece: &str, [head, tail]: [&str; 2], middle: usize) -> String {
     let pieces = 1000 / piece.lines().count();
     let number = |at: usize| if at == pieces / 2 { middle } else { at };
@@ -94,7 +95,7 @@ fn grammar(name: &str) -> Option<Language> {
     Some(language.into())
 }
 
-/// Milliseconds of CPU of one run, in the best of some turns.
+/// Returns the CPU milliseconds of one run, in the best of several rounds.
 fn best(work: &dyn Fn() -> usize) -> f64 {
     (0..20).map(|_| 1e3 * turn(0.04, work)).fold(f64::INFINITY, f64::min)
 }

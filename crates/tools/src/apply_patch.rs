@@ -1,7 +1,7 @@
-//! `apply_patch`: a patch over many files, all of them or none, with what was made of each hunk.
+//! `apply_patch`: applies a patch to many files, all or none, and reports where each hunk applied.
 
-use super::change::{ChangePipeline, LONGEST_DIFF, not_carried};
-use super::checks::How;
+use super::change::{ChangePipeline, LONGEST_DIFF, note_lost_attributes};
+use super::checks::ChangeOptions;
 use super::{Views, capped, spec_of};
 use serde_json::{Value, json};
 use toolfence_patch::{Kind, Placed};
@@ -10,7 +10,7 @@ use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolSpec, text};
 use toolfence_workspace::{Patched, PatchedFile, Workspace};
 
-/// The tool.
+/// The tool `apply_patch`.
 #[derive(Debug)]
 pub struct Patch {
     spec: ToolSpec,
@@ -18,7 +18,7 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// Changes files by this pipeline.
+    /// Creates the tool on this pipeline.
     pub fn new(pipeline: &ChangePipeline) -> Patch {
         Patch { spec: spec_of("apply_patch"), pipeline: pipeline.clone() }
     }
@@ -32,41 +32,41 @@ impl Tool for Patch {
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let patch = permit.text("patch").unwrap_or_default().to_owned();
         let folder = permit.text("base_path").unwrap_or_default().to_owned();
-        let how = How::of(&permit);
+        let options = ChangeOptions::from_permit(&permit);
         let draft = move |workspace: &Workspace, _: &Views| {
-            workspace.changes().up_to(how.file_bytes).draft_patch_in(&folder, &patch)
+            workspace.changes().up_to(options.file_bytes).draft_patch_in(&folder, &patch)
         };
-        Box::pin(self.pipeline.make(how, draft, Views::patched, move |done| output_of(done, how)))
+        Box::pin(self.pipeline.apply(options, draft, Views::record_patch, move |done| output_of(done, options)))
     }
 }
 
-fn output_of(done: &Patched, how: How) -> Output {
-    let mut output = capped(words(done, how.dry_run), false, how.language, how.output_bytes);
-    output.data = Some(data_of(done, how.dry_run));
+fn output_of(done: &Patched, options: ChangeOptions) -> Output {
+    let mut output = capped(summary(done, options.dry_run), false, options.language, options.output_bytes);
+    output.data = Some(data_of(done, options.dry_run));
     output
 }
 
-fn words(done: &Patched, dry_run: bool) -> Text {
+fn summary(done: &Patched, dry_run: bool) -> Text {
     let mut texts = Vec::new();
     if dry_run {
         texts.push(text!("Dry run: nothing was written. The patch applies:\n"));
     }
     for file in &done.files {
-        texts.push(file_words(file));
-        texts.extend((1_usize..).zip(&file.hunks).map(|(number, hunk)| hunk_words(number, hunk)));
+        texts.push(file_summary(file));
+        texts.extend((1_usize..).zip(&file.hunks).map(|(number, hunk)| hunk_summary(number, hunk)));
     }
     texts.extend(
         done.broken_links
             .iter()
-            .map(|name| text!("[{name} had other names (hard links); there the old content remains.]\n", name)),
+            .map(|name| text!("[{name} had other names (hard links), which keep the old content.]\n", name)),
     );
     for (name, lost) in &done.lost {
-        texts.extend([format!("[{name}: ").into(), not_carried(lost), "]\n".into()]);
+        texts.extend([format!("[{name}: ").into(), note_lost_attributes(lost), "]\n".into()]);
     }
     Text::join(texts, "")
 }
 
-fn file_words(file: &PatchedFile) -> Text {
+fn file_summary(file: &PatchedFile) -> Text {
     let PatchedFile { old, new, .. } = file;
     match file.kind {
         Kind::Create => text!("Created {name}\n", name = new),
@@ -77,7 +77,7 @@ fn file_words(file: &PatchedFile) -> Text {
     }
 }
 
-fn hunk_words(number: usize, hunk: &Placed) -> Text {
+fn hunk_summary(number: usize, hunk: &Placed) -> Text {
     let (line, fuzz) = (hunk.line, hunk.fuzz);
     let lines = |distance: i64| Field::Grouped(distance.unsigned_abs());
     match hunk.distance {

@@ -1,4 +1,4 @@
-//! `bash`: one command line, its output in the order written, its exit status.
+//! `bash`: runs one command line and returns its output in the order written, and its exit status.
 
 use super::spec_of;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use toolfence_commands::runner::{Wanted, kept, shell_line, shown};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, text};
 
-/// How long a call waits for its command; what runs longer, and was given the time for it, becomes a job.
+/// How long a call waits for its command. A command with a longer timeout becomes a job after this time.
 const YIELD: Duration = Duration::from_secs(60);
 
-/// How long the start of a job is watched: servers say then where they listen, or why they cannot.
-const BEGINNING: Duration = Duration::from_secs(1);
+/// How long the call watches the start of a job, because servers print then where they listen or why they cannot.
+const JOB_START: Duration = Duration::from_secs(1);
 
-/// The tool. Commands run in the sandbox of their [`CommandRunner`](super::CommandRunner), where it can be raised.
+/// The tool `bash`. Commands run in the sandbox of their [`CommandRunner`](super::CommandRunner), if one is available.
 #[derive(Debug)]
 pub struct Bash {
     spec: ToolSpec,
@@ -23,42 +23,42 @@ pub struct Bash {
 }
 
 impl Bash {
-    /// Runs commands among these jobs, which other tools see too.
+    /// Creates the tool on jobs that it shares with the other tools.
     pub fn new(jobs: Arc<Jobs>) -> Bash {
         Bash { spec: jobs.commands.with_write(spec_of("bash")), jobs, patience: YIELD }
     }
 
-    /// Sets after how long a command that was given more time becomes a job. The default is 60 s.
+    /// Sets the time after which a command with a longer timeout becomes a job. The default is 60 s.
     #[must_use]
     pub fn yield_after(self, patience: Duration) -> Bash {
         Bash { patience, ..self }
     }
 
-    async fn command(&self, permit: &Permit<'_>, progress: &dyn Progress) -> Result<Output, ToolError> {
+    async fn run_command(&self, permit: &Permit<'_>, progress: &dyn Progress) -> Result<Output, ToolError> {
         let background = permit.flag("background", false);
         let (limits, most_jobs) = (permit.limits(), permit.limits().jobs);
         let seconds = permit.count("timeout").map(|seconds| seconds.min(limits.command_seconds_most));
         let limit = if background { seconds } else { Some(seconds.unwrap_or(limits.command_seconds)) };
-        let wanted = Bash::wanted(permit, limit);
-        // Only a helper can promise that a job ends with the session.
+        let wanted = Bash::command_from(permit, limit);
+        // Only the sandbox helper ensures that a job ends with the session.
         let can_be_job = !wanted.outside && self.jobs.commands.is_sandboxed().await?;
         if background && !can_be_job {
             return Err(no_background(wanted.outside).into());
         }
         if background {
             let job = self.jobs.start(wanted, true, most_jobs)?;
-            job.ends_within(BEGINNING).await;
+            job.ends_within(JOB_START).await;
             return self.jobs.told(&job).await;
         }
         if can_be_job && !wanted.on_private_copy && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
-            return self.wait(wanted, most_jobs, progress).await;
+            return self.run_and_wait(wanted, most_jobs, progress).await;
         }
         let shown = permit.text("command").unwrap_or_default();
         self.jobs.commands.answer(wanted, shown, permit, progress).await
     }
 
-    /// Waits for its end, and leaves it as a job where that does not come soon.
-    async fn wait(&self, wanted: Wanted, most_jobs: u64, progress: &dyn Progress) -> Result<Output, ToolError> {
+    /// Runs a command and waits for it. A command that does not end in time becomes a job.
+    async fn run_and_wait(&self, wanted: Wanted, most_jobs: u64, progress: &dyn Progress) -> Result<Output, ToolError> {
         let job = self.jobs.start(wanted, false, most_jobs)?;
         let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
         shown(job.live(), progress, job.ends_within(self.patience)).await;
@@ -66,7 +66,7 @@ impl Bash {
         self.jobs.told(&job).await
     }
 
-    fn wanted(permit: &Permit<'_>, seconds: Option<u64>) -> Wanted {
+    fn command_from(permit: &Permit<'_>, seconds: Option<u64>) -> Wanted {
         Wanted {
             words: shell_line(permit.text("command").unwrap_or_default()),
             folder: permit.text("cwd").unwrap_or(".").to_owned(),
@@ -89,20 +89,20 @@ impl Tool for Bash {
     }
 
     fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
-        Box::pin(async move { self.command(&permit, progress).await })
+        Box::pin(async move { self.run_command(&permit, progress).await })
     }
 }
 
 fn no_background(outside: bool) -> ToolFailure {
     let message = if outside {
         text!(
-            "Nothing could promise that this job ends with the session, outside of the sandbox. Run the command in the \
+            "Outside the sandbox, nothing ensures that a job ends with the session. Run the command in the \
              foreground with a timeout."
         )
     } else {
         text!(
-            "Nothing could promise that this job ends with the session, because no sandbox is available here. Run the \
-             command in the foreground with a timeout."
+            "Without a sandbox, which is not available here, nothing ensures that a job ends with the session. Run \
+             the command in the foreground with a timeout."
         )
     };
     ToolFailure::new(ErrorCode::InvalidArgument, message)

@@ -1,8 +1,9 @@
-//! The one way in which tools change files: the change is planned once, the plan is checked, and what was checked is made.
+//! The change pipeline: a tool plans its change once, the checks run on the plan, and the pipeline commits the checked
+//! plan.
 //!
-//! A tool of this crate that changes files reads its arguments, says how they become a plan, and words the result.
+//! A tool that changes files reads its arguments, turns them into a plan, and describes the result.
 
-use super::checks::{Checked, How};
+use super::checks::{ChangeOptions, Checked};
 use super::notes::add_notes;
 use super::{Checks, Views, blocking};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolFailure, text};
 use toolfence_workspace::{Draft, Report, Workspace, Written};
 
-/// What the tools that change files share: the project, what the model saw of its files, and the checks around changes.
+/// The state that the tools that change files share: the project, the file versions that the model saw, and the checks.
 #[derive(Debug, Clone)]
 pub struct ChangePipeline {
     workspace: Arc<Workspace>,
@@ -21,38 +22,39 @@ pub struct ChangePipeline {
 }
 
 impl ChangePipeline {
-    /// Changes with these checks, which leave files alone that another process changed since these views.
+    /// Creates a pipeline with these checks. It refuses to overwrite files that another process changed since `views`
+    /// saw them.
     pub fn new(checks: &Checks, views: &Views) -> ChangePipeline {
         ChangePipeline { workspace: Arc::clone(checks.workspace()), views: views.clone(), checks: checks.clone() }
     }
 
-    /// Plans a change with `draft`, checks it, and makes it unless it is a dry run. `remember` notes in the views what the
-    /// change left, and `told` words the result.
-    pub(super) async fn make<R: Report>(
+    /// Plans a change with `draft`, checks it, and commits it unless it is a dry run. `remember` records the new
+    /// content in the views, and `describe` renders the result.
+    pub(super) async fn apply<R: Report>(
         &self,
-        how: How,
+        options: ChangeOptions,
         draft: impl FnOnce(&Workspace, &Views) -> Result<Draft<R>, ToolFailure> + Send + 'static,
         remember: impl FnOnce(&Views, &R),
-        told: impl FnOnce(&R) -> Output,
+        describe: impl FnOnce(&R) -> Output,
     ) -> Result<Output, ToolError> {
         let views = self.views.clone();
         let draft = blocking(&self.workspace, move |workspace, _| draft(workspace, &views)).await?;
-        Ok(match self.checks.change(draft, how).await? {
+        Ok(match self.checks.change(draft, options).await? {
             Checked::Made(report, found) => {
                 remember(&self.views, &report);
-                found.add_to(told(&report))
+                found.add_to(describe(&report))
             }
             Checked::Refused(output) => output,
         })
     }
 }
 
-/// A longer diff is left out of the result.
+/// The longest diff in a result, in bytes. Longer ones are omitted.
 pub(super) const LONGEST_DIFF: usize = 64 << 10;
 
-/// A part of a file was changed, or would be.
+/// Returns the result of a tool that changed part of a file, or would change it in a dry run.
 pub(super) fn output_of(written: &Written, dry_run: bool) -> Output {
-    let mut text = words(written, dry_run);
+    let mut text = summary(written, dry_run);
     add_notes(&mut text, notes(written));
     let mut data = data_of(written, dry_run);
     data["dry_run"] = dry_run.into();
@@ -61,11 +63,11 @@ pub(super) fn output_of(written: &Written, dry_run: bool) -> Output {
     output
 }
 
-fn words(written: &Written, dry_run: bool) -> Text {
+fn summary(written: &Written, dry_run: bool) -> Text {
     let (name, added, removed) = (&written.shown, written.added, written.removed);
     let mut text = if dry_run { text!("Dry run: nothing was written. ") } else { Text::default() };
     text.push(match (dry_run, written.first_line) {
-        _ if !written.changed => text!("{name} is the same with that; there is nothing to write.\n", name),
+        _ if !written.changed => text!("{name} would not change; nothing was written.\n", name),
         (false, 0) => text!("{name} changed (+{added} -{removed} lines).\n", name, added, removed),
         (false, line) => {
             text!("{name} changed (+{added} -{removed} lines, from line {line}).\n", name, added, removed, line)
@@ -78,7 +80,7 @@ fn words(written: &Written, dry_run: bool) -> Text {
     text
 }
 
-/// What would surprise a reader of the new content.
+/// Returns notes about effects that a reader of the new content may not expect.
 pub(super) fn notes(written: &Written) -> Vec<Text> {
     let mut notes = Vec::new();
     if written.kept_crlf {
@@ -102,23 +104,23 @@ pub(super) fn notes(written: &Written) -> Vec<Text> {
     }
     if written.broken_links > 0 {
         notes.push(text!(
-            "The file had {count} other {count|name|names} (hard links); there the old content remains.",
+            "The file had {count} other {count|name|names} (hard links), which keep the old content.",
             count = Field::Grouped(written.broken_links)
         ));
     }
     if !written.lost.is_empty() {
-        notes.push(not_carried(&written.lost));
+        notes.push(note_lost_attributes(&written.lost));
     }
     if written.changed && diff_of(written).is_none() {
-        notes.push(text!("No diff: the change is too big for one, or the old file was no text."));
+        notes.push(text!("No diff: the change is too big, or the old file was not text."));
     }
     notes
 }
 
-/// What a file in the place of another could not have of it.
-pub(super) fn not_carried(lost: &[Text]) -> Text {
+/// Returns a note about attributes of the old file that its replacement could not be given.
+pub(super) fn note_lost_attributes(lost: &[Text]) -> Text {
     text!(
-        "The system refused its {lost}; where that kept people out, its mode does now. Tell the user.",
+        "The system did not allow copying its {lost}. Its mode now denies access wherever these did. Tell the user.",
         lost = Text::join(lost.iter().cloned(), ", ")
     )
 }
@@ -127,7 +129,7 @@ fn diff_of(written: &Written) -> Option<&str> {
     written.diff.as_deref().filter(|diff| diff.len() <= LONGEST_DIFF)
 }
 
-/// For hosts, whichever tool it was.
+/// Returns the data of a result for hosts, in the same form for all tools.
 pub(super) fn data_of(written: &Written, dry_run: bool) -> Value {
     let modified: &[&str] = if written.changed && !dry_run { &[&written.path] } else { &[] };
     json!({

@@ -1,8 +1,8 @@
-//! `edit_data`: values of a JSON or JSONC file set or removed, where everything else stays byte for byte.
+//! `edit_data`: sets or removes values of a JSON or JSONC file and leaves every other byte unchanged.
 
 use super::Views;
 use super::change::{ChangePipeline, output_of};
-use super::checks::How;
+use super::checks::ChangeOptions;
 use serde_json::Value;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{Output, ToolSpec};
@@ -16,7 +16,7 @@ pub(super) struct Data {
 }
 
 impl Data {
-    /// Changes files by this pipeline.
+    /// Creates the tool on this pipeline.
     pub(super) fn new(pipeline: &ChangePipeline) -> Data {
         Data { spec: toolfence_policy::toolset::edit_data(), pipeline: pipeline.clone() }
     }
@@ -29,17 +29,19 @@ impl Tool for Data {
 
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let edits = permit.args().get("edits").and_then(Value::as_array);
-        let edits = edits.into_iter().flatten().map(value_of).collect();
+        let edits = edits.into_iter().flatten().map(read_edit).collect();
         let wanted = EditData::new(permit.text("path").unwrap_or_default(), edits);
-        let how = How::of(&permit);
+        let options = ChangeOptions::from_permit(&permit);
         let draft =
-            move |workspace: &Workspace, _: &Views| workspace.changes().up_to(how.file_bytes).draft_data(&wanted);
-        Box::pin(self.pipeline.make(how, draft, Views::changed, move |written| output_of(written, how.dry_run)))
+            move |workspace: &Workspace, _: &Views| workspace.changes().up_to(options.file_bytes).draft_data(&wanted);
+        Box::pin(
+            self.pipeline.apply(options, draft, Views::record_edit, move |written| output_of(written, options.dry_run)),
+        )
     }
 }
 
-/// One edit; its fields were checked against the spec.
-fn value_of(edit: &Value) -> EditValue {
+/// Reads one edit. Its fields were already checked against the spec.
+fn read_edit(edit: &Value) -> EditValue {
     EditValue {
         at: edit.get("at").and_then(Value::as_str).unwrap_or_default().to_owned(),
         value: edit.get("value").cloned(),

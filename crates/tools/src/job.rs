@@ -1,4 +1,4 @@
-//! `job`: looks at a command in the background, writes to it, or ends it.
+//! `job`: polls a background command, writes to its stdin, or stops it.
 
 use super::spec_of;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, ToolSpec, text};
 use toolfence_sandbox::process::Sent;
 
-/// How long a poll waits for something new: a model that asks again and again costs more.
-const POLL: Duration = Duration::from_secs(5);
+/// How long a poll waits for new output. A model that polls in quick succession costs more than the wait.
+const POLL_WAIT: Duration = Duration::from_secs(5);
 
-/// How long an answer to what was written is waited for.
-const ANSWER: Duration = Duration::from_secs(1);
+/// How long `write` waits for output after the input.
+const WRITE_WAIT: Duration = Duration::from_secs(1);
 
-/// How long the end of a job that was stopped is waited for.
-const END: Duration = Duration::from_secs(5);
+/// How long `stop` waits for the job to end.
+const STOP_WAIT: Duration = Duration::from_secs(5);
 
-/// The tool.
+/// The tool `job`.
 #[derive(Debug)]
 pub struct Job {
     spec: ToolSpec,
@@ -26,7 +26,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// On the jobs of other tools.
+    /// Creates the tool on the jobs of the other tools.
     pub fn new(jobs: Arc<Jobs>) -> Job {
         Job { spec: spec_of("job"), jobs }
     }
@@ -37,7 +37,7 @@ impl Job {
             Some("stop") => self.stop(&job).await,
             Some("write") => self.write(&job, permit.text("input")).await,
             _ => {
-                job.says_within(POLL).await;
+                job.says_within(POLL_WAIT).await;
                 self.jobs.told(&job).await
             }
         }
@@ -47,7 +47,7 @@ impl Job {
         let Some(input) = input else {
             return Err(ToolFailure::new(
                 ErrorCode::InvalidArgument,
-                text!("To write, an input is wanted: the text for the job's stdin, with its line end."),
+                text!("The action write needs an input: the text for the job's stdin, including its line end."),
             )
             .into());
         };
@@ -56,19 +56,26 @@ impl Job {
             return Err(ToolFailure::new(
                 ErrorCode::InvalidArgument,
                 text!(
-                    "Job {id} was not started with background: true, so its stdin is empty. Stop it and start it again \
-                     so.",
+                    "Job {id} was not started with background: true, so its stdin is empty. Stop it and start it \
+                     again with background: true.",
                     id = job.id()
                 ),
             )
             .into());
         }
         self.jobs.commands.note_input(job.id(), input);
-        job.says_within(ANSWER).await;
+        job.says_within(WRITE_WAIT).await;
         let mut output = self.jobs.told(job).await?;
         match sent {
             Ok(Sent::Some(bytes)) => {
-                noted(&mut output.text, text!("It does not read: only {bytes} bytes of the input were taken.", bytes));
+                noted(
+                    &mut output.text,
+                    text!(
+                        "It does not read its stdin: only {bytes} bytes of the input were \
+                     written.",
+                        bytes
+                    ),
+                );
             }
             Err(error) => {
                 noted(&mut output.text, text!("The input could not be written: {error}.", error = Text::from(&error)));
@@ -80,10 +87,10 @@ impl Job {
 
     async fn stop(&self, job: &Running) -> Result<Output, ToolError> {
         job.live().stop();
-        if !job.ends_within(END).await {
+        if !job.ends_within(STOP_WAIT).await {
             return Err(ToolFailure::new(
                 ErrorCode::Timeout,
-                text!("Job {id} did not end when it was asked to. Poll it later.", id = job.id()),
+                text!("Job {id} has not ended yet. Poll it later.", id = job.id()),
             )
             .into());
         }

@@ -1,6 +1,8 @@
-//! The tools themselves, one file each: arguments in, the workspace or a process does it, words and data out.
+//! The built-in tools, one per file. Each takes arguments, acts through the workspace or a child process, and returns
+//! text and data.
 //!
-//! No tool knows another, the policy or the session. What the model's strings may open is the workspace's business.
+//! No tool knows another tool, the policy or the session. The workspace decides which paths the model's strings may
+//! open.
 
 #![forbid(unsafe_code)]
 
@@ -46,18 +48,19 @@ use toolfence_policy::toolbox::Toolbox;
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{Language, Output, Text, ToolSpec, clip, text};
 
-/// The built-in tools on the project of this runner, with the usual checks around changes.
+/// Returns the built-in tools for the project of `commands`, with the usual checks around changes.
 pub fn standard(commands: Arc<CommandRunner>) -> Toolbox {
     let checks = Checks::new(commands);
     checked(&checks)
 }
 
-/// The built-in tools with these checks around changes, on the project whose commands the checks run.
+/// Returns the built-in tools with these checks around changes, for the project whose commands the checks run.
 pub fn checked(checks: &Checks) -> Toolbox {
     with_pipeline(checks).0
 }
 
-/// The tools of [`checked`], and those that a host offers only if a persona asks for them: `plan` and `edit_data`.
+/// Returns the tools of [`checked`] together with `plan` and `edit_data`, which a host offers only if a persona asks
+/// for them.
 pub fn complete(checks: &Checks) -> Toolbox {
     let (tools, pipeline) = with_pipeline(checks);
     tools.with(edit_data::Data::new(&pipeline)).with(Plan::default())
@@ -82,14 +85,15 @@ fn with_pipeline(checks: &Checks) -> (Toolbox, ChangePipeline) {
     (tools, pipeline)
 }
 
-/// The spec of a tool of this folder.
+/// Returns the spec of a tool of this crate.
 fn spec_of(name: &'static str) -> ToolSpec {
     toolfence_policy::toolset::builtin(name)
-        .expect("every tool of this folder is in the table of built-in tools")
+        .expect("every tool of this crate is in the table of built-in tools")
         .clone()
 }
 
-/// The text as a result in a language, of at most `most` bytes. `cut` says whether the tool left something out already.
+/// Renders `text` in `language` as a result of at most `most` bytes. `cut` says whether the tool has already left
+/// something out.
 fn capped(text: Text, cut: bool, language: Language, most: u64) -> Output {
     let text = text.into_string(language);
     let total_bytes = text.len() as u64;
@@ -104,8 +108,8 @@ fn capped(text: Text, cut: bool, language: Language, most: u64) -> Output {
     output
 }
 
-/// The first items for a host, in no more bytes than a text may have.
-fn within(most: u64, items: impl Iterator<Item = Value>) -> Vec<Value> {
+/// Returns the leading items that fit into `most` bytes of JSON, for a host.
+fn take_within(most: u64, items: impl Iterator<Item = Value>) -> Vec<Value> {
     let mut room = most;
     let fits = |item: &Value| {
         let length = item.to_string().len() as u64 + 1;
@@ -116,7 +120,7 @@ fn within(most: u64, items: impl Iterator<Item = Value>) -> Vec<Value> {
     items.take_while(fits).collect()
 }
 
-/// What has to be said of names that stand in quotes, and of those that no call can give.
+/// Returns notes that explain quoted names and names that no call can contain.
 fn notes_on_names(quoted: bool, unnameable: bool) -> impl Iterator<Item = Text> {
     let quoted = quoted.then(|| {
         text!(
@@ -134,7 +138,7 @@ fn notes_on_names(quoted: bool, unnameable: bool) -> impl Iterator<Item = Text> 
     quoted.into_iter().chain(unnameable)
 }
 
-/// The notes behind a text, each on a line of its own.
+/// Appends the notes to the text, each on a line of its own.
 fn with_notes(text: String, notes: impl IntoIterator<Item = Text>) -> Text {
     let mut text = Text::from(text);
     for note in notes {

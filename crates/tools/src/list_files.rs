@@ -1,6 +1,6 @@
-//! `list_files`: what stands below a folder, with type and size.
+//! `list_files`: lists the entries below a folder, with type and size.
 
-use super::{capped, notes_on_names, spec_of, watched, with_notes, within};
+use super::{capped, notes_on_names, spec_of, take_within, watched, with_notes};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
@@ -9,7 +9,7 @@ use toolfence_protocol::text::Field;
 use toolfence_protocol::{Language, Output, Text, ToolSpec, text};
 use toolfence_workspace::{Entry, EntryKind, ListFiles, Listing, Workspace};
 
-/// The tool.
+/// The tool `list_files`.
 #[derive(Debug)]
 pub struct List {
     spec: ToolSpec,
@@ -17,7 +17,7 @@ pub struct List {
 }
 
 impl List {
-    /// On one workspace.
+    /// Creates the tool for this workspace.
     pub fn new(workspace: Arc<Workspace>) -> List {
         List { spec: spec_of("list_files"), workspace }
     }
@@ -49,9 +49,9 @@ impl Tool for List {
 }
 
 fn output_of(listing: &Listing, language: Language, most: u64) -> Output {
-    let text = listing.entries.iter().map(|entry| line_of(entry, language)).collect();
+    let text = listing.entries.iter().map(|entry| format_line(entry, language)).collect();
     let mut output = capped(with_notes(text, notes(listing)), listing.truncated || listing.gave_up, language, most);
-    let entries = within(most, listing.entries.iter().map(data_of));
+    let entries = take_within(most, listing.entries.iter().map(data_of));
     output.data = Some(json!({
         "path": listing.path,
         "truncated": listing.truncated || listing.gave_up || entries.len() < listing.entries.len(),
@@ -73,8 +73,9 @@ fn data_of(entry: &Entry) -> Value {
     data
 }
 
-/// `src/`, `src/main.rs  1,234 bytes`, `latest  (link)`: the path first, as it is used in the next call.
-fn line_of(entry: &Entry, language: Language) -> String {
+/// Formats an entry as `src/`, `src/main.rs 1,234 bytes` or `latest (link)`. The path comes first, in the form that the
+/// next call needs.
+fn format_line(entry: &Entry, language: Language) -> String {
     let path = &entry.shown;
     let line = match entry.kind {
         _ if entry.blocked => text!("{path}  (blocked)\n", path),
@@ -85,7 +86,7 @@ fn line_of(entry: &Entry, language: Language) -> String {
             Some(size) => text!("{path}  {bytes} {bytes|byte|bytes}\n", path, bytes = Field::Grouped(size)),
             None => return format!("{path}\n"),
         },
-        // `Other`, and what a later version of the workspace may add.
+        // `Other`, and kinds that a later version of the workspace may add.
         _ => text!("{path}  (not a regular file)\n", path),
     };
     line.into_string(language)
@@ -105,7 +106,7 @@ fn notes(listing: &Listing) -> Vec<Text> {
         ));
     }
     if listing.gave_up {
-        notes.push(text!("[The tree is too big to be walked to its end; give a deeper path.]"));
+        notes.push(text!("[The tree is too big to list completely; give a deeper path.]"));
     }
     if listing.unreadable > 0 {
         notes.push(text!(

@@ -1,8 +1,8 @@
-//! Notes in what the model is told.
+//! Notes at the end of results for the model.
 
 use toolfence_protocol::Text;
 
-/// Sentences behind a text, each in brackets on a line of its own.
+/// Appends the notes to a text, each in brackets on a line of its own.
 pub(super) fn add_notes(text: &mut Text, notes: impl IntoIterator<Item = Text>) {
     for note in notes {
         text.push("[");

@@ -1,12 +1,12 @@
-//! `plan`: the steps of a task and how far each of them is, for the person to see and for the model to hear again.
+//! `plan`: the steps of a task and the progress of each, for the user to see and for later requests to the model.
 //!
-//! The tool checks a plan and keeps nothing: the last plan of a conversation stands in its history, where the session finds it.
+//! The tool checks a plan and stores nothing. The session finds the last plan of a conversation in its history.
 
 use toolfence_policy::plan;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, text};
 
-/// The tool `plan`, which is offered only where a host adds it.
+/// The tool `plan`, which is offered only if a host adds it.
 #[derive(Debug)]
 pub struct Plan {
     spec: ToolSpec,

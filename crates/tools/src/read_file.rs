@@ -1,4 +1,4 @@
-//! `read_file`: lines of a file, numbered.
+//! `read_file`: returns lines of a file, with line numbers.
 
 use super::{Views, blocking, capped, spec_of, with_notes};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use toolfence_protocol::text::Field;
 use toolfence_protocol::{Language, Output, Text, ToolSpec, text};
 use toolfence_workspace::{FileText, ReadFile, ReadLimits, Total, Workspace};
 
-/// The tool.
+/// The tool `read_file`.
 #[derive(Debug)]
 pub struct Read {
     spec: ToolSpec,
@@ -18,12 +18,12 @@ pub struct Read {
 }
 
 impl Read {
-    /// On one workspace.
+    /// Creates the tool for this workspace.
     pub fn new(workspace: Arc<Workspace>) -> Read {
         Read { spec: spec_of("read_file"), workspace, views: Views::default() }
     }
 
-    /// Remembers in these views what the tool shows, for the tools that change files.
+    /// Records the versions of the files that it shows in these views, for the tools that change files.
     #[must_use]
     pub fn views(mut self, views: &Views) -> Read {
         self.views = views.clone();
@@ -50,7 +50,7 @@ impl Tool for Read {
         let numbered = permit.flag("line_numbers", true);
         Box::pin(async move {
             let file = blocking(&self.workspace, move |workspace, stop| workspace.files().read(&wanted, stop)).await?;
-            self.views.read(&file);
+            self.views.record_read(&file);
             Ok(output_of(&file, numbered, language, most))
         })
     }

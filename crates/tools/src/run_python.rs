@@ -1,4 +1,4 @@
-//! `run_python`: a Python file of the project, run inside the sandbox as a command is.
+//! `run_python`: runs a Python file of the project in the sandbox, like a command.
 
 use super::{blocking, spec_of};
 use serde_json::Value;
@@ -10,10 +10,10 @@ use toolfence_commands::runner::{Wanted, kept};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, text};
 
-/// Names of the interpreter, the best first.
+/// Names of the interpreter, in order of preference.
 const INTERPRETERS: &[&str] = &["python3", "python"];
 
-/// The tool.
+/// The tool `run_python`.
 #[derive(Debug)]
 pub struct Python {
     spec: ToolSpec,
@@ -21,12 +21,12 @@ pub struct Python {
 }
 
 impl Python {
-    /// In the company of other tools that run commands.
+    /// Creates the tool on jobs that it shares with the other tools that run commands.
     pub fn new(jobs: Arc<Jobs>) -> Python {
         Python { spec: jobs.commands.with_write(spec_of("run_python")), jobs }
     }
 
-    async fn file(&self, permit: &Permit<'_>, progress: &dyn Progress) -> Result<Output, ToolError> {
+    async fn run_file(&self, permit: &Permit<'_>, progress: &dyn Progress) -> Result<Output, ToolError> {
         let path = permit.text("path").unwrap_or_default().to_owned();
         let workspace = self.jobs.commands.workspace();
         let (file, interpreter) = blocking(workspace, move |workspace, _| {
@@ -38,7 +38,7 @@ impl Python {
         let limits = permit.limits();
         let seconds = permit.count("timeout").unwrap_or(limits.command_seconds);
         let wanted = Wanted {
-            words: words(interpreter, file, permit.args().get("args")),
+            words: command_words(interpreter, file, permit.args().get("args")),
             folder: ".".to_owned(),
             seconds: Some(seconds.min(limits.command_seconds_most)),
             most_seconds: limits.command_seconds_most,
@@ -55,8 +55,8 @@ impl Python {
     }
 }
 
-/// Output is not buffered, so that it comes in the order written and is there when the time is over.
-fn words(interpreter: PathBuf, file: PathBuf, args: Option<&Value>) -> Vec<OsString> {
+/// Returns the command line. `-u` turns buffering off, so that output keeps its order and none is lost at a timeout.
+fn command_words(interpreter: PathBuf, file: PathBuf, args: Option<&Value>) -> Vec<OsString> {
     let args = args.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(OsString::from);
     [interpreter.into_os_string(), "-u".into(), file.into_os_string()].into_iter().chain(args).collect()
 }
@@ -67,7 +67,7 @@ impl Tool for Python {
     }
 
     fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
-        Box::pin(async move { self.file(&permit, progress).await })
+        Box::pin(async move { self.run_file(&permit, progress).await })
     }
 }
 

@@ -1,6 +1,6 @@
-//! `search`: lines that match, as `file:line:snippet`.
+//! `search`: returns matching lines as `file:line:snippet`.
 
-use super::{capped, notes_on_names, spec_of, watched, with_notes, within};
+use super::{capped, notes_on_names, spec_of, take_within, watched, with_notes};
 use serde_json::json;
 use std::sync::Arc;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
@@ -9,7 +9,7 @@ use toolfence_protocol::text::Field;
 use toolfence_protocol::{Language, Output, Text, ToolSpec, text};
 use toolfence_workspace::{Found, SearchFiles, SearchLine, Workspace};
 
-/// The tool.
+/// The tool `search`.
 #[derive(Debug)]
 pub struct Search {
     spec: ToolSpec,
@@ -17,7 +17,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// On one workspace.
+    /// Creates the tool for this workspace.
     pub fn new(workspace: Arc<Workspace>) -> Search {
         Search { spec: spec_of("search"), workspace }
     }
@@ -52,10 +52,11 @@ impl Tool for Search {
 }
 
 fn output_of(found: &Found, context: bool, language: Language, most: u64) -> Output {
-    let text = found.lines.iter().map(|line| line_of(line, context)).collect();
+    let text = found.lines.iter().map(|line| format_line(line, context)).collect();
     let mut output = capped(with_notes(text, notes(found)), found.truncated || found.gave_up, language, most);
     let matched = found.lines.iter().filter(|line| line.matched);
-    let matches = within(most, matched.map(|line| json!({"path": line.path, "line": line.line, "text": line.text})));
+    let matches =
+        take_within(most, matched.map(|line| json!({"path": line.path, "line": line.line, "text": line.text})));
     output.data = Some(json!({
         "files_searched": found.files,
         "truncated": found.truncated || found.gave_up || matches.len() < found.matches,
@@ -64,8 +65,8 @@ fn output_of(found: &Found, context: bool, language: Language, most: u64) -> Out
     output
 }
 
-/// As grep(1) has it: `:` around the number of a matching line, `-` around that of a line near it.
-fn line_of(line: &SearchLine, context: bool) -> String {
+/// Formats a line as grep(1) does: `:` around the number of a matching line, `-` around that of a context line.
+fn format_line(line: &SearchLine, context: bool) -> String {
     let mark = if line.matched { ':' } else { '-' };
     let gap = if context && line.gap { "--\n" } else { "" };
     format!("{gap}{}{mark}{}{mark}{}\n", line.shown, line.line, line.text)
@@ -84,7 +85,7 @@ fn notes(found: &Found) -> Vec<Text> {
         ));
     }
     if found.gave_up {
-        notes.push(text!("[The tree is too big to be searched to its end; give a deeper path.]"));
+        notes.push(text!("[The tree is too big to search completely; give a deeper path.]"));
     }
     if let Some((last, others)) = found.binary_names.split_last() {
         let more = found.binary - found.binary_names.len() as u64;

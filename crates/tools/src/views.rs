@@ -1,77 +1,79 @@
-//! What a model knows of files: which content it was shown with line numbers, and which it was shown or left itself.
+//! The versions of files that the model has seen: the one whose line numbers it was shown, and the latest one it read
+//! or wrote.
 //!
-//! An edit by line numbers is made only on what the numbers belong to. A whole file is written only over what the model has
-//! seen or written, so that no changes in between are lost. A file it never saw has no view, and nothing is compared.
+//! An edit by line numbers applies only to the version that the numbers belong to. A whole file is overwritten only if
+//! the model has seen or written its current content, so that no change in between is lost. A file that the model never
+//! saw has no view, and no comparison is made.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolfence_workspace::{FileText, Patched, Version, Workspace, Written};
 
-/// Files that are remembered; the half that was met longest ago is forgotten then.
+/// The most files that are remembered. Above this number the half that was used least recently is dropped.
 const MOST: usize = 4096;
 
 /// The views of one conversation, shared by its tools.
 #[derive(Debug, Clone, Default)]
-pub struct Views(Arc<Mutex<Known>>);
+pub struct Views(Arc<Mutex<ViewTable>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct ViewTable {
     files: HashMap<String, View>,
     clock: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct View {
-    /// What the line numbers that the model has belong to.
+    /// The version whose line numbers the model has.
     numbered: Option<Version>,
-    /// What the model saw or left last.
+    /// The latest version that the model saw or wrote.
     latest: Option<Version>,
-    met: u64,
+    last_used: u64,
 }
 
 impl Views {
-    /// Forgets all, as for a new conversation.
+    /// Forgets all views, as for a new conversation.
     pub fn forget(&self) {
         self.lock().files.clear();
     }
 
-    /// Line numbers of this file were shown.
-    pub(super) fn read(&self, file: &FileText) {
-        self.set(&file.path, |view| (view.numbered, view.latest) = (file.version, file.version));
+    /// Records that the model was shown line numbers of this file.
+    pub(super) fn record_read(&self, file: &FileText) {
+        self.update(&file.path, |view| (view.numbered, view.latest) = (file.version, file.version));
     }
 
-    /// The model wrote all of it.
-    pub(super) fn wrote(&self, written: &Written) {
-        self.set(&written.path, |view| (view.numbered, view.latest) = (written.after, written.after));
+    /// Records that the model wrote the whole file.
+    pub(super) fn record_write(&self, written: &Written) {
+        self.update(&written.path, |view| (view.numbered, view.latest) = (written.after, written.after));
     }
 
-    /// A part was changed: the numbers it had before are those the model may have.
-    pub(super) fn changed(&self, written: &Written) {
+    /// Records an edit of part of a file. The model may still use the line numbers from before the edit.
+    pub(super) fn record_edit(&self, written: &Written) {
         if written.after.is_some() && written.changed {
-            self.set(&written.path, |view| {
+            self.update(&written.path, |view| {
                 (view.numbered, view.latest) = (view.numbered.or(written.before), written.after);
             });
         }
     }
 
-    /// A patch left these contents, or no file.
-    pub(super) fn patched(&self, done: &Patched) {
+    /// Records the contents after a patch, or the removal of files.
+    pub(super) fn record_patch(&self, done: &Patched) {
         for (name, after) in &done.after {
             if after.is_none() {
                 self.lock().files.remove(name);
             } else if self.view(name).is_some() {
-                self.set(name, |view| view.latest = *after);
+                self.update(name, |view| view.latest = *after);
             }
         }
     }
 
-    /// What the line numbers belong to that the model has of a file.
-    pub(super) fn numbered(&self, workspace: &Workspace, path: &str) -> Option<Version> {
+    /// Returns the version of a file whose line numbers the model has.
+    pub(super) fn numbered_version(&self, workspace: &Workspace, path: &str) -> Option<Version> {
         self.view(&workspace.root().real_name(path).ok()?)?.numbered
     }
 
-    /// What the model knows of the content of a file.
-    pub(super) fn latest(&self, workspace: &Workspace, path: &str) -> Option<Version> {
+    /// Returns the latest version of a file that the model saw or wrote.
+    pub(super) fn latest_version(&self, workspace: &Workspace, path: &str) -> Option<Version> {
         self.view(&workspace.root().real_name(path).ok()?)?.latest
     }
 
@@ -79,29 +81,29 @@ impl Views {
         self.lock().files.get(name).copied()
     }
 
-    fn set(&self, name: &str, change: impl FnOnce(&mut View)) {
-        let mut known = self.lock();
-        known.clock += 1;
-        let clock = known.clock;
-        let view = known.files.entry(name.to_owned()).or_default();
-        view.met = clock;
+    fn update(&self, name: &str, change: impl FnOnce(&mut View)) {
+        let mut table = self.lock();
+        table.clock += 1;
+        let clock = table.clock;
+        let view = table.files.entry(name.to_owned()).or_default();
+        view.last_used = clock;
         change(view);
-        known.shrink();
+        table.shrink();
     }
 
-    /// A panic of another thread leaves whole views behind.
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    /// Locks the table. A poisoned lock is ignored because a panic cannot leave a view half updated.
+    fn lock(&self) -> MutexGuard<'_, ViewTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl ViewTable {
     fn shrink(&mut self) {
         if self.files.len() > MOST {
-            let mut times: Vec<u64> = self.files.values().map(|view| view.met).collect();
+            let mut times: Vec<u64> = self.files.values().map(|view| view.last_used).collect();
             times.sort_unstable();
             let middle = times[times.len() / 2];
-            self.files.retain(|_, view| view.met > middle);
+            self.files.retain(|_, view| view.last_used > middle);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! `write_file`: a whole file at once, with the diff of what that did.
+//! `write_file`: replaces a whole file at once and returns the diff.
 
 use super::change::{ChangePipeline, data_of, notes};
-use super::checks::How;
+use super::checks::ChangeOptions;
 use super::notes::add_notes;
 use super::{Views, spec_of};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
@@ -9,7 +9,7 @@ use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolSpec, text};
 use toolfence_workspace::{Workspace, Written};
 
-/// The tool.
+/// The tool `write_file`.
 #[derive(Debug)]
 pub struct Write {
     spec: ToolSpec,
@@ -17,7 +17,7 @@ pub struct Write {
 }
 
 impl Write {
-    /// Changes files by this pipeline.
+    /// Creates the tool on this pipeline.
     pub fn new(pipeline: &ChangePipeline) -> Write {
         Write { spec: spec_of("write_file"), pipeline: pipeline.clone() }
     }
@@ -31,22 +31,22 @@ impl Tool for Write {
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let path = permit.text("path").unwrap_or_default().to_owned();
         let content = permit.text("content").unwrap_or_default().to_owned();
-        let how = How::of(&permit);
+        let options = ChangeOptions::from_permit(&permit);
         let draft = move |workspace: &Workspace, views: &Views| {
-            let seen = views.latest(workspace, &path);
-            workspace.changes().up_to(how.file_bytes).draft_write(&path, &content, seen)
+            let seen = views.latest_version(workspace, &path);
+            workspace.changes().up_to(options.file_bytes).draft_write(&path, &content, seen)
         };
-        Box::pin(self.pipeline.make(how, draft, Views::wrote, output_of))
+        Box::pin(self.pipeline.apply(options, draft, Views::record_write, output_of))
     }
 }
 
 fn output_of(written: &Written) -> Output {
-    let mut output = Output::text(words(written));
+    let mut output = Output::text(summary(written));
     output.data = Some(data_of(written, false));
     output
 }
 
-fn words(written: &Written) -> Text {
+fn summary(written: &Written) -> Text {
     let (name, size) = (&written.shown, Field::Grouped(written.bytes));
     let mut text = if written.created {
         text!(

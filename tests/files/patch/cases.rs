@@ -1,11 +1,12 @@
 //! The case files in `tests/cases/patch`.
 //!
-//! A case begins with `=== title`. Its parts begin with `#### ` and go on up to the next one: `file NAME` is a file before,
-//! `base FOLDER` the folder that names are relative to, `patch` the patch, `want NAME` a file afterwards, `gone NAME` one that is no more, `mode NAME OCTAL` permissions to set,
-//! `report` a line for each hunk (`NAME fuzz F line L distance D`), `error` lines that the refusal must hold; then no file
-//! may have changed. A file without `want` or `gone` must be as it was.
+//! A case begins with `=== title`. Each of its parts begins with `#### ` and ends before the next one: `file NAME` is a
+//! file before the patch, `base FOLDER` the folder that names are relative to, `patch` the patch, `want NAME` a file
+//! after it, `gone NAME` a removed file, `mode NAME OCTAL` permissions to set, `report` a line for each hunk (`NAME
+//! fuzz F line L distance D`), and `error` lines that the refusal must contain, after which no file may have changed. A
+//! file without `want` or `gone` must not change.
 //!
-//! `␍` is a carriage return, `␄` at the end of a line takes its line feed away, `␠` is a blank at the end of a line, `⍽` a
+//! `␍` is a carriage return, `␄` at the end of a line removes its line feed, `␠` is a space at the end of a line, `⍽` a
 //! no-break space, `␂` a byte order mark, `␉` a tab, `␛` an escape.
 
 use super::{Files, carried_out, planned};
@@ -66,12 +67,12 @@ impl Case {
         case
     }
 
-    /// Whether a patch is refused, and which files it changes, a person decides; what stands in them and what is told of
-    /// it, `UPDATE=1` writes anew.
+    /// Compares the result. A person decides whether a patch is refused and which files it changes. `UPDATE=1` rewrites
+    /// the contents and the messages.
     fn compare(&self, comparison: &mut Comparison) {
         let plan = match (planned(&self.patch, &self.base, &self.before), &self.error) {
-            (Err(told), Some(error)) => return comparison.expect_fragments(error, &self.title, &told),
-            (Err(told), None) => return comparison.wrong(&self.end, &self.title, format!("refused:\n{told}")),
+            (Err(message), Some(error)) => return comparison.expect_fragments(error, &self.title, &message),
+            (Err(message), None) => return comparison.wrong(&self.end, &self.title, format!("refused:\n{message}")),
             (Ok(plan), Some(error)) => {
                 let got = shown(&carried_out(&plan, &self.before));
                 return comparison.wrong(error, &self.title, format!("not refused: {got}"));
@@ -115,7 +116,7 @@ fn shown(files: &Files) -> String {
     files.0.iter().map(|(name, text)| format!("{name}: {:?}\n", String::from_utf8_lossy(text))).collect()
 }
 
-/// The policy asks about the names that [`patch::names`] gives; so none that is touched may be missing there.
+/// The policy asks about the names that [`patch::names`] returns, so these must include every touched file.
 #[test]
 fn every_name_that_is_touched_is_named() {
     let mut planned_cases = 0;
@@ -135,7 +136,7 @@ fn every_name_that_is_touched_is_named() {
 }
 
 #[test]
-fn every_case_is_as_it_says() {
+fn every_case_gives_its_result() {
     let cases = all();
     println!("{} cases", cases.len());
     assert!(cases.len() >= 100, "the case files are there: {}", cases.len());
@@ -146,9 +147,9 @@ fn every_case_is_as_it_says() {
     comparison.finish();
 }
 
-/// Where patch and files have CRLF everywhere, the result is the one with LF, in CRLF.
+/// If patch and files use CRLF, the result is the one with LF, in CRLF.
 #[test]
-fn cases_hold_with_other_ends_of_lines() {
+fn cases_hold_with_crlf() {
     let mut tried = 0;
     for case in all() {
         let text = |files: &Files| files.0.values().any(|text| text.contains(&b'\r'));

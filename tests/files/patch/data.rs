@@ -1,4 +1,4 @@
-//! Laws of values set and removed in a JSON text: random texts with comments, and random edits.
+//! Laws of setting and removing values in a JSON text, with random texts, comments and edits.
 
 use serde_json::{Map, Value, json};
 use std::ops::Range;
@@ -24,18 +24,18 @@ const GAPS: &[&str] = &[
 ];
 const SCALARS: &[&str] = &["1", "-0.5", "1e3", "true", "null", "\"\"", "\"x, // \\\"]\"", "\"\\u00e9/*\"", "\"{\""];
 
-/// A random text, and where its values are.
+/// A random text, and the positions of its values.
 #[derive(Default)]
 struct Made {
     text: String,
     places: Vec<Placed>,
 }
 
-/// A value at its pointer.
+/// A value and its pointer.
 #[derive(Clone)]
 struct Placed {
     at: String,
-    /// Where it begins, or its name in an object.
+    /// The start of the value, or of its name in an object.
     start: usize,
     range: Range<usize>,
 }
@@ -43,7 +43,7 @@ struct Placed {
 impl Made {
     fn new(random: &mut Random) -> (Made, Value) {
         let mut made = Made::default();
-        // Half of the texts are laid out as people do it.
+        // Half of the texts have the usual layout.
         let pretty = random.once_in(2).then_some(0);
         made.gap(random, pretty.is_some());
         let value = made.value(random, String::new(), 3, pretty);
@@ -141,7 +141,7 @@ fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// The text without comments and trailing commas, and its comments.
+/// Returns the text without comments and trailing commas, and its comments.
 fn plain(text: &str) -> (String, Vec<&str>) {
     let (mut plain, mut comments, mut at) = (String::new(), Vec::new(), 0);
     while at < text.len() {
@@ -176,13 +176,13 @@ fn plain(text: &str) -> (String, Vec<&str>) {
     (plain, comments)
 }
 
-/// Whether a text is another one with characters left out.
+/// Returns `true` if `part` is `whole` with characters left out.
 fn is_part_of(part: &str, whole: &str) -> bool {
     let mut chars = whole.chars();
     part.chars().all(|c| chars.any(|other| other == c))
 }
 
-/// The document after an edit, made on the value alone; `None` where there is no such place.
+/// Applies an edit to the value itself; `None` if the pointer leads nowhere.
 fn changed(document: &Value, at: &str, value: Option<&Value>) -> Option<Value> {
     let mut document = document.clone();
     let Some((parent, last)) = at.rsplit_once('/') else { return value.cloned() };

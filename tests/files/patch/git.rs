@@ -1,6 +1,7 @@
-//! Real `git apply` beside us, on the same files and patches: where it accepts, we do the same or refuse, and say why.
+//! Compares with the real `git apply` on the same files and patches: where git accepts a patch, the result is the same,
+//! or a refusal with a reason.
 //!
-//! Runs where `TOOLFENCE_GIT` names the program; says so where it does not.
+//! These tests run if `TOOLFENCE_GIT` names the program, and print a line otherwise.
 
 use super::laws::{diff, edited, headed, text};
 use super::{Files, carried_out, planned};
@@ -13,7 +14,7 @@ use toolfence_patch as patch;
 use toolfence_patch::Base;
 
 #[test]
-fn where_git_accepts_we_do_the_same() {
+fn results_agree_with_git() {
     let Some(git) = std::env::var_os("TOOLFENCE_GIT") else {
         println!("skipped: set TOOLFENCE_GIT to the git program");
         return;
@@ -29,7 +30,7 @@ fn where_git_accepts_we_do_the_same() {
         let (other, meant) = match random.below(4) {
             0 => (old.clone(), Some(new.clone())),
             1 => (format!("{before}{old}"), Some(format!("{before}{new}"))),
-            // Git glues lines together where the last one had no line feed and is the last no more.
+            // Git joins two lines if the last line had no line feed and is no longer the last one.
             2 if old.ends_with('\n') => (format!("{old}{after}"), Some(format!("{new}{after}"))),
             _ => (edited(&mut random, &old), None),
         };
@@ -44,7 +45,7 @@ fn where_git_accepts_we_do_the_same() {
         match (theirs, ours) {
             (Some(theirs), Ok(ours)) => {
                 let got = String::from_utf8(ours.text).unwrap();
-                // Git does not move a hunk as far as it moved the one before.
+                // Git does not shift a hunk as far as the one before it.
                 let moved = ours.hunks.len() > 1 && ours.hunks.iter().any(|hunk| hunk.distance != Some(0));
                 if got != theirs && moved && meant.as_ref().is_none_or(|meant| *meant == got) {
                     drifted += 1;
@@ -65,10 +66,10 @@ fn where_git_accepts_we_do_the_same() {
     assert!(same > runs / 4 && refused.len() * 20 < same);
 }
 
-/// Heads that say what is done with a file as a whole: where git accepts one and we do too, the same files are there, with the
-/// same permissions.
+/// Uses heads that create, rename or copy a whole file. If git and this engine both accept one, the resulting files and
+/// permissions are the same.
 #[test]
-fn where_git_accepts_a_head_we_do_the_same() {
+fn results_for_heads_agree_with_git() {
     let Some(git) = std::env::var_os("TOOLFENCE_GIT") else {
         println!("skipped: set TOOLFENCE_GIT to the git program");
         return;
@@ -90,7 +91,7 @@ fn where_git_accepts_a_head_we_do_the_same() {
                 same += 1;
             }
             (Some(_), Err(_)) => only_git += 1,
-            // A model leaves lines of git out, and inserts lines at the beginning with `-0,0`.
+            // Models omit lines of git, and insert lines at the beginning with `-0,0`.
             (None, Ok(_)) if patch.contains("@@ -0,0 +1 @@") || patch.contains("\nnew mode ") => only_we += 1,
             (None, Ok(_)) => panic!("git refuses it:\n{patch}"),
             (None, Err(_)) => {}
@@ -100,7 +101,8 @@ fn where_git_accepts_a_head_we_do_the_same() {
     assert!(same > 50);
 }
 
-/// Whether each file may be run, its name and its text, after `git apply` beside a file `x` that holds `one`.
+/// Returns each file after `git apply`, which runs next to a file `x` with the text `one`: whether it is executable,
+/// its name and its text.
 fn tree_by_git(git: &Path, patch: &str) -> Option<BTreeSet<(bool, String, Vec<u8>)>> {
     let folder = tempfile::tempdir().unwrap();
     let tree = folder.path().join("tree");

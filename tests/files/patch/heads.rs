@@ -1,10 +1,10 @@
-//! Laws of heads: a patch changes the file that its head names under its prefixes, or nothing.
+//! Laws of heads: a patch changes the file that its head names after the prefixes are removed, or no file.
 
 use super::{Files, carried_out, planned};
 use toolfence_kit::Random;
 use toolfence_patch::Base;
 
-/// The prefixes of the old and the new name, by the options of git that make them.
+/// The prefixes of the old and the new name, for git's options that produce them.
 const PREFIXES: [(&str, &str); 11] = [
     ("a/", "b/"),
     ("b/", "a/"),
@@ -33,7 +33,7 @@ fn tree(random: &mut Random) -> Files {
     files
 }
 
-/// Every file has the same lines, so that a wrong prefix would find them in another one.
+/// Every file has the same lines, so that a wrong prefix would find them in another file.
 #[test]
 fn the_pair_of_names_decides_which_file_changes() {
     let mut random = Random::new(31);
@@ -78,7 +78,7 @@ fn the_pair_of_names_decides_which_file_changes() {
     }
 }
 
-/// Without the line of git, a patch changes the file that one of its readings names, and never one of two.
+/// Without the `diff --git` line, a patch changes the file that one of its readings names, and never picks one of two.
 #[test]
 fn names_without_a_head_of_git_have_one_reading() {
     let mut random = Random::new(32);
@@ -111,7 +111,7 @@ fn names_without_a_head_of_git_have_one_reading() {
     assert!(changed > 4000 && refused > 1000);
 }
 
-/// Lines that contradict each other in a head are refused: whatever is left out of a head that is read, no other file changes.
+/// A head whose lines contradict each other is refused. If some lines are missing, no other file changes.
 #[test]
 fn a_head_with_a_foreign_line_is_refused() {
     const HEADS: [&[&str]; 5] = [
@@ -165,7 +165,7 @@ fn a_head_with_a_foreign_line_is_refused() {
     }
 }
 
-/// What follows the hunks of a file belongs to it, is a head, names nothing, or is refused.
+/// Lines after the hunks of a file belong to it, form a head, name no file, or are refused.
 #[test]
 fn lines_after_a_hunk_are_not_skipped() {
     const ENDS: [&str; 14] = [

@@ -1,10 +1,11 @@
-//! Laws: what `similar` says of two texts applies back; a perturbed patch does the same or is refused.
+//! Laws: the patch that `similar` computes from two texts applies, and a perturbed patch has the same result or is
+//! refused.
 
 use similar::TextDiff;
 use toolfence_kit::Random;
 use toolfence_patch::{self as patch, Kind, Patch};
 
-/// Texts of few different lines, so that many places look alike.
+/// Returns a text of few different lines, so that many places look alike.
 pub(crate) fn text(random: &mut Random, lines: usize) -> String {
     const LINES: [&str; 14] =
         ["a", "b", "fn f() {", "}", "", "    x();", "\ty();", "-- c", "++ d", "  z", "@@ e", "--- f", "+++ g", "\\ h"];
@@ -49,7 +50,7 @@ fn applied(text: &str, old: &str) -> Result<String, String> {
 }
 
 #[test]
-fn what_similar_says_applies_back() {
+fn a_diff_of_similar_applies() {
     let mut random = Random::new(1);
     let mut runs = 0;
     for _ in 0..6000 {
@@ -60,7 +61,7 @@ fn what_similar_says_applies_back() {
         if old == new || (old.is_empty() && context == 0) {
             continue;
         }
-        let got = applied(&patch, &old).unwrap_or_else(|told| panic!("{told}\n{patch}\nold {old:?}"));
+        let got = applied(&patch, &old).unwrap_or_else(|message| panic!("{message}\n{patch}\nold {old:?}"));
         assert_eq!(got, new, "{patch}\nold {old:?}");
         runs += 1;
     }
@@ -68,7 +69,7 @@ fn what_similar_says_applies_back() {
     assert!(runs > 4500);
 }
 
-/// What printing and reading again keeps.
+/// Returns the parts of a patch that printing and parsing preserves.
 fn essence<'p>(patch: &'p Patch<'_>) -> Vec<impl PartialEq + std::fmt::Debug + use<'p>> {
     let hunks = |file: &'p toolfence_patch::FilePatch<'_>| {
         file.hunks.iter().map(|hunk| (hunk.stated, hunk.headings.last().copied(), &hunk.lines)).collect::<Vec<_>>()
@@ -77,7 +78,7 @@ fn essence<'p>(patch: &'p Patch<'_>) -> Vec<impl PartialEq + std::fmt::Debug + u
 }
 
 #[test]
-fn what_was_read_prints_and_reads_the_same() {
+fn a_parsed_patch_prints_and_parses_the_same() {
     let mut random = Random::new(2);
     for _ in 0..5000 {
         let old = text(&mut random, 30);
@@ -90,7 +91,7 @@ fn what_was_read_prints_and_reads_the_same() {
     }
 }
 
-/// A change of a file `x` that holds `one`, with lines of git before it that may contradict each other.
+/// Returns a change of a file `x` with the text `one`, preceded by lines of git that may contradict each other.
 pub(crate) fn headed(random: &mut Random) -> String {
     const SAID: [&[&str]; 12] = [
         &["new file mode 100644"],
@@ -128,7 +129,7 @@ fn a_head_of_git_prints_and_reads_the_same_or_is_refused() {
         let text = headed(&mut random);
         let Ok(mut patch) = patch::parse(&text) else { continue };
         for file in &mut patch.files {
-            // What is printed always says the mode of a new file.
+            // The printed form always contains the mode of a new file.
             if file.kind == Kind::Create {
                 file.mode = file.mode.or(Some(0o644));
             }
@@ -142,7 +143,7 @@ fn a_head_of_git_prints_and_reads_the_same_or_is_refused() {
     assert!(read > 1000);
 }
 
-/// One thing that models do to a patch. None of them changes what is meant.
+/// Applies a typical mistake of models to a patch, which does not change its meaning.
 pub(crate) fn perturbed(random: &mut Random, patch: &str) -> String {
     let mut lines: Vec<String> = patch.lines().map(str::to_owned).collect();
     let kind = random.below(8);
@@ -177,7 +178,7 @@ fn a_perturbed_patch_does_the_same_or_is_refused() {
         let patch = perturbed(&mut random, &clean);
         match applied(&patch, &old) {
             Ok(got) if got == new => same += 1,
-            // With a wrong number a hunk may stand where its lines are, though another place was meant.
+            // With a wrong number a hunk may apply at a place that has its lines, although another one was meant.
             Ok(got) => assert!(is_ambiguous(&clean, &old), "{patch}\nold {old:?}\ngot {got:?}"),
             Err(_) => refused += 1,
         }
@@ -186,7 +187,7 @@ fn a_perturbed_patch_does_the_same_or_is_refused() {
     assert!(same > 10 * refused / 9);
 }
 
-/// Whether the hunks fit in several places when no number says which.
+/// Returns `true` if the hunks fit in several places without line numbers.
 pub(crate) fn is_ambiguous(patch: &str, old: &str) -> bool {
     let patch = patch::parse(patch).unwrap();
     let mut hunks = patch.files[0].hunks.clone();
@@ -211,14 +212,14 @@ fn a_file_that_grew_elsewhere_gets_the_same_change() {
         let patch = diff(&old, &new, 3);
         match applied(&patch, &format!("{before}{old}{after}")) {
             Ok(got) => assert_eq!(got, format!("{before}{new}{after}"), "{patch}"),
-            Err(told) => assert!(told.contains("places") || told.contains("at the end"), "{told}\n{patch}"),
+            Err(message) => assert!(message.contains("places") || message.contains("at the end"), "{message}\n{patch}"),
         }
         done += 1;
     }
     assert!(done > 4000, "{done}");
 }
 
-/// A file that is far more indented than the patch makes much of little; but not without end.
+/// Indentation much deeper than the patch's multiplies the added blanks, but only up to a bound.
 #[test]
 fn blanks_that_added_lines_get_are_bounded() {
     let deep = " ".repeat(200);
@@ -230,12 +231,12 @@ fn blanks_that_added_lines_get_are_bounded() {
     assert!(refused.contains("indented differently from the file's"), "{refused}");
 }
 
-/// Code with steps of four, as a program has it: what is in a bracket is one step deeper.
+/// Returns code that is indented by four per bracket level.
 fn code(random: &mut Random, number: &mut usize, depth: usize, lines: usize) -> String {
     let mut text = String::new();
     for _ in 0..=random.below(lines) {
         *number += 1;
-        // Each line is in the text once.
+        // Each line occurs once in the text.
         let own = *number;
         let indent = " ".repeat(4 * depth);
         if depth < 4 && random.below(3) == 0 {
@@ -248,7 +249,7 @@ fn code(random: &mut Random, number: &mut usize, depth: usize, lines: usize) -> 
     text
 }
 
-/// Lines of a hunk with another indentation: all of them, or only those that are old.
+/// Changes the indentation of a hunk: of all its lines, or only of the old ones.
 fn moved(patch: &str, kind: usize) -> String {
     let mut out = String::new();
     for line in patch.lines() {
@@ -277,7 +278,7 @@ fn a_patch_with_another_indentation_does_the_same_or_is_refused() {
     for run in 0..12_000 {
         let mut number = 0;
         let new = code(&mut random, &mut number, 0, 6);
-        // Calls that are new, alone or in a row; brackets stay in pairs.
+        // Insert new calls, alone or in a row. Brackets remain balanced.
         let lines: Vec<&str> = new.split_inclusive('\n').collect();
         let at = random.below(lines.len());
         let fresh = |line: &&str| line.ends_with(");\n");
@@ -296,7 +297,7 @@ fn a_patch_with_another_indentation_does_the_same_or_is_refused() {
         let kind = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12][run % 10];
         let clean = diff(&old, &new, 1 + random.below(3));
         let patch = moved(&clean, kind);
-        // Where old lines are found as they are, nothing tells that they or the new ones were not meant so.
+        // If the old lines match exactly, nothing shows that their indentation was a mistake.
         let read = patch::parse(&patch).unwrap();
         let done = toolfence_patch::apply(&read.files[0].hunks, old.as_bytes());
         if done.is_ok_and(|done| done.hunks.iter().any(|hunk| hunk.fuzz == 0)) {

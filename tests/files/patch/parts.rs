@@ -1,9 +1,10 @@
-//! The case files in `tests/cases/edit`, and laws: parts of a text replaced without a patch.
+//! The case files in `tests/cases/edit`, and laws of replacing parts of a text without a patch.
 //!
-//! A case begins with `=== title`. Its parts begin with `#### ` and go on up to the next one: `text` is the text before,
-//! `edit START END` a range of lines with its replacement, `old` and `new` a passage, `set POINTER` a place of a JSON text with its
-//! new value, `remove POINTER` a value that is removed, `want` the text afterwards, `error` lines that the refusal must hold. Empty lines at the end of a part belong to nobody; `␤` is one that counts. The other signs
-//! are those of the cases of patches.
+//! A case begins with `=== title`. Each of its parts begins with `#### ` and ends before the next one: `text` is the
+//! text before the edit, `edit START END` a range of lines with its replacement, `old` and `new` a passage, `set
+//! POINTER` a place of a JSON text with its new value, `remove POINTER` a value to remove, `want` the text after the
+//! edit, and `error` lines that the refusal must contain. Empty lines at the end of a part are ignored; `␤` is one that
+//! counts. The other signs are those of the patch cases.
 
 use super::laws::text;
 use serde_json::Value;
@@ -63,13 +64,14 @@ impl Case {
         case
     }
 
-    /// Whether an edit is refused, a person decides; the text that it makes and what is told of it, `UPDATE=1` writes anew.
+    /// Compares the result. A person decides whether an edit is refused. `UPDATE=1` rewrites the resulting text and the
+    /// messages.
     fn compare(&self, comparison: &mut Comparison) {
         match (done(self, &self.text), &self.want, &self.error) {
             (Ok(got), Some((want, _)), _) => comparison.expect_text(want, &self.title, &got),
-            (Err(told), _, Some(error)) => comparison.expect_fragments(error, &self.title, &told),
+            (Err(message), _, Some(error)) => comparison.expect_fragments(error, &self.title, &message),
             (Ok(got), ..) => comparison.wrong(&self.end, &self.title, format!("not refused, but {got:?}")),
-            (Err(told), ..) => comparison.wrong(&self.end, &self.title, format!("refused: {told}")),
+            (Err(message), ..) => comparison.wrong(&self.end, &self.title, format!("refused: {message}")),
         }
     }
 }
@@ -86,7 +88,7 @@ fn done(case: &Case, text: &str) -> Result<String, String> {
     bytes.map(|bytes| String::from_utf8(bytes).unwrap())
 }
 
-/// A pointer as it is written in a case: `""` is that of the whole document.
+/// Reads the pointer of a case: `""` is that of the whole document.
 fn pointer(written: &str) -> String {
     if written == "\"\"" { String::new() } else { written.to_owned() }
 }
@@ -96,7 +98,7 @@ fn edits_of(edits: &[(u64, u64, String)]) -> Vec<LineEdit<'_>> {
 }
 
 #[test]
-fn every_case_is_as_it_says() {
+fn every_case_gives_its_result() {
     let cases = all();
     println!("{} cases", cases.len());
     assert!(cases.len() >= 55, "the case files are there: {}", cases.len());
@@ -108,9 +110,9 @@ fn every_case_is_as_it_says() {
     comparison.finish();
 }
 
-/// What is done to a text of LF is done to the same of CRLF.
+/// An edit has the same effect on a text with CRLF as on one with LF.
 #[test]
-fn cases_hold_with_other_ends_of_lines() {
+fn cases_hold_with_crlf() {
     let mut tried = 0;
     for case in all() {
         let Some((_, want)) = case.want.as_ref().filter(|_| !case.text.contains('\r') && case.text.contains('\n'))
@@ -128,7 +130,7 @@ fn cases_hold_with_other_ends_of_lines() {
     assert!(tried > 25);
 }
 
-/// Against lines in a vector, the last edit first, as everybody would write it.
+/// Compares with a simple implementation on a vector of lines, which applies the last edit first.
 #[test]
 fn edits_are_as_if_made_from_the_last_line_up() {
     let mut random = Random::new(21);
@@ -172,7 +174,7 @@ fn random_edit(random: &mut Random, lines: usize) -> (u64, u64, String) {
     (start, end, text(random, 3))
 }
 
-/// Whether two edits have a line in common, stand at one place, or go beyond the end.
+/// Returns `true` if two edits share a line or a position, or exceed the end.
 fn meet(edits: &[(u64, u64, String)], lines: u64) -> bool {
     let pair = |(at, a): (usize, &(u64, u64, String))| {
         edits[at + 1..].iter().any(|b| {
@@ -229,11 +231,11 @@ fn a_passage_is_replaced_where_it_occurs_once() {
     assert!(once > 2_000 && several > 1_000 && none > 500);
 }
 
-/// Work that grows with the product of both texts would take minutes here; it takes a moment.
+/// Work that grows with the product of both lengths would take minutes here, but takes a moment.
 #[test]
-fn hostile_passages_are_no_hang() {
+fn hostile_passages_take_linear_time() {
     const SIZE: usize = 1 << 20;
-    // What is repeated in the text and its end, what is repeated in the passage and its end.
+    // Each shape has the repeated part of the text and its end, then those of the passage.
     let shapes = [
         ("a", "", "a", ""),
         ("a\n", "b", "a\n", ""),

@@ -27,7 +27,7 @@ const REPLY: &str = r#"
 ```
 "#;
 
-/// Runs the reply; the lines of the log.
+/// Runs the reply and returns the lines of the log.
 fn logged(place: &Place, args: &[&str]) -> Option<Vec<Value>> {
     place.file(".env", "KEY=SECRETVALUE\n");
     place.file("plain", "plain\n");
@@ -107,7 +107,7 @@ fn decisions_and_results_are_logged_without_secrets() {
     assert_eq!((&run["repairs"], &read["repairs"]), (&serde_json::json!([]), &serde_json::json!(["trailing_comma"])));
     let result = lines.iter().find(|line| line["event"] == "result" && line["tool"] == "bash").expect("it has ended");
     assert_eq!((&result["status"], &result["bytes"].as_u64().map(|bytes| bytes > 40)), (&0.into(), &Some(true)));
-    // What never ran has no other line, so its arguments are here.
+    // A call that never ran has no other line, so this one has its arguments.
     let refused: Vec<_> = lines.iter().filter(|line| line["success"] == false).collect();
     for (line, code, field, text) in [
         (refused[0], "denied", &refused[0]["args"]["path"], ".env"),
@@ -120,7 +120,7 @@ fn decisions_and_results_are_logged_without_secrets() {
     }
     assert!(refused[0]["message"].as_str().is_some_and(|message| message.contains("blocked_path")), "{refused:?}");
     assert!(result.get("args").is_none(), "the line of its run has them: {result}");
-    // A second session adds to it.
+    // A second session appends to the log.
     let again = logged(&place, &[]).expect("there is a log");
     assert!(again.len() == 2 * lines.len() && again[..lines.len()] == lines[..]);
     assert_ne!(again[0]["session"], again[lines.len()]["session"]);

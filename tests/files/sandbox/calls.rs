@@ -1,4 +1,5 @@
-//! System calls that are refused inside: this test program runs a copy of itself in the sandbox, which tries them all.
+//! System calls that the sandbox refuses. This test program runs a copy of itself in the sandbox, which tries all of
+//! them.
 #![allow(unsafe_code, reason = "calls that no safe crate has, made to see them refused")]
 
 use super::Place;
@@ -7,10 +8,10 @@ use std::fmt::Write;
 use std::fs;
 use std::io;
 
-/// Set for the copy that runs inside.
+/// The variable that marks the copy inside the sandbox.
 const INSIDE: &str = "TOOLFENCE_TEST_INSIDE";
 
-/// What stands before the errors, so that they are found in the output of the test program.
+/// The marker before the list of errors in the output of the test program.
 const MARK: &str = "errors:";
 
 const TIOCSTI: c_ulong = 0x5412;
@@ -18,7 +19,7 @@ const TIOCLINUX: c_ulong = 0x541C;
 const X32: c_long = 0x4000_0000;
 const HIGH: u64 = 1 << 32;
 
-/// Every call with its arguments and the error it has to end with.
+/// Returns every call with its arguments and the error that it must return.
 fn refused() -> Vec<(&'static str, c_long, [u64; 5], i32)> {
     let text = |text: &'static std::ffi::CStr| text.as_ptr() as u64;
     let flag = |flag: i32| [flag as u32 as u64, 0, 0, 0, 0];
@@ -61,7 +62,7 @@ fn refused() -> Vec<(&'static str, c_long, [u64; 5], i32)> {
         ("TIOCLINUX", libc::SYS_ioctl, [0, TIOCLINUX, text(c"x"), 0, 0], libc::EPERM),
         ("sethostname", libc::SYS_sethostname, [text(c"x"), 1, 0, 0, 0], libc::EPERM),
         ("reboot", libc::SYS_reboot, none, libc::EPERM),
-        // What the kernel refuses by itself where there is no capability and no such process.
+        // The kernel refuses these by itself, for lack of a capability or of such a process.
         ("mknod", libc::SYS_mknodat, [libc::AT_FDCWD as u64, text(c"disk"), 0o060_600, 0x800, 0], libc::EPERM),
         ("setuid", libc::SYS_setuid, [12345, 0, 0, 0, 0], libc::EINVAL),
         ("setgroups", libc::SYS_setgroups, none, libc::EPERM),
@@ -71,8 +72,8 @@ fn refused() -> Vec<(&'static str, c_long, [u64; 5], i32)> {
 
 fn error_of(number: c_long, arguments: [u64; 5]) -> i32 {
     let [a, b, c, d, e] = arguments;
-    // SAFETY: pointers among the arguments are to constant C strings; what is not refused makes or changes nothing that
-    // this program uses.
+    // SAFETY: pointers among the arguments are to constant C strings. A call that is not refused makes or changes
+    // nothing that this program uses.
     let done = unsafe { libc::syscall(number, a, b, c, d, e, 0) };
     if done < 0 { io::Error::last_os_error().raw_os_error().unwrap_or(-1) } else { 0 }
 }
@@ -96,7 +97,8 @@ fn calls_that_lead_out_are_refused() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// With the network, sockets of the internet and what the C library needs for names and addresses, and no others.
+/// With the network, only sockets of the internet families and those that the C library needs for names and addresses
+/// are allowed.
 #[test]
 fn sockets_of_other_families_are_refused_with_the_network_too() {
     let tried = [
@@ -130,7 +132,7 @@ fn sockets_of_other_families_are_refused_with_the_network_too() {
     assert!(result.output.contains(&format!("{MARK} {want}\n")), "{tried:?}: {}", result.output);
 }
 
-/// Without the network, a command has a loopback interface of its own and no other.
+/// Without the network, a command only has a loopback interface of its own.
 #[test]
 fn without_the_network_only_the_own_loopback_is_reachable() {
     use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -169,7 +171,7 @@ fn without_the_network_only_the_own_loopback_is_reachable() {
     assert!(wants.iter().any(|want| output.contains(want)), "{wants:?}: {output}");
 }
 
-/// Sockets of the host by all their names: abstract, beside the project, in it.
+/// Tries sockets of the host in the abstract namespace, outside the project and in it.
 #[test]
 fn sockets_of_the_host_cannot_be_connected() {
     use std::os::linux::net::SocketAddrExt;
@@ -199,13 +201,13 @@ fn sockets_of_the_host_cannot_be_connected() {
     assert!(output.contains(&want), "{want}: {output}");
 }
 
-/// `int 0x80` is the door for programs of 32 bits, whose calls have other numbers: 20 is getpid there.
+/// `int 0x80` is the entry for 32-bit programs, whose calls have other numbers: 20 is getpid there.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn calls_of_another_architecture_end_the_program() {
     if std::env::var_os(INSIDE).is_some() {
         let number: u64;
-        // SAFETY: getpid has no arguments and changes nothing but the result's register and those that are named.
+        // SAFETY: getpid has no arguments and changes only the result's register and the listed ones.
         unsafe {
             std::arch::asm!(
                 "int 0x80",
@@ -220,16 +222,16 @@ fn calls_of_another_architecture_end_the_program() {
     assert!(output.contains("ended 159") && !output.contains(MARK), "{output}");
 }
 
-/// Runs one test of this program inside, in a project with a blocked file.
+/// Runs one test of this program in the sandbox, in a project with a blocked file.
 fn inside(test: &str, after: &str) -> Option<String> {
     inside_of(&Place::new(), test, after)
 }
 
 fn inside_of(place: &Place, test: &str, after: &str) -> Option<String> {
-    place.says(&probe(place, test, after))
+    place.output_of(&probe(place, test, after))
 }
 
-/// The command that runs one test of this program, of which there is a copy in the project then.
+/// Copies this program into the project and returns the command that runs one of its tests.
 fn probe(place: &Place, test: &str, after: &str) -> String {
     place.file(".env", "KEY=SECRETVALUE\n");
     let own = std::env::current_exe().expect("this program has a file");

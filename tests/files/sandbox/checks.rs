@@ -1,7 +1,8 @@
-//! Real checkers around a change: bash, which every machine that runs the tests has, and python3, node, gofmt, rustfmt and tsc if
-//! they are installed. `TOOLFENCE_TSC` names the folder of `tsc`: a `bin` next to the `lib` that it needs, because a command sees both.
+//! Real checkers around a change: bash, which every machine that runs the tests has, and python3, node, gofmt, rustfmt
+//! and tsc if they are installed. `TOOLFENCE_TSC` names the folder of `tsc`: a `bin` next to the `lib` that it needs,
+//! because a command sees both.
 
-use super::{Place, block_on, runner, stands};
+use super::{Place, block_on, has_sandbox, runner};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fs;
@@ -29,7 +30,7 @@ impl Hands {
         let runner = Arc::new(runner);
         let checks = tools::Checks::new(runner.clone()).checkers(own);
         let toolbox = tools::checked(&checks);
-        stands(&runner).then_some(Hands { runner, toolbox })
+        has_sandbox(&runner).then_some(Hands { runner, toolbox })
     }
 
     fn on(place: &Place) -> Option<Hands> {
@@ -60,7 +61,7 @@ impl Hands {
     }
 }
 
-/// What the refusal says, after it was seen that nothing is left of the change.
+/// Checks that nothing of a refused change remains, and returns the message.
 fn refused(place: &Place, result: &ToolResult, path: &str, before: Option<&str>) -> String {
     let error = result.error.as_ref().unwrap_or_else(|| panic!("it is refused: {}", result.output));
     assert_eq!(error.code, ErrorCode::SyntaxError, "{}", error.message);
@@ -69,7 +70,7 @@ fn refused(place: &Place, result: &ToolResult, path: &str, before: Option<&str>)
     error.message.to_string()
 }
 
-/// A right text of a language, a wrong one, and what is said of that.
+/// For each checker a file name, a valid text, an invalid one, and the error that it reports.
 const TEXTS: &[(&str, &str, &str, &str, &str)] = &[
     (
         "bash",
@@ -104,7 +105,7 @@ const TEXTS: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn the_languages_own_checkers_are_asked() {
+fn the_languages_own_checkers_run() {
     let place = Place::new();
     let Some(hands) = Hands::on(&place) else { return };
     for (program, path, good, bad, says) in TEXTS {
@@ -125,7 +126,7 @@ fn the_languages_own_checkers_are_asked() {
 }
 
 #[test]
-fn what_node_and_bash_do_not_read_is_left_to_others() {
+fn dialects_that_node_and_bash_do_not_support_are_accepted() {
     let place = Place::new();
     let Some(hands) = Hands::on(&place) else { return };
     let made = hands.write("a.js", "export const A = () => <div>{1}</div>;\n");
@@ -134,13 +135,13 @@ fn what_node_and_bash_do_not_read_is_left_to_others() {
 }
 
 #[test]
-fn rustfmt_says_what_it_cannot_read_and_nothing_else() {
+fn rustfmt_reports_only_syntax_errors() {
     let place = Place::new();
     let Some(hands) = Hands::on(&place) else { return };
     if !hands.has("rustfmt") {
         return;
     }
-    // Nothing of the project steers it.
+    // Configuration of the project has no influence.
     place.file("rustfmt.toml", "nonsense = [\n");
     place.file("rust-toolchain.toml", "[toolchain]\nchannel = \"1.0.71\"\n");
     for (text, what) in [
@@ -161,7 +162,7 @@ fn rustfmt_says_what_it_cannot_read_and_nothing_else() {
     assert!(message.contains("read by rustfmt, at line 5, "), "its own edition says where: {message}");
 }
 
-/// A checker of the person's own: a command of bash that gets the text.
+/// Creates a user's checker: a bash command that gets the text.
 fn own(command: &str, reads: Reads) -> Checker {
     let mut checker = Checker::new(["*.x"], ["bash", "-c", command].map(str::to_owned)).expect("it is right");
     (checker.reads, checker.sight) = (reads, Sight::All);
@@ -173,7 +174,7 @@ fn a_checker_that_cannot_run_never_blocks_a_change() {
     for (command, says) in [
         ("kill -9 $$", "it ended with status 137: it printed nothing"),
         ("echo broken; exit 3", "it ended with status 3: broken"),
-        ("yes x | head -c 1000000; exit 1", "it wrote more than anybody would read"),
+        ("yes x | head -c 1000000; exit 1", "it printed too much output"),
         ("echo 'a.x:1:1: not of this text'; exit 1", "it ended with status 1: a.x:1:1: not of this text"),
         ("echo 'x: not found'; exit 127", "it ended with status 127: x: not found"),
         ("sleep 71029", "it took longer than 10 seconds"),
@@ -203,7 +204,7 @@ fn a_checker_that_is_not_installed_is_named_once() {
 }
 
 #[test]
-fn nothing_is_wrong_with_an_empty_text() {
+fn an_empty_text_has_no_errors() {
     let place = Place::new();
     let command = "text=$(cat); [ -n \"$text\" ] || { echo '-:1: nothing'; exit 1; }; [ \"$text\" = right ] || { echo '-:1: \
                    wrong'; exit 1; }";
@@ -215,7 +216,7 @@ fn nothing_is_wrong_with_an_empty_text() {
 }
 
 #[test]
-fn a_checker_only_looks() {
+fn a_checker_cannot_change_the_project() {
     let place = Place::new();
     let project = Reads::Project("project.txt".into());
     let command = "echo a >made; echo a >>a.x; cat a.x >/tmp/private && exit 0";
@@ -227,14 +228,14 @@ fn a_checker_only_looks() {
     assert_eq!(fs::read_to_string(place.at("a.x")).expect("it is there"), "new\n");
 }
 
-/// Hands whose commands and checkers run on private copies.
+/// Creates tools whose commands and checkers run on private copies.
 fn on_copies(place: &Place, own: Vec<Checker>) -> Option<Hands> {
     let hands = Hands::with(place.on_copies(Settings::new()), own)?;
     assert_eq!(hands.runner.no_private_copies(), None);
     Some(hands)
 }
 
-/// It fails if it cannot write, and what it wrote in an earlier run is not there.
+/// A command that fails if it cannot write, or if files of an earlier run exist.
 const WRITES_ANYWHERE: &str = "[ ! -e made ] && mkdir made && echo a >made/a && echo a >>a.x && rm project.txt && exit 0; echo 'a.x:1:1: it could not write'; exit 1";
 
 #[test]
@@ -270,9 +271,9 @@ fn a_checker_on_its_private_copy_sees_no_blocked_file() {
 }
 
 #[test]
-fn what_somebody_else_changed_is_not_taken_back() {
+fn changes_of_other_processes_are_not_rolled_back() {
     let place = Place::new();
-    // The checker sees the new text and complains of it; meanwhile somebody outside saves the file.
+    // The checker rejects the new text. Meanwhile another process saves the file.
     let project = Reads::Project("project.txt".into());
     let command = "grep -q new a.x || exit 0; sleep 3; echo 'a.x:1:1: wrong'; exit 1";
     let Some(hands) = Hands::with(place.runner(), vec![own(command, project)]) else { return };
@@ -283,23 +284,20 @@ fn what_somebody_else_changed_is_not_taken_back() {
         while !fs::read_to_string(&path).is_ok_and(|text| text == "new\n") {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        // The checker has looked by then.
+        // By then the checker has read the file.
         std::thread::sleep(std::time::Duration::from_secs(1));
         fs::write(&path, "theirs\n").expect("it can be written");
     });
     let result = hands.write("a.x", "new\n");
     other.join().expect("it wrote");
     let error = result.error.expect("it broke the file");
-    assert!(
-        error.message.to_string().starts_with("The change was made and stays, for it could not be taken back: "),
-        "{error}"
-    );
+    assert!(error.message.to_string().starts_with("The change was made and could not be rolled back: "), "{error}");
     let data = result.data.expect("it has data");
     assert_eq!((&data["rolled_back"], &data["files_modified"]), (&json!(false), &json!(["a.x"])));
     assert_eq!(fs::read_to_string(place.at("a.x")).expect("it is there"), "theirs\n");
 }
 
-/// The folder of the `tsc` that the environment names.
+/// Returns the folder of the `tsc` that the environment names.
 fn tsc() -> Option<PathBuf> {
     let folder = std::env::var_os("TOOLFENCE_TSC");
     if folder.is_none() {
@@ -308,7 +306,7 @@ fn tsc() -> Option<PathBuf> {
     folder.map(PathBuf::from)
 }
 
-/// The tools in a project whose commands find programs in this PATH.
+/// Creates tools whose commands search for programs in this PATH.
 fn with_path(place: &Place, path: &OsStr, has_copies: bool) -> Option<Hands> {
     let workspace = Workspace::open_with_path(&place.root, Default::default(), Some(path));
     let workspace = Arc::new(workspace.expect("the root is there"));
@@ -316,7 +314,7 @@ fn with_path(place: &Place, path: &OsStr, has_copies: bool) -> Option<Hands> {
     Hands::with(if has_copies { runner.private_copies(&place.state()) } else { runner }, Vec::new())
 }
 
-/// The tools where the PATH has a `tsc`.
+/// Creates tools whose PATH contains `tsc`.
 fn with_tsc(place: &Place, has_copies: bool) -> Option<Hands> {
     let folder = tsc()?;
     let path = std::env::var_os("PATH")?;
@@ -324,7 +322,7 @@ fn with_tsc(place: &Place, has_copies: bool) -> Option<Hands> {
     with_path(place, &path.expect("it is a path"), has_copies)
 }
 
-/// A project of TypeScript, where there is a `tsc`, which runs on private copies.
+/// Creates a TypeScript project with `tsc` on private copies, if `tsc` is available.
 fn typescript(place: &Place) -> Option<Hands> {
     typescript_with(place, true)
 }
@@ -349,11 +347,11 @@ fn a_type_error_in_a_file_without_a_project_rolls_back() {
     let message = refused(&place, &edit(true), "x/a.ts", Some("const x: number = 1;\n"));
     assert!(message.contains("read by tsc, at line 1, column 7: TS2322: Type 'string' is not assignable"), "{message}");
     assert!(edit(false).success);
-    // The old error stays, and a new file has only its own.
+    // The old error does not count, and a new file is checked for its own errors only.
     assert!(hands.write("x/a.ts", "const x: number = 'invalid';\nconst y = 1;\n").success);
     let message = refused(&place, &hands.write("x/-c.ts", "export const c: string = 1;\n"), "x/-c.ts", None);
     assert!(message.contains("TS2322"), "{message}");
-    // Nothing says which modules and global names there are.
+    // Without a project the available modules and global names are unknown.
     let made = hands.write("x/d.ts", "import { b } from \"b\";\nexport const d = await b(process.argv, Deno.args);\n");
     assert!(made.success && !made.output.contains("checked"), "{made:?}");
     assert_eq!(fs::read_dir(&place.root).expect("it is there").count(), 1, "tsc leaves nothing in the project");
@@ -408,9 +406,9 @@ fn a_missing_tsc_is_named() {
     }
 }
 
-/// The second run reuses what the first one left in the session, and the project has nothing of it.
+/// The second run reuses the file that the first one left in the session. The project has no such file.
 #[test]
-fn what_tsc_keeps_between_runs_is_in_the_session() {
+fn tsc_keeps_its_build_info_in_the_session() {
     for has_copies in [false, true] {
         let place = Place::new();
         let Some(hands) = typescript_with(&place, has_copies) else { return };
@@ -430,7 +428,7 @@ fn what_tsc_keeps_between_runs_is_in_the_session() {
 }
 
 #[test]
-fn a_type_error_rolls_back_and_one_elsewhere_is_told() {
+fn a_type_error_rolls_back_and_one_elsewhere_is_reported() {
     let place = Place::new();
     let Some(hands) = typescript(&place) else { return };
     let replace =
@@ -443,7 +441,7 @@ fn a_type_error_rolls_back_and_one_elsewhere_is_told() {
         message.contains("read by tsc, at line 1, column 14: TS2322: Type 'string' is not assignable"),
         "{message}"
     );
-    // The first half of a rename: its own file is right, and the other is told.
+    // The first half of a rename is valid in its own file, and the error in the other file is reported.
     let half = replace("src/a.ts", "function f(", "function g(");
     println!("{}", half.output);
     assert!(half.success, "{half:?}");
@@ -451,14 +449,14 @@ fn a_type_error_rolls_back_and_one_elsewhere_is_told() {
         half.output.contains("[1 new error in other files, because of this change:]\nsrc/b.ts: line 1, column 10: TS2")
     );
     assert_eq!(half.data.as_ref().expect("it has data")["new_errors"][0]["path"], "src/b.ts");
-    // An old error that stays passes, and so does the second half.
+    // A remaining old error does not prevent a change, and neither does the second half.
     assert!(replace("src/b.ts", "f(2)", "f(3)").success);
     let other = replace("src/b.ts", "{ f }", "{ g as f }");
     assert!(other.success && !other.output.contains("new error"), "{other:?}");
 }
 
 #[test]
-fn a_patch_over_two_files_is_taken_back_whole() {
+fn a_patch_over_two_files_is_rolled_back_completely() {
     let place = Place::new();
     let Some(hands) = typescript(&place) else { return };
     let picture = |path: &str| fs::read_to_string(place.at(path)).ok();
@@ -491,7 +489,7 @@ fn a_long_file_is_checked_in_time() {
 }
 
 #[test]
-fn a_project_that_sandbox_do_not_hold_is_not_asked() {
+fn a_project_checker_does_not_run_without_a_sandbox() {
     let place = Place::new();
     let runner = Arc::new(runner(&place.root, Settings::new().mode(toolfence_sandbox::isolation::Mode::Off)));
     let project = Reads::Project("project.txt".into());
@@ -499,7 +497,7 @@ fn a_project_that_sandbox_do_not_hold_is_not_asked() {
     let hands = Hands { toolbox: tools::checked(&checks), runner };
     place.file("project.txt", "");
     let made = hands.write("a.x", "text\n");
-    let note = "[a.x was not checked by bash: no sandbox is available here that would hold it.]\n";
+    let note = "[a.x was not checked by bash: no sandbox is available here to run it in.]\n";
     assert!(made.success && made.output.ends_with(note), "{}", made.output);
     refused(&place, &hands.write("a.sh", "if\n"), "a.sh", None);
 }

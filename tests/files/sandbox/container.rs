@@ -1,6 +1,6 @@
-//! Commands in a container: what the engine is told, how it ends, and that nothing runs where it is not there. The engine of
-//! most tests is a script that takes the words of a real one and runs the command on this machine; `.ci/container` brings a
-//! real one for the rest.
+//! Commands in a container: the arguments of the engine, the exit status, and that no command runs without the engine.
+//! In most tests the engine is a script that accepts the arguments of a real one and runs the command on this machine.
+//! `.ci/container` provides a real one for the others.
 
 use super::left::is_gone;
 use super::{HELPER, Place};
@@ -14,10 +14,10 @@ use toolfence_protocol::ErrorCode;
 use toolfence_sandbox::isolation::Container;
 use toolfence_sandbox::isolation::{Kind, Settings};
 
-/// Notes what it was told, and runs what stands behind the image.
+/// Records its arguments, and runs the words that follow the image.
 const SCRIPT: &str = r#"#!/bin/bash
 here=$(dirname "$0")
-printf '%s\n' "$*" >>"$here/told"
+printf '%s\n' "$*" >>"$here/arguments"
 case $1 in
     image)
         case ${!#} in
@@ -43,7 +43,7 @@ case $1 in
         shift
         set -m
         "$program" "$@" <&0 &
-        # The shell's own word on how it ended is none of the command's.
+        # The shell's message about the end is not output of the command.
         exec 2>/dev/null
         echo $! >"$here/$name"
         trap 'kill -TERM -- -$!' TERM
@@ -60,13 +60,13 @@ fn settings(place: &Place, image: &str) -> Settings {
     Settings::new().container(Container::podman(image).program(program)).helper(HELPER)
 }
 
-fn told(place: &Place) -> Vec<String> {
-    let text = fs::read_to_string(place.beside.join("told")).unwrap_or_default();
+fn recorded_arguments(place: &Place) -> Vec<String> {
+    let text = fs::read_to_string(place.beside.join("arguments")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 #[test]
-fn a_command_runs_in_it_and_its_end_is_told() {
+fn a_command_runs_in_the_container_and_its_status_is_returned() {
     let place = Place::new();
     place.file(".env", "KEY=SECRETVALUE\n");
     place.file("sub/f", "");
@@ -74,10 +74,10 @@ fn a_command_runs_in_it_and_its_end_is_told() {
     let runner = super::runner(&place.root, settings.clone());
     let report = runner.sandbox_report();
     assert!(report.kind == Kind::Container && report.holds && report.why.is_empty(), "{report:?}");
-    let result = place.anyhow(settings.clone(), json!({"command": "echo one; echo two >&2; pwd; exit 3"}));
+    let result = place.run_regardless(settings.clone(), json!({"command": "echo one; echo two >&2; pwd; exit 3"}));
     let want = format!("one\ntwo\n{}\n", place.root.display());
     assert_eq!((result.output, result.exit_code), (want, Some(3)));
-    let last = told(&place).pop().expect("it was told");
+    let last = recorded_arguments(&place).pop().expect("the engine ran");
     for word in
         ["--network=none", "--cap-drop=all", "--rm", "--entrypoint=/bin/bash", " present --noprofile --norc -c "]
     {
@@ -85,21 +85,24 @@ fn a_command_runs_in_it_and_its_end_is_told() {
     }
     let mask = format!(",dst={},readonly", place.at(".env").display());
     assert!(last.contains(&mask), "{mask}: {last}");
-    let open = place.anyhow(settings, json!({"command": "true", "network": true}));
-    assert!(open.success && !told(&place).pop().expect("it was told").contains("--network"), "{open:?}");
+    let open = place.run_regardless(settings, json!({"command": "true", "network": true}));
+    assert!(
+        open.success && !recorded_arguments(&place).pop().expect("the engine ran").contains("--network"),
+        "{open:?}"
+    );
 }
 
 #[test]
-fn it_ends_with_the_call() {
+fn a_container_ends_with_the_call() {
     let place = Place::new();
     let settings = settings(&place, "present");
     let command = "echo before; trap '' TERM; sleep 72301 & sleep 72301; sleep 72301";
-    let result = place.anyhow(settings.clone(), json!({"command": command, "timeout": 1}));
+    let result = place.run_regardless(settings.clone(), json!({"command": command, "timeout": 1}));
     assert_eq!((result.output.as_str(), result.exit_code), ("before\n", Some(124)), "{result:?}");
-    assert!(is_gone("sleep 72301"), "{:?}", told(&place));
-    let removed = told(&place).pop().expect("it was told");
+    assert!(is_gone("sleep 72301"), "{:?}", recorded_arguments(&place));
+    let removed = recorded_arguments(&place).pop().expect("the engine ran");
     assert!(removed.starts_with("rm --force --time=0 toolfence-"), "{removed}");
-    let polite = place.anyhow(
+    let polite = place.run_regardless(
         settings,
         json!({"command": own("trap 'echo saved; exit 3' TERM; while :; do sleep 0.05; done"), "timeout": 1}),
     );
@@ -107,7 +110,7 @@ fn it_ends_with_the_call() {
 }
 
 #[test]
-fn without_it_nothing_runs() {
+fn without_the_engine_no_command_runs() {
     let place = Place::new();
     let missing = Container::podman("i").program(PathBuf::from("/nowhere/podman"));
     for (settings, why) in [
@@ -124,7 +127,7 @@ fn without_it_nothing_runs() {
             "the client had ended long before: {:?}",
             started.elapsed()
         );
-        let result = place.anyhow(settings, json!({"command": "touch ran"}));
+        let result = place.run_regardless(settings, json!({"command": "touch ran"}));
         let error = result.error.expect("it is refused");
         assert!(
             error.code == ErrorCode::IoError
@@ -135,9 +138,9 @@ fn without_it_nothing_runs() {
     }
 }
 
-/// The client of Docker that is installed here, and whatever it says.
+/// Uses the installed Docker client, with whatever error it reports.
 #[test]
-fn the_word_of_a_real_client_is_told() {
+fn the_error_of_a_real_client_is_reported() {
     let there =
         std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|f| f.join("docker").is_file());
     if !there {
@@ -155,7 +158,7 @@ fn the_word_of_a_real_client_is_told() {
     println!("{}", report.why[0]);
 }
 
-/// A real engine, where `TOOLFENCE_PODMAN` names its client and `TOOLFENCE_IMAGE` an image it has.
+/// Returns a real engine, if `TOOLFENCE_PODMAN` names its client and `TOOLFENCE_IMAGE` one of its images.
 pub(super) fn real() -> Option<(PathBuf, Settings)> {
     let (Some(program), Ok(image)) = (std::env::var_os("TOOLFENCE_PODMAN"), std::env::var("TOOLFENCE_IMAGE")) else {
         eprintln!("skipped: there is no TOOLFENCE_PODMAN");
@@ -165,8 +168,8 @@ pub(super) fn real() -> Option<(PathBuf, Settings)> {
     Some((program.into(), Settings::new().container(container).helper(HELPER)))
 }
 
-/// Containers that the engine still knows.
-fn left(program: &PathBuf) -> String {
+/// Lists the containers that the engine still has.
+fn remaining_containers(program: &PathBuf) -> String {
     let said = std::process::Command::new(program).args(["ps", "--all", "--format", "{{.Names}}"]).output();
     String::from_utf8_lossy(&said.expect("it can be asked").stdout).into_owned()
 }
@@ -179,7 +182,7 @@ fn a_real_engine_holds_a_command() {
     place.file(".git/config", "[core]\n\tbare = false\n");
     place.file(".git/HEAD", "ref: refs/heads/main\n");
     place.file("a.txt", "hello\n");
-    let run = |command: &str| place.anyhow(settings.clone(), json!({"command": command, "timeout": 20}));
+    let run = |command: &str| place.run_regardless(settings.clone(), json!({"command": command, "timeout": 20}));
     let result = run("cat a.txt; echo new > b.txt; echo err >&2; exit 3");
     assert_eq!((result.output.as_str(), result.exit_code), ("hello\nerr\n", Some(3)), "{result:?}");
     assert_eq!(fs::read_to_string(place.at("b.txt")).expect("it was written"), "new\n");
@@ -195,7 +198,7 @@ fn a_real_engine_holds_a_command() {
         assert!(result.output.contains(says) && !result.output.contains("SECRETVALUE"), "{command}: {result:?}");
     }
     assert!(run("touch /tmp/x && mkdir sub && mv sub other").success);
-    assert_eq!(left(&program), "");
+    assert_eq!(remaining_containers(&program), "");
     let absent = Container::podman("localhost/toolfence-no-such-image").program(&program);
     let report = super::runner(&place.root, Settings::new().container(absent)).sandbox_report().clone();
     assert!(report.kind == Kind::Nothing && report.why[0].to_string().contains("podman says: "), "{report:?}");
@@ -206,18 +209,18 @@ fn a_real_engine_ends_what_it_runs() {
     let Some((program, settings)) = real() else { return };
     let place = Place::new();
     let command = "echo before; trap '' TERM; sleep 72302 & sleep 72302; sleep 72302";
-    let result = place.anyhow(settings.clone(), json!({"command": command, "timeout": 2}));
+    let result = place.run_regardless(settings.clone(), json!({"command": command, "timeout": 2}));
     assert_eq!((result.output.as_str(), result.exit_code), ("before\n", Some(124)), "{result:?}");
     assert!(is_gone("sleep 72302"));
-    // It may take the engine a moment to forget it.
+    // The engine may take a moment to remove it.
     let gone = (0..50).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(100));
-        left(&program).is_empty()
+        remaining_containers(&program).is_empty()
     });
-    assert!(gone, "{}", left(&program));
+    assert!(gone, "{}", remaining_containers(&program));
 }
 
-/// A host that is killed cannot end anything: the keeper does.
+/// A host that is killed cannot end the container: the keeper does.
 #[test]
 fn a_real_container_ends_with_a_host_that_is_killed() {
     use std::io::Write;
@@ -252,7 +255,7 @@ fn a_real_container_ends_with_a_host_that_is_killed() {
     assert!(begun, "the command began");
     let gone = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(100));
-        is_gone("sleep 72303") && left(&program).is_empty()
+        is_gone("sleep 72303") && remaining_containers(&program).is_empty()
     });
-    assert!(gone, "{}", left(&program));
+    assert!(gone, "{}", remaining_containers(&program));
 }

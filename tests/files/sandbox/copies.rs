@@ -1,6 +1,6 @@
-//! Commands on private copies of the project: the reasons against one, and the notes in results.
+//! Commands on private copies of the project: the reasons against a copy, and the notes in results.
 
-use super::{HELPER, Place, bash, runner, stands};
+use super::{HELPER, Place, bash, has_sandbox, runner};
 use serde_json::json;
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use toolfence_sandbox::isolation::{Mode, Settings};
 use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 
-/// Of no user or group here.
+/// An id of no user or group here.
 const FOREIGN: u32 = 54_321;
 
 impl Place {
-    /// The folder for the state of `coder`, on the file system of the project.
+    /// Returns the state folder of `coder`, on the file system of the project.
     pub(super) fn state(&self) -> PathBuf {
         self.root.parent().expect("the project is in a folder").join("state")
     }
@@ -35,7 +35,7 @@ fn reason(runner: &CommandRunner) -> Option<String> {
 fn a_folder_that_cannot_be_renamed_in_one_step_is_explained() {
     let place = Place::new();
     let runner = Arc::new(place.on_copies(Settings::new()));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     assert_eq!(reason(&runner), None);
@@ -58,10 +58,10 @@ fn a_folder_that_cannot_be_renamed_in_one_step_is_explained() {
 fn a_clone_that_cannot_link_to_the_files_of_the_project_is_explained() {
     let place = Place::new();
     let workspace = Workspace::open(&place.root, PathRules::default()).expect("the root is there");
-    // A repository that is masked in the copy is on another mount, where git does not link.
+    // A masked repository in the copy is another mount, across which git cannot link.
     let runner = CommandRunner::new(Arc::new(workspace), Settings::new().helper(HELPER));
     let runner = Arc::new(runner.private_copies(&place.state()));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let git = |args: &[&str]| {
@@ -73,7 +73,8 @@ fn a_clone_that_cannot_link_to_the_files_of_the_project_is_explained() {
     git(&["init", "-q", "-b", "main", "source"]);
     git(&["-C", "source", "add", "a.txt"]);
     git(&["-C", "source", "commit", "-qm", "a"]);
-    // Its files have two names, in both repositories. It becomes a repository only on the private copy.
+    // Its files have two names, one in each repository. The command turns the folder into a repository only on the
+    // private copy.
     git(&["clone", "-q", "--bare", "source", "linked"]);
     std::fs::remove_file(place.at("linked/HEAD")).expect("it is there");
     place.file(
@@ -95,7 +96,8 @@ fn the_first_result_says_why_commands_do_not_run_on_private_copies() {
     let place = Place::new();
     let switched_off = runner(&place.root, Settings::new()).without_private_copies(text!("It is switched off."));
     let without_sandbox = place.on_copies(Settings::new().mode(Mode::Off));
-    let read_only = if stands(&switched_off) { ", which is read-only for them except for build folders" } else { "" };
+    let read_only =
+        if has_sandbox(&switched_off) { ", which is read-only for them except for build folders" } else { "" };
     for (runner, read_only, why) in [
         (switched_off, read_only, "It is switched off."),
         (without_sandbox, "", "The sandbox that is used here mounts no private copies."),
@@ -109,7 +111,7 @@ fn the_first_result_says_why_commands_do_not_run_on_private_copies() {
     }
 }
 
-/// An overlay in a user namespace cannot copy what belongs to another user or group (`EOVERFLOW`).
+/// An overlay in a user namespace cannot copy files of another user or group (`EOVERFLOW`).
 #[test]
 fn entries_of_other_users_and_groups_are_a_reason_against_private_copies() {
     if !rustix::process::geteuid().is_root() {
@@ -131,7 +133,7 @@ fn entries_of_other_users_and_groups_are_a_reason_against_private_copies() {
         place.file(".hidden/a.txt", "a\n");
         place.file(".git/a.txt", "a\n");
         let runner = place.on_copies(Settings::new());
-        if !stands(&runner) {
+        if !has_sandbox(&runner) {
             return;
         }
         give(&place.root.join(name));

@@ -1,6 +1,6 @@
-//! Trees that are deeper than a path can name: no command, no walk and no undo may fail or slow down for one.
+//! Trees that are too deep for a path: no command, walk or undo may fail or slow down because of one.
 
-use super::{Place, bash, block_on, runner, stands};
+use super::{Place, bash, block_on, has_sandbox, runner};
 use rustix::fs::{Mode as Bits, OFlags};
 use serde_json::json;
 use std::path::Path;
@@ -12,7 +12,7 @@ use toolfence_protocol::ToolCall;
 use toolfence_sandbox::isolation::Settings;
 use toolfence_tools as tools;
 
-/// Folders in one another, a file in the last of them.
+/// Creates nested folders with a file in the innermost one.
 fn deep(root: &Path, levels: usize, length: usize) {
     let mut here = rustix::fs::open(root, OFlags::RDONLY | OFlags::DIRECTORY, Bits::empty()).expect("it is there");
     let name = "d".repeat(length);
@@ -27,7 +27,7 @@ fn deep(root: &Path, levels: usize, length: usize) {
     }
 }
 
-/// The standard library removes such a tree with a descriptor for every level, of which there are not so many.
+/// Removes the tree. The standard library would need a descriptor for every level, which exceeds the limit.
 struct Removed<'p>(&'p Place);
 
 impl Drop for Removed<'_> {
@@ -41,7 +41,7 @@ impl Drop for Removed<'_> {
 }
 
 #[test]
-fn commands_and_walks_go_on_beside_a_tree_that_no_path_names() {
+fn commands_and_walks_work_next_to_a_tree_too_deep_for_paths() {
     for (levels, length) in [(25, 200), (10_000, 1)] {
         let place = Place::new();
         place.file("beside/.env", "SECRET\n");
@@ -49,7 +49,7 @@ fn commands_and_walks_go_on_beside_a_tree_that_no_path_names() {
         deep(&place.root, levels, length);
         let _removed = Removed(&place);
         let runner = Arc::new(runner(&place.root, Settings::new()));
-        if !stands(&runner) {
+        if !has_sandbox(&runner) {
             return;
         }
         let started = Instant::now();
@@ -71,7 +71,8 @@ fn commands_and_walks_go_on_beside_a_tree_that_no_path_names() {
             let result = block_on(toolbox.run(cleared, &NoProgress)).expect("the model can do something about it");
             assert!(result.success && result.output.contains("beside"), "{tool}: {result:?}");
         }
-        // Seconds in a debug build of a busy machine; a walk that goes back to the root for every folder takes minutes.
+        // This takes seconds in a debug build on a busy machine. A walk that starts at the root for every folder takes
+        // minutes.
         assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     }
 }

@@ -1,4 +1,4 @@
-//! `coder doctor`: what it says as root, as an ordinary user, and where there is little.
+//! The report of `coder doctor` as root, as an ordinary user, and on systems with few features.
 
 use super::users::{NO_USER_NAMESPACES, is_there};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// What it finds when it is started through other programs; `None` where those cannot be used.
+/// Returns its findings when it is started through other programs; `None` if these are not available.
 fn doctor(through: &[&str], args: &[&str]) -> Option<(i32, Value)> {
     let root = rustix::process::geteuid().is_root();
     if !through.is_empty() && (!root || !is_there(through[0])) {
@@ -32,7 +32,7 @@ fn doctor(through: &[&str], args: &[&str]) -> Option<(i32, Value)> {
     Some((output.status.code().expect("it ends by itself"), value))
 }
 
-/// A home that is not there cannot be looked into.
+/// A home that does not exist cannot be read.
 #[test]
 fn a_home_that_is_missing_is_no_breach() {
     let output = Command::new(CODER)
@@ -56,7 +56,7 @@ fn results<'a>(found: &'a Value, barrier: &'a str) -> impl Iterator<Item = &'a s
 const SANDBOX: [&str; 6] = ["files", "blocked files", "git", "processes", "network", "system calls"];
 
 #[test]
-fn every_wall_is_tried_and_holds() {
+fn every_barrier_is_tested_and_holds() {
     let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
     for (through, who) in [(&[][..], None), (&user, Some(65534))] {
         let Some((status, found)) = doctor(through, &[]) else { continue };
@@ -74,7 +74,7 @@ fn every_wall_is_tried_and_holds() {
 }
 
 #[test]
-fn what_does_not_hold_is_said() {
+fn missing_barriers_are_reported() {
     let mut through = vec!["unshare", "--user", "--map-root-user", "sh", "-c", NO_USER_NAMESPACES, "sh"];
     through.extend(["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--no-new-privs"]);
     let Some((status, found)) = doctor(&through, &[]) else { return };
@@ -86,7 +86,7 @@ fn what_does_not_hold_is_said() {
 }
 
 #[test]
-fn what_is_settled_is_tried() {
+fn configured_paths_are_tested() {
     let Some((status, off)) = doctor(&[], &["--sandbox", "off"]) else { return };
     assert_eq!((status, &off["kind"], &off["holds"]), (1, &"nothing".into(), &false.into()));
     let Some((_, found)) = doctor(&[], &["--sandbox", "read-only"]) else { return };
@@ -101,7 +101,7 @@ fn what_is_settled_is_tried() {
 }
 
 #[test]
-fn what_checks_changed_files_is_told() {
+fn checkers_are_listed() {
     let Some((_, found)) = doctor(&[], &[]) else { return };
     let programs = found["checks"]["programs"].as_array().expect("a list");
     let of =
@@ -119,7 +119,7 @@ fn what_checks_changed_files_is_told() {
     }
     let languages = found["checks"]["in_process"].as_array().expect("a list");
     assert!(languages.iter().any(|one| one["language"] == "TOML" && one["files"] == json!(["*.toml"])), "{found:#}");
-    // Without a sandbox a project's checker is not asked, and who only reads a text is.
+    // Without a sandbox a project's checker does not run, and a checker that only reads a text does.
     let Some((_, off)) = doctor(&[], &["--sandbox", "off"]) else { return };
     for one in off["checks"]["programs"].as_array().expect("a list") {
         let may_run = one["reads"] == "text" && one["found"].is_string();
@@ -127,9 +127,9 @@ fn what_checks_changed_files_is_told() {
     }
 }
 
-/// The sandbox of the system's own program, where there is one.
+/// Uses the system's own bubblewrap, if it is installed.
 #[test]
-fn those_of_bubblewrap_hold_too() {
+fn bubblewrap_passes_the_tests_too() {
     use toolfence_commands::trial::{self, Held};
     use toolfence_sandbox::isolation::{Kind, Settings};
     let place = tempfile::tempdir().expect("a temporary folder can be made");
@@ -140,7 +140,7 @@ fn those_of_bubblewrap_hold_too() {
         return;
     }
     let root = rustix::process::geteuid().is_root();
-    // Nothing but the namespace's own bound holds for root, and that takes a right which is given up by then.
+    // Root is limited only by the namespace's own limit, which needs a privilege that has been dropped by then.
     let open = |finding: &&trial::Finding| !(root && finding.attempt.to_string().starts_with("start as many"));
     let broken: Vec<_> = found.findings.iter().filter(open).filter(|finding| finding.result != Held::Yes).collect();
     assert!(found.report.holds && found.findings.len() > 30 && broken.is_empty(), "{broken:#?}");

@@ -1,4 +1,4 @@
-//! What a command finds in its environment is what the table says, in every backend that this machine has.
+//! The environment of a command is the one in the table, in every backend that this machine has.
 
 use super::{Place, container};
 use serde_json::json;
@@ -7,14 +7,14 @@ use std::ffi::OsString;
 use toolfence_sandbox::environment::{self, Rule, TABLE};
 use toolfence_sandbox::isolation::{Kind, Mode, Settings};
 
-/// What bash was started with, a line for each variable.
+/// A command that prints the environment bash was started with, one variable per line.
 const SHOW: &str = "while IFS= read -r -d '' each; do printf '%s\\n' \"$each\"; done </proc/self/environ";
 
-/// What programs on the way to bash or an image add by themselves.
+/// Variables that programs on the way to bash, or an image, add by themselves.
 const ADDED: &[&str] = &["PWD", "SHLVL", "OLDPWD", "_", "HOSTNAME", "container"];
 
-fn seen(place: &Place, settings: Settings) -> BTreeMap<String, String> {
-    let result = place.anyhow(settings, json!({"command": SHOW}));
+fn command_environment(place: &Place, settings: Settings) -> BTreeMap<String, String> {
+    let result = place.run_regardless(settings, json!({"command": SHOW}));
     let lines = result.output.lines().filter_map(|line| line.split_once('='));
     let all: BTreeMap<_, _> = lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     assert!(!all.is_empty(), "{result:?}");
@@ -48,7 +48,7 @@ fn a_command_sees_what_the_table_says() {
                 continue;
             }
         };
-        assert_eq!(seen(&place, settings), texts(want), "{kind:?}");
+        assert_eq!(command_environment(&place, settings), texts(want), "{kind:?}");
     }
 }
 
@@ -57,12 +57,12 @@ fn a_command_in_a_container_sees_what_the_table_says() {
     let Some((_, settings)) = container::real() else { return };
     let place = Place::new();
     let outside = texts(outside(&place));
-    let mut seen = seen(&place, settings);
+    let mut seen = command_environment(&place, settings);
     for row in TABLE {
         let want = match row.container {
             Rule::AsOutside => outside.get(row.name).cloned(),
             Rule::Set(value) | Rule::SetWithoutNetwork(value) => Some(value.to_owned()),
-            // The image may have its own.
+            // The image may set its own PATH.
             _ if row.name == "PATH" => seen.get(row.name).cloned(),
             _ => None,
         };
@@ -81,11 +81,11 @@ fn the_page_about_the_sandbox_names_every_variable() {
     }
 }
 
-/// What runtimes ask of the machine when they start.
+/// Files that runtimes read about the machine when they start.
 const ASKED: &str = "cat /proc/cpuinfo /proc/meminfo /proc/mounts /proc/self/status /proc/self/maps >/dev/null && ls / /proc/self/fd \
      >/dev/null && head -c 1 /dev/urandom >/dev/null && cat <(echo read)";
 
-/// What there is to see of the processes that hold the sandbox, all of which are older than the command.
+/// A command that reads about the processes of the sandbox, all of which are older than the command.
 const CURIOUS: &str = "for at in $(seq 1 $(($$ - 1))); do cat /proc/$at/environ /proc/$at/mem /proc/$at/maps; \
      ls /proc/$at/root/ /proc/$at/cwd/; done 2>/dev/null | grep -q . && echo something || echo nothing";
 
@@ -99,9 +99,9 @@ fn a_command_reads_of_proc_what_is_its_own() {
             eprintln!("skipped: there is {found:?}, not {kind:?}");
             continue;
         }
-        let asked = place.anyhow(settings.clone(), json!({"command": ASKED}));
+        let asked = place.run_regardless(settings.clone(), json!({"command": ASKED}));
         assert_eq!(asked.output, "read\n", "{found:?}: {asked:?}");
-        let curious = place.anyhow(settings, json!({"command": CURIOUS}));
+        let curious = place.run_regardless(settings, json!({"command": CURIOUS}));
         assert_eq!(curious.output, "nothing\n", "{found:?}: {curious:?}");
     }
 }

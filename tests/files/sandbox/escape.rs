@@ -1,4 +1,4 @@
-//! Attempts to get out by plain commands.
+//! Attempts to escape with ordinary commands.
 
 use super::Place;
 use rustix::fd::AsFd;
@@ -8,7 +8,7 @@ use std::io::IoSlice;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// Runs every attempt in one shell each and shows those that did not end as they must.
+/// Runs every attempt in a shell of its own, and fails with those that did not end as expected.
 fn assert_each(place: &Place, attempts: &[(&str, &str)]) {
     for (command, want) in attempts {
         let Some(result) = place.run(&format!("{{ {command}; }} 2>&1; echo \"[$?]\"")) else { return };
@@ -95,13 +95,13 @@ fn the_rest_of_the_machine_is_not_there() {
 }
 
 #[test]
-fn there_is_no_right_left_and_none_to_be_gained() {
+fn no_privilege_is_left_or_can_be_gained() {
     let place = Place::new();
     let attempts = [
         ("grep -c '^Cap[A-Z][a-z]*:.0000000000000000$' /proc/self/status", "5\n[0]"),
         ("grep NoNewPrivs /proc/self/status", "1\n[0]"),
         ("grep '^Seccomp:' /proc/self/status", "2\n[0]"),
-        // All mounts are nosuid: a program of another user's stays the caller's.
+        // All mounts are nosuid, so a setuid program runs as the caller.
         ("grep -v nosuid /proc/self/mounts", "[1]"),
         ("cp /bin/bash b; chmod u+s b; ./b -p -c 'grep -c CapEff:.0000000000000000 /proc/self/status'", "1\n[0]"),
         ("echo '0 0 1' > /proc/self/uid_map", "Read-only file system"),
@@ -134,14 +134,14 @@ fn sockets_of_the_host_are_out_of_reach() {
     let name = format!("toolfence-test-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).expect("it is a name");
     let _abstract = UnixListener::bind_addr(&address).expect("a socket can be made");
-    let Some(shown) = place.says("cat /proc/net/unix | wc -l; ls -l socket") else { return };
-    // The heading of the table, and no socket of anybody else.
+    let Some(shown) = place.output_of("cat /proc/net/unix | wc -l; ls -l socket") else { return };
+    // The output has the heading of the table, and no socket of another process.
     assert!(shown.starts_with("1\n") && shown.contains("----------"), "{shown}");
     assert_each(&place, &[("exec 3<>/dev/tcp/127.0.0.1/22", "Connection refused")]);
 }
 
-/// Gives a file to whoever asks.
-fn gives(listener: UnixListener, file: &fs::File) {
+/// Passes a file to every client.
+fn pass_file(listener: UnixListener, file: &fs::File) {
     let file = file.try_clone().expect("it can be doubled");
     std::thread::spawn(move || {
         for asked in listener.incoming().flatten() {
@@ -154,7 +154,7 @@ fn gives(listener: UnixListener, file: &fs::File) {
     });
 }
 
-/// Somebody outside who would hand over an open file of his, at three addresses: no command gets to him.
+/// A process outside offers an open file at three addresses, and no command can connect to it.
 #[test]
 fn no_open_file_is_passed_in() {
     let place = Place::new();
@@ -162,9 +162,9 @@ fn no_open_file_is_passed_in() {
     let (beside, inside) = (place.beside.join("socket"), place.at("socket"));
     let name = format!("toolfence-gives-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).expect("it is a name");
-    gives(UnixListener::bind(&beside).expect("a socket can be made"), &secret);
-    gives(UnixListener::bind(&inside).expect("a socket can be made"), &secret);
-    gives(UnixListener::bind_addr(&address).expect("a socket can be made"), &secret);
+    pass_file(UnixListener::bind(&beside).expect("a socket can be made"), &secret);
+    pass_file(UnixListener::bind(&inside).expect("a socket can be made"), &secret);
+    pass_file(UnixListener::bind_addr(&address).expect("a socket can be made"), &secret);
     place.file(
         "ask.py",
         "import os, socket, sys\nfor name in sys.argv[1:]:\n    try:\n        s = socket.socket(socket.AF_UNIX)\n        \
@@ -178,8 +178,8 @@ fn no_open_file_is_passed_in() {
         return;
     };
     let outside = String::from_utf8_lossy(&outside.stdout);
-    assert_eq!(outside.matches("GOT b'OUTSIDE").count(), 3, "without a sandbox he gives it: {outside}");
-    let Some(said) = place.says(&format!("python3 ask.py {words}")) else { return };
+    assert_eq!(outside.matches("GOT b'OUTSIDE").count(), 3, "without a sandbox the file is passed: {outside}");
+    let Some(said) = place.output_of(&format!("python3 ask.py {words}")) else { return };
     assert_eq!(said.matches("no: ").count(), 3, "{said}");
     assert!(!said.contains("GOT") && !said.contains("OUTSIDE"), "{said}");
 }

@@ -1,7 +1,7 @@
-//! Commands in a project without private copies: the project is read-only for them, except for build folders, unless the call asks to
-//! write.
+//! Commands without private copies: the project is read-only for them, except for build folders, unless the call asks
+//! to write.
 
-use super::{Place, bash, runner, stands};
+use super::{Place, bash, has_sandbox, runner};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,7 +14,7 @@ use toolfence_tools as tools;
 use toolfence_tools::CommandRunner;
 
 impl Place {
-    /// A project of cargo, in which git ignores `target`.
+    /// Creates a Cargo project in which git ignores `target`.
     fn of_cargo() -> Place {
         let place = Place::new();
         place.git(&["init", "-q"]);
@@ -35,11 +35,11 @@ impl Place {
 
     fn read_only_with(&self, settings: Settings) -> Option<Arc<CommandRunner>> {
         let runner = Arc::new(runner(&self.root, settings).without_private_copies(text!("It is switched off.")));
-        stands(&runner).then_some(runner)
+        has_sandbox(&runner).then_some(runner)
     }
 }
 
-/// Whether the command could write; its output is looked at only if it could not.
+/// Returns `true` if the command could write. Its output is checked only if it could not.
 fn writes(runner: &Arc<CommandRunner>, command: &str) -> bool {
     let result = bash(runner, json!({"command": command}));
     assert!(result.success || result.output.contains("ead-only file system"), "{result:?}");
@@ -82,7 +82,7 @@ fn only_a_failed_command_is_explained_by_the_read_only_project() {
     }
 }
 
-/// `cp -al`, `rsync --link-dest` and some bundlers leave such links, and a write to one name changes the other.
+/// `cp -al`, `rsync --link-dest` and some bundlers create such links, and a write to one name changes the other.
 #[test]
 fn a_build_folder_with_a_hard_link_to_another_place_is_read_only() {
     let place = Place::of_cargo();
@@ -91,12 +91,12 @@ fn a_build_folder_with_a_hard_link_to_another_place_is_read_only() {
     let Some(runner) = place.read_only() else { return };
     assert!(!writes(&runner, "echo pwn > target/debug/l"));
     assert_eq!(fs::read_to_string(place.root.join("src/lib.rs")).unwrap(), "one\n");
-    // Two names in the folder are usual: cargo links what it has built.
+    // Two names in the folder are usual: cargo links the files that it builds.
     fs::remove_file(place.root.join("target/debug/l")).unwrap();
     place.file("target/app", "app\n");
     fs::hard_link(place.root.join("target/app"), place.root.join("target/debug/app")).unwrap();
     assert!(writes(&runner, "echo app > target/app; ln target/app target/third"));
-    // From inside none can be made.
+    // A command cannot create such a link itself.
     assert!(!bash(&runner, json!({"command": "ln src/lib.rs target/l"})).success);
 }
 
@@ -124,7 +124,7 @@ fn a_build_folder_with_a_tracked_file_is_read_only() {
     place.git(&["add", "-f", "target/kept"]);
     let Some(runner) = place.read_only() else { return };
     assert!(!writes(&runner, "echo two > target/kept"));
-    // It is tracked even if it is removed, and its folder is not created.
+    // The file is tracked even if it was removed, and its folder is not created.
     fs::remove_dir_all(place.root.join("target")).unwrap();
     assert!(!writes(&runner, "mkdir -p target && touch target/x"));
     assert!(!place.root.join("target").exists());
@@ -151,7 +151,7 @@ fn a_folder_counts_only_if_git_ignores_it_and_a_manifest_implies_it() {
     assert!(!writes(&runner, "touch target/y"), "without git nothing says that it can be made again");
 }
 
-/// A folder that was removed after each run would be missing in another run that has it mounted.
+/// If the folder were removed after each run, it would be missing in another run that has it mounted.
 #[test]
 fn runs_at_the_same_time_share_a_build_folder_that_did_not_exist() {
     let place = Place::of_cargo();

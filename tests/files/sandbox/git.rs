@@ -1,11 +1,11 @@
-//! What a command could leave for git to run outside. The traps with a real git are in `traps`.
+//! Files that a command could plant for git on the host to run. The traps that use a real git are in `traps`.
 
 use super::{Place, runner};
 use serde_json::json;
 use std::fs;
 use toolfence_sandbox::isolation::Settings;
 
-/// A repository as `git init` makes it, made by hand: these tests need no git.
+/// Creates a repository as `git init` does, without git.
 fn repository(place: &Place, at: &str) {
     let at = |name: &str| format!("{at}.git/{name}");
     place.file(&at("HEAD"), "ref: refs/heads/main\n");
@@ -64,14 +64,14 @@ fn a_new_repository_that_would_run_something_is_set_aside() {
                     .git.set-aside-1.]";
         assert!(result.output.contains(said), "{evil}: {}", result.output);
         assert!(fs::symlink_metadata(place.at("sub/.git")).is_err(), "{evil}");
-        // Under its new name it is no repository either.
+        // Under its new name it is not a repository either.
         assert!(!place.at("sub/.git.set-aside-1/HEAD").exists(), "{evil}");
         fs::remove_dir_all(place.at("sub")).expect("it is there");
     }
 }
 
 #[test]
-fn a_folder_that_git_takes_for_a_repository_is_one() {
+fn folders_that_git_treats_as_a_repository_are_protected() {
     let place = Place::new();
     place.file("docs/index.md", "# Docs\n");
     let bare = "mkdir -p docs/objects docs/refs; echo 'ref: refs/heads/main' > docs/HEAD";
@@ -82,7 +82,7 @@ fn a_folder_that_git_takes_for_a_repository_is_one() {
         result.output
     );
     assert!(!place.at("docs/HEAD").exists() && place.at("docs/HEAD.set-aside-1").exists());
-    // One that was there is as read-only as any other.
+    // A repository that existed before the command is read-only like any other.
     fs::rename(place.at("docs/HEAD.set-aside-1"), place.at("docs/HEAD")).expect("it is there");
     fs::remove_file(place.at("docs/index.md")).expect("it is there");
     refused(&place, "echo x > docs/config", "Read-only file system");
@@ -99,7 +99,7 @@ fn a_repository_cannot_be_swapped_by_its_parent() {
 }
 
 #[test]
-fn what_a_dot_git_file_or_link_leads_to_is_the_repository() {
+fn the_target_of_a_dot_git_file_or_link_is_protected() {
     let place = Place::new();
     repository(&place, "real/");
     place.file("tree/.git", "gitdir: ../bare\n");
@@ -116,7 +116,7 @@ fn what_a_dot_git_file_or_link_leads_to_is_the_repository() {
 }
 
 #[test]
-fn what_git_ignores_can_be_removed_with_what_is_hidden_in_it() {
+fn ignored_folders_can_be_removed_with_their_masked_files() {
     let place = Place::new();
     place.file(".gitignore", "dist/\ntarget/\n");
     place.file("dist/.env", "A=SECRETVALUE\n");
@@ -127,17 +127,17 @@ fn what_git_ignores_can_be_removed_with_what_is_hidden_in_it() {
     let Some(result) = place.run(&format!("{{ {look}; }} 2>&1")) else { return };
     assert!(!result.output.contains("SECRETVALUE"), "{}", result.output);
     assert!(!place.at("dist").exists() && !place.at("target").exists(), "{}", result.output);
-    // What stands outside of such a folder is the person's.
+    // Blocked files outside such a folder belong to the user.
     assert!(place.at(".env").exists(), "{}", result.output);
     assert!(result.output.contains("[.env is kept as it is by the sandbox"), "{}", result.output);
 }
 
 #[test]
-fn a_command_that_cannot_write_takes_nothing_away() {
+fn a_read_only_command_removes_nothing() {
     let place = Place::new();
     let mode = toolfence_sandbox::isolation::Mode::ReadOnly;
     let looking = runner(&place.root, Settings::new().mode(mode));
-    if !super::stands(&looking) {
+    if !super::has_sandbox(&looking) {
         return;
     }
     let root = place.root.clone();
@@ -147,12 +147,12 @@ fn a_command_that_cannot_write_takes_nothing_away() {
         fs::write(root.join("mine/.git/HEAD"), "x").expect("it can be written");
         fs::write(root.join("mine/.git/config"), "[core]\n\tfsmonitor = mine\n").expect("it can be written");
     });
-    let result = place.anyhow(Settings::new().mode(mode), json!({"command": "sleep 1.5"}));
+    let result = place.run_regardless(Settings::new().mode(mode), json!({"command": "sleep 1.5"}));
     person.join().expect("the person is there");
     assert!(result.success && place.at("mine/.git/config").exists(), "{result:?}");
 }
 
-/// Runs a script on the host, outside of everything.
+/// Runs a script on the host, outside the sandbox.
 fn host(folder: &std::path::Path, script: &str) {
     let mut command = std::process::Command::new("bash");
     command.args(["-c", script]).current_dir(folder).env("HOME", folder).env_remove("XDG_CONFIG_HOME");
@@ -178,7 +178,7 @@ fn a_repository_above_the_root_keeps_its_hooks() {
 }
 
 #[test]
-fn what_git_uses_is_for_a_person_to_change() {
+fn only_a_person_can_change_the_files_that_git_uses() {
     use toolfence_policy::Effective;
     use toolfence_policy::{AskMode, Policy};
     use toolfence_protocol::{Args, ToolCall};

@@ -1,6 +1,6 @@
-//! What the helper of the sandbox hides and refuses, whatever the host did before.
+//! Files that the sandbox helper hides and calls that it refuses, independent of earlier actions of the host.
 
-use super::{Place, block_on, stands};
+use super::{Place, block_on, has_sandbox};
 use rustix::fd::AsFd;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -24,10 +24,10 @@ impl Host {
     fn new(place: &Place) -> Option<Host> {
         let runner = place.runner();
         let environment = environment::outside(std::env::vars_os(), runner.workspace().root().programs().search_path());
-        stands(&runner).then(|| Host { runner, environment })
+        has_sandbox(&runner).then(|| Host { runner, environment })
     }
 
-    fn says(&self, command: &str, network: bool) -> String {
+    fn output_of(&self, command: &str, network: bool) -> String {
         self.run(command, network, false)
     }
 
@@ -46,7 +46,7 @@ impl Host {
             sockets: true,
             variables: &[],
         };
-        let entry = self.runner.enclosure().entry(&request).expect("they stood a moment ago");
+        let entry = self.runner.enclosure().entry(&request).expect("the sandbox was available before");
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let folder = self.runner.workspace().root().folder(".").expect("it is the root");
         let job = Job {
@@ -64,7 +64,7 @@ impl Host {
     }
 }
 
-/// What another command could give to one that only looks, which nothing watches, comes by a unix socket with a name.
+/// Another command could pass a read-only command, which is not monitored, an open file over a named unix socket.
 #[test]
 fn a_command_that_only_looks_has_no_unix_socket_with_a_name() {
     let place = Place::new();
@@ -76,7 +76,7 @@ fn a_command_that_only_looks_has_no_unix_socket_with_a_name() {
     assert_eq!(host.run("echo kept > /tmp/72311; ls -d /tmp/72311", false, true), "/tmp/72311\n");
 }
 
-/// A file of the host that is replaced between two commands.
+/// Replaces a file of the host between two commands.
 #[test]
 fn a_credential_that_was_replaced_is_hidden_too() {
     const HOME: &str = "TOOLFENCE_TEST_AHEAD_HOME";
@@ -100,20 +100,20 @@ fn a_credential_that_was_replaced_is_hidden_too() {
     let Some(host) = Host::new(&place) else { return };
     let look = "{ cat ~/.nvm/.npmrc; chmod 600 ~/.nvm/.npmrc; echo x >~/.nvm/.npmrc; } 2>&1";
     let hidden = |said: &str| said.contains("Permission denied") && said.matches("Read-only file system").count() == 2;
-    let said = host.says(look, false);
+    let said = host.output_of(look, false);
     assert!(hidden(&said), "{said}");
     let file = Path::new(&home).join(".nvm/.npmrc");
     for round in 0..3 {
         fs::write(file.with_extension("new"), "SECRETVALUE again\n").expect("a file can be written");
         fs::rename(file.with_extension("new"), &file).expect("it can be replaced");
-        let said = host.says(look, false);
+        let said = host.output_of(look, false);
         assert!(hidden(&said), "{round}: {said}");
     }
     fs::remove_file(&file).expect("it can be removed");
-    assert!(host.says(look, false).contains("No such file"), "what is not there is no trouble");
+    assert!(host.output_of(look, false).contains("No such file"), "what is not there is no trouble");
 }
 
-/// Where the project is in /etc, its repository is what only its owner may read, and is guarded all the same.
+/// In /etc the repository of the project is a file that only its owner may read, and it is guarded nevertheless.
 #[test]
 fn a_repository_in_etc_is_guarded_and_hidden() {
     let Ok(folder) = tempfile::tempdir_in("/etc") else {
@@ -126,7 +126,7 @@ fn a_repository_in_etc_is_guarded_and_hidden() {
     let place = Place(Project::at_root(root));
     let Some(host) = Host::new(&place) else { return };
     for _ in 0..2 {
-        let said = host.says("{ cat .git/HEAD; mv .git x; echo ran; } 2>&1", false);
+        let said = host.output_of("{ cat .git/HEAD; mv .git x; echo ran; } 2>&1", false);
         assert!(said.contains("Permission denied") && said.contains("busy") && said.ends_with("ran\n"), "{said}");
     }
 }

@@ -1,7 +1,7 @@
 //! Jobs over several calls, and the tools that start them.
 
 use super::left::{is_gone, running};
-use super::{Place, block_on, stands};
+use super::{Place, block_on, has_sandbox};
 use crate::marks::own;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -15,14 +15,14 @@ use toolfence_sandbox::isolation::Settings;
 use toolfence_tools::CommandRunner;
 use toolfence_tools::{Bash, Job, Jobs, Python};
 
-/// The tools on one set of jobs, as a session has them; a command becomes a job after a second.
+/// The tools of one session, which share their jobs. A command becomes a job after a second.
 struct Session {
     runner: Arc<CommandRunner>,
     toolbox: Toolbox,
 }
 
 impl Session {
-    /// `None`, said aloud, where this kernel refuses the sandbox.
+    /// Prints a line and returns `None` if this kernel does not support the sandbox.
     fn new(place: &Place) -> Option<Session> {
         Session::with(place, Settings::new())
     }
@@ -38,7 +38,7 @@ impl Session {
             .with(Bash::new(Arc::clone(&jobs)).yield_after(Duration::from_secs(1)))
             .with(Python::new(Arc::clone(&jobs)))
             .with(Job::new(jobs));
-        stands(&runner).then_some(Session { runner, toolbox })
+        has_sandbox(&runner).then_some(Session { runner, toolbox })
     }
 
     fn call(&self, tool: &str, args: Value) -> ToolResult {
@@ -62,7 +62,7 @@ impl Session {
         self.call("job", json!({"id": id, "action": action}))
     }
 
-    /// Polls until it has ended; all it wrote and how it ended.
+    /// Polls until the job has ended, and returns all its output and the last result.
     fn rest(&self, id: &str) -> (String, ToolResult) {
         let mut all = String::new();
         for _ in 0..20 {
@@ -85,7 +85,7 @@ fn id_of(result: &ToolResult) -> String {
     id.unwrap_or_else(|| panic!("no job: {result:?}")).to_owned()
 }
 
-/// A server that is started, polled while it serves, written to and stopped, each in a call with a runtime of its own.
+/// Starts a server, polls it, writes to it and stops it, each in a call with its own runtime.
 #[test]
 fn a_server_lives_over_several_turns() {
     let place = Place::new();
@@ -96,8 +96,8 @@ fn a_server_lives_over_several_turns() {
     let id = id_of(&begun);
     for word in ["one", "two"] {
         let input = format!("{word}\n");
-        let told = session.call("job", json!({"id": id, "action": "write", "input": input}));
-        assert!(told.output.starts_with(&format!("got {word}\n[It runs on")), "{told:?}");
+        let result = session.call("job", json!({"id": id, "action": "write", "input": input}));
+        assert!(result.output.starts_with(&format!("got {word}\n[It runs on")), "{result:?}");
     }
     let started = Instant::now();
     let quiet = session.job(&id, "poll");
@@ -109,7 +109,8 @@ fn a_server_lives_over_several_turns() {
     assert!(gone.code == ErrorCode::NotFound && gone.message.to_string().contains("No job is running"), "{gone:?}");
 }
 
-/// A private copy would show a job the project as it was when the job began, and could not be put into the project while it runs.
+/// A private copy would show a job the project as of its start, and could not be merged into the project while the job
+/// runs.
 #[test]
 fn a_job_sees_the_project_live_and_read_only_except_for_build_folders() {
     let place = Place::new();
@@ -134,9 +135,9 @@ fn a_job_sees_the_project_live_and_read_only_except_for_build_folders() {
     assert_eq!(place.content("target/y"), "y\n");
 }
 
-/// Calls of one reply that only look run side by side.
+/// Read-only calls of one reply run in parallel.
 #[test]
-fn of_two_polls_that_see_the_end_one_tells_it() {
+fn only_one_of_two_polls_reports_the_end() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let begun = session.call("bash", json!({"command": "read -r line; exit 3", "background": true}));
@@ -145,20 +146,20 @@ fn of_two_polls_that_see_the_end_one_tells_it() {
     let write = json!({"id": id, "action": "write", "input": "x\n"});
     let write = session.toolbox.run(session.cleared("job", write), &NoProgress);
     let (first, second, third) = block_on(async { tokio::join!(poll(), poll(), write) });
-    let results = [first, second, third].map(|result| result.expect("the turn goes on"));
-    let told = results.iter().filter(|result| result.exit_code == Some(3)).count();
+    let results = [first, second, third].map(|result| result.expect("the turn continues"));
+    let reports = results.iter().filter(|result| result.exit_code == Some(3)).count();
     let late = results.iter().filter(|result| {
         result.error.as_ref().is_some_and(|error| {
             error.code == ErrorCode::NotFound
                 && error.message.to_string().contains("reported already. No job is running.")
         })
     });
-    // Where the machine is slow, the write is answered before the end.
-    assert!(told == 1 && late.count() >= 1, "{results:?}");
+    // On a slow machine the write is answered before the end.
+    assert!(reports == 1 && late.count() >= 1, "{results:?}");
 }
 
 #[test]
-fn what_takes_long_becomes_a_job_and_what_does_not_does_not() {
+fn only_long_commands_become_jobs() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let short = session.call("bash", json!({"command": "echo done; exit 3", "timeout": 60}));
@@ -181,7 +182,7 @@ fn what_takes_long_becomes_a_job_and_what_does_not_does_not() {
 }
 
 #[test]
-fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
+fn floods_are_bounded_and_unread_input_does_not_block() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let flood = session.call("bash", json!({"command": "yes | head -c 3000000; sleep 72103", "background": true}));
@@ -189,8 +190,8 @@ fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
     assert!(flood.output_bytes > 100_000 && flood.output.contains("left out"), "{}", flood.output_bytes);
     let id = id_of(&flood);
     let input = "x".repeat(1 << 20);
-    let told = session.call("job", json!({"id": id, "action": "write", "input": input}));
-    assert!(told.output.contains("It does not read: only"), "{told:?}");
+    let result = session.call("job", json!({"id": id, "action": "write", "input": input}));
+    assert!(result.output.contains("It does not read its stdin: only"), "{result:?}");
     session.job(&id, "stop");
 }
 
@@ -198,14 +199,14 @@ fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
 fn a_job_that_uses_too_much_memory_is_ended() {
     let place = Place::new();
     let Some(session) = Session::with(&place, Settings::new().memory(100 << 20)) else { return };
-    // Behind a last command that is no builtin bash would have let go of the string.
+    // The last command is a builtin: before an external one bash would release the string.
     let command = "echo begun; read -r line; printf -v x '%*s' 400000000 ''; sleep 72110; :";
     let id = id_of(&session.call("bash", json!({"command": command, "background": true})));
     let written = session.call("job", json!({"id": id, "action": "write", "input": "x\n"}));
-    // On a busy machine the job has come to its end by the time the answer to the write is made.
+    // On a busy machine the job may end before the write is answered.
     let last = if written.error.is_some() { written } else { session.rest(&id).1 };
-    let told = last.error.expect("it is told").message;
-    assert!(told.to_string().contains("more than 100 MiB of memory") && last.exit_code == Some(137), "{told}");
+    let message = last.error.expect("the end is an error").message;
+    assert!(message.to_string().contains("more than 100 MiB of memory") && last.exit_code == Some(137), "{message}");
     assert_eq!(running("sleep 72110"), 0);
 }
 
@@ -247,12 +248,12 @@ fn too_many_jobs_are_refused() {
     let begin = || session.call("bash", json!({"command": "sleep 72106", "timeout": 1, "background": true}));
     let refused = (0..17).map(|_| begin()).find_map(|result| result.error);
     let refused = refused.unwrap_or_else(|| panic!("17 jobs were started"));
-    // Where the machine is slow the first have ended by then, and a poll has to tell it.
+    // On a slow machine the first jobs may have ended by then, and a poll must report that.
     assert!(matches!(refused.code, ErrorCode::TooLarge | ErrorCode::Timeout), "{refused:?}");
 }
 
 #[test]
-fn what_a_job_floods_is_in_a_file() {
+fn long_job_output_is_in_a_file() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let command = "read -r line; for i in $(seq 40000); do echo line $i; done; read -r line; echo last; sleep 72109";
@@ -264,11 +265,11 @@ fn what_a_job_floods_is_in_a_file() {
     while !flooded.contains("line 40000\n") {
         flooded.push_str(&session.job(&id, "poll").output);
     }
-    let told = "All output since it became too much to show is in ";
-    let start = flooded.find(told).unwrap_or_else(|| panic!("not told: {}", flooded.len())) + told.len();
+    let note = "All output since it became too much to show is in ";
+    let start = flooded.find(note).unwrap_or_else(|| panic!("no note in {} bytes", flooded.len())) + note.len();
     let name = flooded[start..].split(':').next().expect("it has an end").to_owned();
     let after = write();
-    assert!(after.output.starts_with("last\n") && !after.output.contains(told), "only where it is needed: {after:?}");
+    assert!(after.output.starts_with("last\n") && !after.output.contains(note), "only where it is needed: {after:?}");
     let stopped = session.job(&id, "stop");
     assert!(stopped.output.contains(&name), "{stopped:?}");
     let text = std::fs::read_to_string(place.at(&name)).expect("it is there");
@@ -276,8 +277,8 @@ fn what_a_job_floods_is_in_a_file() {
     assert!(want.ends_with(&text) && text.len() > 100_000, "{} of {}", text.len(), want.len());
 }
 
-/// An editor that saves a blocked file by renaming another file over it takes the mask away, and so does a program that removes the
-/// file and makes it anew. The new file then often has the inode number of the old one.
+/// An editor that saves a blocked file by renaming another file over it removes the mask, and so does a program that
+/// removes and recreates the file. The new file often has the inode number of the old one.
 #[test]
 fn a_blocked_file_that_changes_ends_the_command() {
     let place = Place::new();
@@ -310,7 +311,7 @@ fn a_blocked_file_that_changes_ends_the_command() {
 }
 
 #[test]
-fn three_in_a_row_that_run_into_their_time_are_told() {
+fn three_timeouts_in_a_row_are_noted() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let late = || session.call("bash", json!({"command": "sleep 72108", "timeout": 1})).error.expect("late").message;
@@ -321,7 +322,7 @@ fn three_in_a_row_that_run_into_their_time_are_told() {
 }
 
 #[test]
-fn what_misses_a_terminal_is_told() {
+fn a_missing_terminal_is_noted() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     for (command, is_told) in [
@@ -355,7 +356,7 @@ fn python_runs_inside_the_sandbox() {
     assert_eq!(missing.code, ErrorCode::NotFound);
 }
 
-/// A job may be a shell, also if its own command does not say so, and a command may be written in pieces.
+/// A job may be a shell even if its command does not show it, and input may arrive in pieces.
 #[test]
 fn deny_rules_hold_for_text_that_is_written_to_a_job() {
     let place = Place::new();

@@ -1,6 +1,6 @@
-//! A command on a private layer, through the real helper: it writes where it likes, and the project stays as it is.
+//! A command on a private layer, through the real helper: it can write anywhere, and the project does not change.
 
-use super::{Place, block_on, stands};
+use super::{Place, block_on, has_sandbox};
 use rustix::fd::AsFd;
 use std::ffi::OsStr;
 use std::fs;
@@ -14,7 +14,7 @@ use toolfence_sandbox::environment;
 use toolfence_sandbox::process::Job;
 use toolfence_tools::CommandRunner;
 
-/// Runs commands of a project, each on a layer of its own next to the project.
+/// Runs commands of a project, each on its own layer next to the project.
 struct Layered {
     runner: CommandRunner,
     root: PathBuf,
@@ -23,7 +23,7 @@ struct Layered {
 impl Layered {
     fn new(place: &Place) -> Option<Layered> {
         let runner = place.runner();
-        stands(&runner).then(|| Layered { runner, root: place.root.clone() })
+        has_sandbox(&runner).then(|| Layered { runner, root: place.root.clone() })
     }
 
     fn place(&self) -> PathBuf {
@@ -50,7 +50,8 @@ impl Layered {
         project.read(ended)
     }
 
-    /// What the command writes, and the paths that it changed, each with the first word of how. Output ends with `(output)`.
+    /// Returns the output of the command and the paths that it changed, each with the first word of the kind of change.
+    /// Build output ends with `(output)`.
     fn run(&self, command: &str) -> (String, Vec<String>) {
         let ran = self.try_to_run(command).expect(command);
         let line = |(change, is_output): (&Change, &bool)| {
@@ -97,7 +98,7 @@ fn a_command_on_a_layer_changes_nothing_in_the_project() {
         ("echo two >> a.txt && cat a.txt", "one\ntwo\n", &["Modified a.txt"]),
         ("rm -rf src; ls", "a.txt\n", &["Removed src"]),
         ("mkdir -p new/deep && echo x > new/deep/f && mv a.txt new && ls new", "a.txt\ndeep\n", &made),
-        // Every command has a layer of its own.
+        // Every command has its own layer.
         ("cat new/a.txt", "cat: new/a.txt: No such file or directory\n", &[]),
     ] {
         let (said, changes) = layered.run(command);
@@ -125,7 +126,7 @@ fn a_blocked_file_is_absent_from_the_layer() {
     assert_eq!(changes, ["Hidden conf/.env", "Removed conf/other", "Added moved", "Added moved/other"]);
 }
 
-/// The folder of a layer is outside of what the command sees, and the command can make no whiteout and no mark of its own.
+/// The folder of a layer is not visible to the command, and the command cannot create whiteouts or overlay attributes.
 #[test]
 fn a_command_cannot_reach_its_layer() {
     let place = Place::new();
@@ -172,9 +173,9 @@ fn a_repository_is_written_on_the_layer() {
     assert_eq!(picture(&place.root), before);
 }
 
-/// A build by the real tools: what it writes is output, and a new lock file is a change.
+/// Runs a build with the real tools: the files that it writes are output, and a new lock file is a change.
 #[test]
-fn what_a_build_writes_is_output() {
+fn files_that_a_build_writes_are_output() {
     let place = Place::new();
     let Some(layered) = Layered::new(&place) else { return };
     place.file(".gitignore", "/target\n__pycache__/\n");

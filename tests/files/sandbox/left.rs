@@ -1,6 +1,6 @@
-//! Nothing is left when a command ends, however it ends.
+//! No process remains when a command ends, however it ends.
 
-use super::{HELPER, Place, bash, stands};
+use super::{HELPER, Place, bash, has_sandbox};
 use crate::marks::{self, own};
 use serde_json::json;
 use std::fs;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use toolfence_sandbox::isolation::{Kind, Mode, Settings};
 
-/// Processes whose command line holds the marker.
+/// Counts the processes whose command line contains the marker.
 pub(super) fn running(marker: &str) -> usize {
     let marker = own(marker);
     let holds = |entry: &fs::DirEntry| {
@@ -20,7 +20,7 @@ pub(super) fn running(marker: &str) -> usize {
     fs::read_dir("/proc").expect("there is /proc").flatten().filter(holds).count()
 }
 
-/// What leaves a process behind where there is no sandbox, each with a number of its own to be found by.
+/// Commands that leave a process running without a sandbox, each with a unique number to find it by.
 const LEAVERS: &[(&str, &str)] = &[
     ("sleep 72001 & echo ended", "sleep 72001"),
     ("nohup sleep 72002 >/dev/null 2>&1 & echo ended", "sleep 72002"),
@@ -35,54 +35,54 @@ const LEAVERS: &[(&str, &str)] = &[
     ("(set -m; while :; do sleep 72016; done >/dev/null 2>&1 &); echo ended", "sleep 72016"),
     ("command -v setsid >/dev/null && setsid sleep 72017 >/dev/null 2>&1 & echo ended", "sleep 72017"),
     ("(set -m; (set -m; (set -m; sleep 72018 >/dev/null 2>&1 &) &) &); echo ended", "sleep 72018"),
-    // Each starts the next one and ends.
+    // Each process starts the next one and ends.
     (
         "echo '(set -m; . ./next.sh &) ; sleep 0.01; : sleep 72019' > next.sh; bash next.sh sleep 72019 >/dev/null 2>&1 & echo ended",
         "sleep 72019",
     ),
 ];
 
-/// Two tests that run the same leavers would find each other's.
+/// Locks out other tests that run the same commands, because each would find the processes of the other.
 fn one_at_a_time() -> std::sync::MutexGuard<'static, ()> {
     static LEAVING: std::sync::Mutex<()> = std::sync::Mutex::new(());
     LEAVING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Where no process namespace ends everything with its first process.
+/// Returns settings without a process namespace, which would end all processes with its first one.
 fn without_a_namespace() -> [Settings; 2] {
     [Settings::new().mode(Mode::Off), Settings::new().at_most(Kind::Landlock)]
 }
 
 #[test]
-fn an_end_leaves_nothing_where_there_is_no_namespace() {
+fn an_end_leaves_no_process_without_a_namespace() {
     let _alone = one_at_a_time();
     for settings in without_a_namespace() {
         for (command, marker) in LEAVERS {
             let place = Place::new();
-            let result = place.anyhow(settings.clone(), json!({"command": command}));
+            let result = place.run_regardless(settings.clone(), json!({"command": command}));
             assert_eq!(running(marker), 0, "{settings:?}, {command}");
             assert!(result.output.starts_with("ended\n") && result.success, "{settings:?}, {command}: {result:?}");
-            let late =
-                place.anyhow(settings.clone(), json!({"command": format!("{command}; sleep 72020"), "timeout": 1}));
+            let late = place
+                .run_regardless(settings.clone(), json!({"command": format!("{command}; sleep 72020"), "timeout": 1}));
             assert_eq!((running(marker), running("sleep 72020")), (0, 0), "{settings:?}, {command}");
             assert_eq!(late.exit_code, Some(124), "{settings:?}, {command}: {late:?}");
         }
     }
 }
 
-/// Nothing holds the supervisor itself where there is no sandbox: what it held is not said to be gone then.
+/// Without a sandbox the supervisor itself can be killed. Then the result must not claim that its processes are gone.
 #[test]
-fn a_supervisor_that_is_killed_is_told() {
+fn a_killed_supervisor_is_reported() {
     let place = Place::new();
     let command = "(set -m; sleep 72021 >/dev/null 2>&1 &); kill -9 $PPID; sleep 72022";
-    let result = place.anyhow(Settings::new().mode(Mode::Off), json!({"command": command, "timeout": 20}));
-    let told = result.error.expect("it did not come to its end").message;
-    assert!(told.to_string().contains("may still be running"), "{told}");
+    let result = place.run_regardless(Settings::new().mode(Mode::Off), json!({"command": command, "timeout": 20}));
+    let failure = result.error.expect("it did not come to its end").message;
+    assert!(failure.to_string().contains("may still be running"), "{failure}");
     end_all("sleep 72021");
     end_all("sleep 72022");
 }
 
-/// Ends what a test let escape.
+/// Ends the processes that escaped in a test.
 fn end_all(marker: &str) {
     let marker = own(marker);
     for entry in fs::read_dir("/proc").expect("there is /proc").flatten() {
@@ -94,9 +94,9 @@ fn end_all(marker: &str) {
     }
 }
 
-/// An embedder that has no helper is told what that means.
+/// An embedder without a helper gets an explanation.
 #[test]
-fn without_a_helper_it_is_said() {
+fn a_missing_helper_is_explained() {
     let place = Place::new();
     let workspace = toolfence_workspace::Workspace::open(&place.root, Default::default()).expect("it is there");
     let none = Settings::new().mode(Mode::Off);
@@ -110,13 +110,13 @@ fn without_a_helper_it_is_said() {
 }
 
 #[test]
-fn an_end_leaves_nothing() {
+fn an_end_leaves_no_process() {
     let _alone = one_at_a_time();
     let place = Place::new();
     for (command, marker) in LEAVERS {
         let started = Instant::now();
         let Some(result) = place.run(command) else { return };
-        // No waiting: when the call is answered, all is over.
+        // When the call returns, all processes have ended, without any wait.
         assert_eq!(running(marker), 0, "{command}");
         assert!(result.output.starts_with("ended\n") && result.success, "{command}: {result:?}");
         assert!(started.elapsed() < Duration::from_secs(10), "{command}: {:?}", started.elapsed());
@@ -124,7 +124,7 @@ fn an_end_leaves_nothing() {
 }
 
 #[test]
-fn the_time_leaves_nothing_and_keeps_the_output() {
+fn a_timeout_leaves_no_process_and_keeps_the_output() {
     let place = Place::new();
     let command = "echo before; trap '' TERM; sleep 72011 & (set -m; sleep 72011 &) ; sleep 72011; sleep 72011";
     let Some(result) = place.run_with(Default::default(), json!({"command": command, "timeout": 1})) else { return };
@@ -134,7 +134,7 @@ fn the_time_leaves_nothing_and_keeps_the_output() {
 }
 
 #[test]
-fn the_end_of_the_time_is_polite_first() {
+fn a_timeout_sends_sigterm_first() {
     let place = Place::new();
     let command = "trap 'echo saved; exit 3' TERM; echo before; while :; do sleep 0.05; done";
     let Some(result) = place.run_with(Default::default(), json!({"command": command, "timeout": 1})) else { return };
@@ -182,7 +182,7 @@ fn the_bound_of_processes_is_the_commands_own() {
 fn a_cancelled_call_leaves_nothing() {
     let place = Place::new();
     let runner = Arc::new(place.runner());
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let toolbox = toolfence_tools::standard(Arc::clone(&runner));
@@ -199,7 +199,7 @@ fn a_cancelled_call_leaves_nothing() {
     assert!(is_gone("sleep 72013"));
 }
 
-/// Whether nothing with the marker runs, or stops running within a moment.
+/// Returns `true` if no process has the marker, or if the last one ends within a moment.
 pub(super) fn is_gone(marker: &str) -> bool {
     (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
@@ -220,7 +220,7 @@ fn a_host_that_is_killed_leaves_nothing() {
         return;
     }
     for no_sandbox in [true, false] {
-        if !no_sandbox && !stands(&place.runner()) {
+        if !no_sandbox && !has_sandbox(&place.runner()) {
             return;
         }
         killed(&place, HOST, no_sandbox.then_some(NO_SANDBOX));
@@ -248,7 +248,7 @@ fn killed(place: &Place, root: &str, mark: Option<&str>) {
     assert!(began && is_gone("sleep 72014") && running(&project) == 0);
 }
 
-/// The helper ends by itself where nobody says anything.
+/// The helper ends by itself if its host sends nothing.
 #[test]
 fn a_helper_without_a_host_ends() {
     let mut helper = Command::new(HELPER)

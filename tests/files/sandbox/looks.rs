@@ -1,6 +1,7 @@
-//! Commands that only read cannot write, and the result of a command that can write the project itself says that undo does not cover it.
+//! Read-only commands cannot write, and the result of a command that can write the project itself notes that undo does
+//! not cover it.
 
-use super::{HELPER, Place, bash, stands};
+use super::{HELPER, Place, bash, has_sandbox};
 use serde_json::json;
 use std::fs;
 use std::process::Command;
@@ -12,10 +13,10 @@ use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::{History, Limits, OpenTurn};
 
-/// What the result of a command says that can write the project itself.
+/// The note in the result of a command that can write the project itself.
 const NOT_COVERED: &str = "[Undo does not cover what this command changed in the project.]";
 
-/// A runner in a turn that is recorded.
+/// Creates a runner in a recorded turn.
 fn recording(place: &Place, settings: Settings) -> (Arc<CommandRunner>, OpenTurn) {
     let state = place.beside.join("state");
     let history =
@@ -27,9 +28,9 @@ fn recording(place: &Place, settings: Settings) -> (Arc<CommandRunner>, OpenTurn
 }
 
 #[test]
-fn what_only_reads_cannot_write_and_needs_no_undo() {
+fn read_only_commands_cannot_write_and_need_no_undo() {
     let place = Place::new();
-    if !stands(&place.runner()) {
+    if !has_sandbox(&place.runner()) {
         return;
     }
     place.file("a.txt", "one\ntwo\n");
@@ -46,14 +47,14 @@ fn what_only_reads_cannot_write_and_needs_no_undo() {
     }
 }
 
-/// `git status` brings its index up to date where it can.
+/// `git status` updates the index if it can.
 #[test]
-fn sandbox_hold_what_the_policy_takes_for_reading() {
+fn the_sandbox_enforces_read_only_commands() {
     let place = Place::new();
     place.file("a.txt", "one\n");
     let (runner, _turn) = recording(&place, Settings::new());
     let git = |args: &[&str]| Command::new("git").args(args).current_dir(&place.root).output();
-    if !stands(&runner) || ![&["init"][..], &["add", "a.txt"]].iter().all(|args| git(args).is_ok()) {
+    if !has_sandbox(&runner) || ![&["init"][..], &["add", "a.txt"]].iter().all(|args| git(args).is_ok()) {
         return eprintln!("skipped: no sandbox, or no git");
     }
     let touched = |name: &str| fs::File::open(place.at(name)).and_then(|file| file.set_modified(UNIX_EPOCH));
@@ -68,11 +69,11 @@ fn sandbox_hold_what_the_policy_takes_for_reading() {
 }
 
 #[test]
-fn where_no_command_can_write_undo_is_not_mentioned() {
+fn undo_is_not_mentioned_if_no_command_can_write() {
     let place = Place::new();
     place.file("a.txt", "one\n");
     let (runner, _turn) = recording(&place, Settings::new().mode(Mode::ReadOnly));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let result = bash(&runner, json!({"command": "echo two >> a.txt; rm a.txt; touch b; chmod 700 a.txt; cat a.txt"}));
@@ -80,7 +81,8 @@ fn where_no_command_can_write_undo_is_not_mentioned() {
     assert!(!place.at("b").exists());
 }
 
-/// Landlock knows nothing of modes, and without a sandbox nothing holds: then even a command that only reads can write.
+/// Landlock cannot hold a command to reading only, and without a sandbox there is no limit: then even a read-only
+/// command can write.
 #[test]
 fn undo_covers_nothing_that_is_not_held() {
     let place = Place::new();

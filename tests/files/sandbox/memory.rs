@@ -1,11 +1,11 @@
-//! A command has so much memory and no more, with the sandbox and without it.
+//! The memory limit of a command, with and without the sandbox.
 
 use super::{Place, running};
 use serde_json::json;
 use toolfence_protocol::{ErrorCode, ToolResult};
 use toolfence_sandbox::isolation::{Kind, Mode, Settings};
 
-/// A sandbox of the best kind that can be had, with 100 MiB.
+/// Returns settings with 100 MiB for the available backends.
 fn all() -> [Settings; 3] {
     let small = Settings::new().memory(100 << 20);
     [small.clone(), small.clone().at_most(Kind::Landlock), small.mode(Mode::Off)]
@@ -21,17 +21,18 @@ fn is_ended_for_memory(result: &ToolResult) -> bool {
 }
 
 #[test]
-fn what_uses_too_much_is_ended_and_told() {
+fn excessive_memory_use_is_ended_and_reported() {
     let place = Place::new();
     for settings in all() {
-        // Bash takes memory for a string; then one of its children does, which has left its group; then many do a little. A
-        // subshell becomes its last command and lets go of the string, if that is no builtin.
+        // Bash allocates a string; then a child that has left its group does; then many processes allocate a little.
+        // The last command is a builtin, because a subshell would otherwise become its last command and release the
+        // string.
         for command in [
             "echo begun; printf -v x '%*s' 150000000 ''; sleep 72401; echo ${#x}",
             "echo begun; (set -m; (printf -v x '%*s' 150000000 ''; sleep 72401; :) &) ; sleep 72401",
             "echo begun; for i in 1 2 3 4 5 6; do (printf -v x '%*s' 30000000 ''; sleep 72401; :) & done; wait",
         ] {
-            let result = place.anyhow(settings.clone(), json!({"command": command, "timeout": 30}));
+            let result = place.run_regardless(settings.clone(), json!({"command": command, "timeout": 30}));
             assert!(is_ended_for_memory(&result), "{settings:?}, {command}: {result:?}");
             assert_eq!((result.output.as_str(), running("sleep 72401")), ("begun\n", 0), "{settings:?}, {command}");
         }
@@ -39,11 +40,11 @@ fn what_uses_too_much_is_ended_and_told() {
 }
 
 #[test]
-fn what_forks_share_counts_once() {
+fn memory_that_forks_share_counts_once() {
     let place = Place::new();
     let command = "printf -v x '%*s' 30000000 ''; for i in 1 2 3 4 5 6; do (sleep 1; echo ${#x}) & done; wait";
     for settings in all() {
-        let result = place.anyhow(settings.clone(), json!({"command": command}));
+        let result = place.run_regardless(settings.clone(), json!({"command": command}));
         assert_eq!(result.output, "30000000\n".repeat(6), "{settings:?}: {result:?}");
     }
 }
@@ -59,13 +60,13 @@ fn private_folders_have_a_size() {
     }
 }
 
-/// The kernel takes a command before it takes the host.
+/// The kernel kills a command before it kills the host.
 #[test]
 fn a_command_is_the_first_to_go() {
     let place = Place::new();
     for settings in all() {
-        let result = place.anyhow(settings.clone(), json!({"command": "cat /proc/self/oom_score_adj"}));
-        // Landlock leaves little of /proc to be read.
+        let result = place.run_regardless(settings.clone(), json!({"command": "cat /proc/self/oom_score_adj"}));
+        // Landlock makes little of /proc readable.
         if !result.output.contains("Permission denied") {
             assert_eq!(result.output, "1000\n", "{settings:?}");
         }

@@ -1,4 +1,5 @@
-//! The sandbox from inside: what a command reaches, what it leaves behind, and that work goes on as usual.
+//! The sandbox as a command sees it: what the command can reach, what remains after it, and that ordinary work
+//! succeeds.
 
 mod audit;
 mod calls;
@@ -39,10 +40,10 @@ use toolfence_tools as tools;
 use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 
-/// The helper, as an embedder would have it installed.
+/// The helper program, as an embedder would install it.
 const HELPER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// A project, and a folder beside it.
+/// A project, and a folder outside it.
 struct Place(Project);
 
 impl Deref for Place {
@@ -62,23 +63,23 @@ impl Place {
         runner(&self.root, Settings::new())
     }
 
-    /// Runs a command inside, with the default sandbox. `None`, said aloud, where this kernel refuses it.
+    /// Runs a command in the default sandbox. Prints a line and returns `None` if this kernel does not support it.
     fn run(&self, command: &str) -> Option<ToolResult> {
         self.run_with(Settings::new(), json!({"command": command}))
     }
 
     fn run_with(&self, settings: Settings, args: Value) -> Option<ToolResult> {
         let runner = Arc::new(runner(&self.root, settings));
-        stands(&runner).then(|| self.attempt(&runner, args))
+        has_sandbox(&runner).then(|| self.attempt(&runner, args))
     }
 
-    /// Runs a command even where no sandbox can be set up.
-    fn anyhow(&self, settings: Settings, args: Value) -> ToolResult {
+    /// Runs a command even if no sandbox is available.
+    fn run_regardless(&self, settings: Settings, args: Value) -> ToolResult {
         self.attempt(&Arc::new(runner(&self.root, settings)), args)
     }
 
-    /// Runs a command. The policy would deny most of what is tried, so the command is written to a file, whose content the policy
-    /// does not read.
+    /// Runs a command. The policy would deny most of these attempts, so the command is written to a file, whose content
+    /// the policy does not read.
     fn attempt(&self, runner: &Arc<CommandRunner>, mut args: Value) -> ToolResult {
         let command = args["command"].as_str().expect("there is a command").to_owned();
         self.file("attempt.sh", own(&command));
@@ -86,16 +87,16 @@ impl Place {
         bash(runner, args)
     }
 
-    /// What a command writes, trimmed.
-    fn says(&self, command: &str) -> Option<String> {
+    /// Returns the trimmed output of a command.
+    fn output_of(&self, command: &str) -> Option<String> {
         self.run(command).map(|result| result.output.trim().to_owned())
     }
 }
 
-/// Why a runner has no private copies if nothing is said about them.
+/// The reason for no private copies if the host did not ask for them.
 const UNWANTED: &str = "The host did not ask for private copies.";
 
-/// Lets the command of a call write the project itself if the host did not ask for private copies: most of these tests try what a
+/// Adds `write: true` to a call if the host did not ask for private copies, because most of these tests try what a
 /// command can reach.
 fn writing(runner: &CommandRunner, mut args: Value) -> Value {
     let settings = runner.enclosure().settings();
@@ -107,7 +108,7 @@ fn writing(runner: &CommandRunner, mut args: Value) -> Value {
     args
 }
 
-/// The result without the sentence about private copies that the host did not ask for.
+/// Removes the note that the host did not ask for private copies.
 fn without_note(mut result: ToolResult) -> ToolResult {
     let lines = result.output.split_inclusive('\n');
     let is_note = |line: &str| line.starts_with("[Commands do not run on a private copy") && line.contains(UNWANTED);
@@ -122,17 +123,17 @@ fn runner(root: &Path, settings: Settings) -> CommandRunner {
 
 use left::running;
 
-/// Whether the sandbox is set up on this machine. A test that needs it and does not have it says so.
-fn stands(runner: &CommandRunner) -> bool {
+/// Returns `true` if the sandbox is available on this machine, and prints a line otherwise.
+fn has_sandbox(runner: &CommandRunner) -> bool {
     let report = runner.sandbox_report();
-    let stands = report.kind == Kind::Namespaces;
-    if !stands {
+    let is_available = report.kind == Kind::Namespaces;
+    if !is_available {
         eprintln!("skipped: {:?}", report.why);
     }
-    stands
+    is_available
 }
 
-/// Calls the tool as a session does, where nobody asks.
+/// Calls the tool as a session that never asks.
 fn bash(runner: &Arc<CommandRunner>, args: Value) -> ToolResult {
     let toolbox = tools::standard(Arc::clone(runner));
     let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");

@@ -1,6 +1,6 @@
-//! A project of which only some files are for tools: `paths.only`.
+//! A project that limits tools to a list of files: `paths.only`.
 
-use super::{HELPER, Place, bash, stands};
+use super::{HELPER, Place, bash, has_sandbox};
 use crate::marks::own;
 use serde_json::{Value, json};
 use std::process::Command;
@@ -97,7 +97,7 @@ fn search_and_list_return_only_files_of_the_list() {
 fn commands_see_only_the_files_of_the_list() {
     let place = place();
     let runner = runner(&place);
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let git = |args: &[&str]| Command::new("git").args(args).current_dir(&place.root).output().expect("git is there");

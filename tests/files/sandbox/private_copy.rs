@@ -1,4 +1,5 @@
-//! Commands on private copies of the project, in real turns of an agent: what is asked, what is kept, and what the model is answered.
+//! Commands on private copies of the project, in real turns of an agent: the questions, the kept changes and the
+//! results for the model.
 
 mod conflicts;
 mod hostile;
@@ -28,7 +29,7 @@ use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::{History, Limits};
 
-/// What the user answers to a question.
+/// The user's answer to a question.
 #[derive(Debug, Clone, Copy)]
 enum Say {
     Yes,
@@ -48,7 +49,7 @@ struct Question {
     offers_project: bool,
 }
 
-/// One turn: a user who gives these answers one after the other, and the results. A question without an answer fails the test.
+/// One turn: the user's answers in order, and the results. A question without an answer fails the test.
 struct Turn<'a> {
     answers: VecDeque<Say>,
     when_asked: &'a mut (dyn FnMut() + Send),
@@ -82,7 +83,7 @@ impl Host for Turn<'_> {
 }
 
 impl Turn<'_> {
-    /// The question that the turn asked, which is the only one.
+    /// Returns the only question of the turn.
     fn question(&self) -> &Question {
         assert_eq!(self.asked.len(), 1, "{:?}", self.asked);
         &self.asked[0]
@@ -92,14 +93,14 @@ impl Turn<'_> {
         &self.results[0].output
     }
 
-    /// The paths that a result has in its data under this name.
+    /// Returns the paths under this name in the data of the result.
     fn paths(&self, name: &str) -> Vec<&str> {
         let data = self.results[0].data.as_ref().map(|data| &data["changes"][name]);
         data.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
     }
 }
 
-/// A session in a project in which commands run on private copies.
+/// A session in a project whose commands run on private copies.
 struct Copied {
     place: Place,
     workspace: Arc<Workspace>,
@@ -113,7 +114,7 @@ impl Copied {
         Copied::with(Policy::default().ask(mode))
     }
 
-    /// `None`, with a line that says why, if no private copies can be made here.
+    /// Prints the reason and returns `None` if private copies are not available here.
     fn with(policy: Policy) -> Option<Copied> {
         let place = Place::new();
         let state = place.home.join("state");
@@ -145,19 +146,19 @@ impl Copied {
         picture(&self.place.root)
     }
 
-    /// The folder in which the layers of commands are while they run.
+    /// Returns the folder that contains the layers of running commands.
     fn layers(&self) -> PathBuf {
         let undo = History::folder(&self.place.home.join("state"), &self.place.root);
         undo.parent().expect("it is in a folder").join("private/layers")
     }
 
-    /// One reply with these calls, and the user's answers. What the user allowed counts in the next turn.
+    /// Runs one reply with these calls and the user's answers. Permissions of the user also apply to the next turn.
     fn turn(&mut self, calls: &[(&str, Value)], answers: &[Say]) -> Turn<'static> {
         let Turn { asked, results, .. } = self.turn_while(calls, answers, &mut || {});
         Turn { answers: VecDeque::new(), when_asked: Box::leak(Box::new(|| {})), asked, results }
     }
 
-    /// The turn, in which `when_asked` is called while a question is open.
+    /// Runs a turn and calls `when_asked` while a question is open.
     fn turn_while<'a>(
         &mut self,
         calls: &[(&str, Value)],
@@ -206,7 +207,7 @@ fn changes_are_asked_about_with_their_diff_and_kept_on_yes() {
     assert!(!copied.place.at("old.txt").exists() && !copied.place.at("tree").exists());
 }
 
-/// What no diff shows comes before the diffs, and what must be seen before a yes is never cut.
+/// Changes that no diff shows precede the diffs, and text that the user must see before approval is never cut.
 #[test]
 fn links_and_modes_are_shown_before_the_diffs() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
@@ -266,7 +267,7 @@ fn always_keeps_the_changes_of_the_exact_command_only() {
         copied.turn(&[("bash", other)], &[Say::No("no")]);
     }
     assert_eq!(copied.place.content("a.txt"), "x\nx\n");
-    // It is not asked about at once in the mode that asks about everything.
+    // The mode that asks about everything does not ask about it at once.
     let Some(mut copied) = Copied::new(AskMode::Always) else { return };
     let turn = copied.bash("echo x >> a.txt", &[Say::Yes, Say::Always]);
     assert!(turn.asked[0].changes.is_none() && turn.asked[1].changes.is_some(), "{:?}", turn.asked);
@@ -309,14 +310,14 @@ fn output_is_asked_about_once_a_session() {
         for path in ["target/o", "dist/q"] {
             assert_eq!(copied.place.at(path).exists(), is_kept, "{path}");
         }
-        // A change is asked about all the same, and what becomes of it says nothing about output.
+        // A change is still asked about, and its outcome says nothing about output.
         let turn = copied.bash("echo x > a.txt; mkdir -p target; echo r > target/r", &[Say::No("no")]);
         assert_eq!(turn.question().rule, "changes");
         assert_eq!(copied.place.at("target/r").exists(), is_kept);
     }
 }
 
-/// Output in a new folder comes with the folder, or not at all.
+/// Output in a new folder is kept with the folder, or not at all.
 #[test]
 fn output_in_a_folder_that_is_not_kept_is_reported_as_not_in_the_project() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
@@ -332,7 +333,7 @@ fn output_in_a_folder_that_is_not_kept_is_reported_as_not_in_the_project() {
     assert_eq!(turn.paths("output"), ["new"]);
 }
 
-/// It may be data that no build makes again, and undo does not cover what git ignores.
+/// Ignored data may not be reproducible by a build, and undo does not cover files that git ignores.
 #[test]
 fn the_question_says_that_ignored_data_was_removed() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
@@ -412,7 +413,7 @@ fn the_changes_of_a_command_that_ran_out_of_time_are_not_kept_without_a_user() {
     let turn = copied.turn(&[("bash", late.clone())], &[Say::No("later")]);
     assert!(turn.output().starts_with("[Not kept: a.txt: later]\n"), "{}", turn.output());
     assert!(!copied.place.at("a.txt").exists());
-    // As in `coder -p`: there is no host that could ask.
+    // As in `coder -p`, no host can ask.
     let toolbox = tools::standard(copied.runner.clone());
     let unasked = toolfence_kit::Tools::new(copied.runner.clone(), toolbox);
     let result = unasked.run("bash", late);
@@ -494,14 +495,14 @@ fn the_network_is_asked_about_before_a_command_runs() {
     let question = turn.question();
     assert!(question.changes.is_none() && question.reason.contains("use the network"), "{question:?}");
     assert!(!turn.results[0].success && !copied.place.at("made").exists());
-    // What a command with network changed is asked about afterwards.
+    // Changes of a command with network access are asked about afterwards.
     let call = json!({"command": "echo x > made", "network": true});
     let turn = copied.turn(&[("bash", call)], &[Say::Yes, Say::No("no")]);
     assert!(turn.asked[0].changes.is_none() && turn.asked[1].changes.is_some(), "{:?}", turn.asked);
     assert!(!copied.place.at("made").exists());
 }
 
-/// Undo reads the project, so what a killed process left half exchanged is finished when a session begins.
+/// Undo reads the project, so half-finished exchanges of a killed process are completed when a session begins.
 #[test]
 fn exchanges_of_a_killed_process_are_finished_before_the_first_command() {
     let place = super::Place::new();
@@ -514,7 +515,7 @@ fn exchanges_of_a_killed_process_are_finished_before_the_first_command() {
     assert_eq!(fs::read_dir(&stashes).expect("it is there").count(), 0);
 }
 
-/// A file that the command moved into output is not lost, and a new folder is no change by another process.
+/// A file that the command moved into output is not lost, and a new folder is not a change by another process.
 #[test]
 fn files_are_moved_into_new_folders() {
     let Some(mut copied) = Copied::new(AskMode::Never) else { return };

@@ -1,6 +1,7 @@
-//! Commands that look at the whole project after the changes of a reply: a real agent, real tools, a real `cargo check`.
+//! Commands that check the whole project after the changes of a reply, with a real agent, real tools and a real `cargo
+//! check`.
 
-use super::{Place, block_on, stands};
+use super::{Place, block_on, has_sandbox};
 use serde_json::json;
 use std::fs;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use toolfence_tools::MadeChanges;
 use toolfence_tools::PROJECT_CHECK;
 use toolfence_tools::ProjectChecks;
 
-/// Writes down what is answered, and what is noted.
+/// Records results and progress notes.
 #[derive(Default)]
 struct Listener {
     results: Vec<ToolResult>,
@@ -45,13 +46,13 @@ impl Host for Listener {
 }
 
 impl Listener {
-    /// What the project's commands found, one text a reply.
+    /// Returns the reports of the project's commands, one per reply.
     fn found(&self) -> Vec<&str> {
         self.results.iter().filter(|result| result.tool == PROJECT_CHECK).map(|result| &*result.output).collect()
     }
 }
 
-/// One turn of these replies; gives what was heard and the conversation.
+/// Runs one turn with these replies, and returns the recorded events and the conversation.
 fn turn(runner: &Arc<CommandRunner>, lines: &[&str], replies: &[String]) -> (Listener, Vec<Message>) {
     let checks = ProjectChecks::new(runner.clone(), lines.iter().map(|line| (*line).to_owned()));
     turn_with(runner, checks, replies)
@@ -76,11 +77,11 @@ fn write(path: &str, content: &str) -> String {
 }
 
 #[test]
-fn what_is_new_in_the_project_stands_below_the_results() {
+fn new_errors_in_the_project_follow_the_results() {
     let place = Place::new();
     place.file("a.txt", "one\nWRONG an old one\n");
     let runner = Arc::new(place.on_copies(Settings::new()));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let look = "! grep -rn WRONG --include=*.txt .";
@@ -112,7 +113,7 @@ fn new_errors_of_a_command_roll_the_changes_of_a_reply_back() {
     let place = Place::new();
     place.file("a.txt", "one\n");
     let runner = Arc::new(place.on_copies(Settings::new()));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let look = "! grep -rn WRONG --include=*.txt .";
@@ -146,12 +147,12 @@ fn new_errors_of_a_command_roll_the_changes_of_a_reply_back() {
     assert_eq!([text("a.txt"), text("new/b.txt"), text("c.txt")], ["one\n", "stays", "stays too"]);
 }
 
-/// Two turns run in one project, as in a server: a check of one rolls back what this one changed, and nothing of the other.
+/// Two turns run in one project, as in a server. A check of one turn rolls back only that turn's changes.
 #[test]
 fn a_roll_back_leaves_alone_what_another_turn_changed() {
     let place = Place::new();
     let runner = Arc::new(place.on_copies(Settings::new()));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let look = "! grep -rn WRONG --include=*.txt .";
@@ -184,7 +185,7 @@ fn a_real_build_finds_what_a_change_broke_elsewhere() {
     place.file("src/main.rs", "mod other;\n\nfn main() {\n    println!(\"{}\", other::word());\n}\n");
     place.file("src/other.rs", "pub fn word() -> &'static str {\n    \"word\"\n}\n");
     let runner = Arc::new(place.on_copies(Settings::new()));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let replies = [
@@ -204,13 +205,13 @@ fn a_real_build_finds_what_a_change_broke_elsewhere() {
 }
 
 #[test]
-fn without_sandbox_nothing_is_run_and_that_is_said_once() {
+fn without_a_sandbox_no_check_runs_and_that_is_reported_once() {
     let place = Place::new();
     let open = super::runner(&place.root, Settings::new().mode(toolfence_sandbox::isolation::Mode::Off));
     let replies = [write("a.txt", "a"), write("b.txt", "b"), "Done.".to_owned()];
     let (heard, _) = turn(&Arc::new(open), &["touch looked"], &replies);
-    let why = "No sandbox is available here that would hold it, and it may run what you wrote.";
-    let wanted = [format!("`touch looked` could not be asked: {why}\n"), "Nothing could be asked, as before.\n".into()];
+    let why = "No sandbox is available here to run it in, and it may execute code that you wrote.";
+    let wanted = [format!("`touch looked` could not run: {why}\n"), "No check could run, as before.\n".into()];
     assert_eq!(heard.found(), wanted);
     assert!(!place.at("looked").exists() && fs::read_to_string(place.at("b.txt")).is_ok());
 }

@@ -1,7 +1,7 @@
-//! Secrets under every name: each tool, the policy and the masks say the same of a file, and what is committed or stands
-//! beside the project is asked about or hidden.
+//! Secrets under every name: the tools, the policy and the masks agree about each file, and committed files and files
+//! outside the project are asked about or hidden.
 
-use super::{Place, bash, stands};
+use super::{Place, bash, has_sandbox};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -17,7 +17,7 @@ const NAMES: &str = include_str!("../../cases/names.tsv");
 const PRIVATE: &str = "-----BEGIN CERTIFICATE-----\nx\n-----BEGIN PRIVATE KEY-----\nneedle\n";
 const PUBLIC: &str = "-----BEGIN CERTIFICATE-----\nneedle\n-----END CERTIFICATE-----\n";
 
-/// What may be read, by who is asked.
+/// Returns whether a file may be read, by tool.
 fn answers(runner: &Arc<CommandRunner>, path: &str) -> Vec<(&'static str, bool)> {
     let stop = Stop::default();
     let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
@@ -47,7 +47,7 @@ fn answers(runner: &Arc<CommandRunner>, path: &str) -> Vec<(&'static str, bool)>
 }
 
 #[test]
-fn everybody_says_the_same_of_a_name() {
+fn all_layers_agree_about_a_name() {
     let place = Place::new();
     let mut files: Vec<(String, bool, &str)> = Vec::new();
     let names = NAMES.lines().filter(|line| !line.starts_with('#') && !line.contains(".."));
@@ -78,8 +78,8 @@ fn everybody_says_the_same_of_a_name() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    // And a command inside sees exactly the same.
-    let Some(said) = place.says("grep -rls needle . | grep -v attempt.sh") else { return };
+    // A command in the sandbox sees exactly the same files.
+    let Some(said) = place.output_of("grep -rls needle . | grep -v attempt.sh") else { return };
     let said: BTreeSet<&str> = said.lines().map(|line| line.trim_start_matches("./")).collect();
     let want: BTreeSet<&str> =
         files.iter().filter(|(_, readable, _)| *readable).map(|(name, ..)| name.as_str()).collect();
@@ -87,16 +87,16 @@ fn everybody_says_the_same_of_a_name() {
     assert!(differ.is_empty(), "{differ:?}");
 }
 
-/// What a file holds is looked at again when it changed, also where its folder did not.
+/// The content of a file is examined again after it changed, even if its folder did not change.
 #[test]
 fn a_certificate_that_becomes_a_key_is_hidden() {
     let place = Place::new();
     place.file("a/server.pem", PUBLIC);
     let runner = Arc::new(place.runner());
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
-    // Old enough for its times to be relied on.
+    // The file must be old enough that its times are reliable.
     std::thread::sleep(std::time::Duration::from_millis(2100));
     let read = || bash(&runner, json!({"command": "cat a/*"})).output;
     assert!(read().contains("needle"));
@@ -106,16 +106,16 @@ fn a_certificate_that_becomes_a_key_is_hidden() {
     assert!(runner.workspace().files().read(&ReadFile::new("a/server.pem"), &Stop::default()).is_err());
 }
 
-/// A rule that lies in the name of a folder, and an exception that does, are not left by moving.
+/// A move does not evade a rule, or an exception, that depends on the name of a folder.
 #[test]
-fn what_was_hidden_stays_hidden_where_it_is_moved_to() {
+fn hidden_files_stay_hidden_after_a_move() {
     let place = Place::new();
     place.file("config/server.key", "needle");
     place.file("config/token.txt", "needle");
     place.file("credentials/prod.json", "needle");
     place.file(".docker/config.json", "needle");
     let runner = Arc::new(place.runner());
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     place.file(
@@ -133,7 +133,7 @@ fn what_was_hidden_stays_hidden_where_it_is_moved_to() {
     }
 }
 
-/// What is kept is the folder of the rule itself, at whatever depth, and a build may still remove what git ignores.
+/// The folder of the rule itself is kept, at any depth, and a build may still remove files that git ignores.
 #[test]
 fn folders_of_a_rule_are_kept_at_any_depth_but_not_in_those_of_a_build() {
     let place = Place::new();
@@ -158,11 +158,11 @@ fn folders_of_a_rule_are_kept_at_any_depth_but_not_in_those_of_a_build() {
         assert_eq!(how(&format!("{above}.config/gh")), Some(MaskKind::Keep), "{above}");
         assert_eq!(how(&format!("{above}.config/gh/hosts.yml")), Some(MaskKind::Hide), "{above}");
     }
-    // Ignored as a whole, the folder of the rule is no build's.
+    // The folder of the rule is ignored as a whole, and so is not part of a build.
     assert_eq!(how("credentials"), Some(MaskKind::Keep));
     assert_eq!(how("credentials/prod.json"), Some(MaskKind::Hide));
     assert_eq!(how("dist/credentials"), None);
     assert_eq!(how("dist/credentials/prod.json"), Some(MaskKind::HideRemovable));
     let depths: Vec<usize> = masks.list().iter().map(|mask| mask.path.components().count()).collect();
-    assert!(depths.is_sorted(), "a folder stands before what is in it: {depths:?}");
+    assert!(depths.is_sorted(), "a folder precedes its contents: {depths:?}");
 }

@@ -1,7 +1,8 @@
-//! What the commands of a session share: a home, a `/tmp`, layers over toolchains and the loopback interface.
+//! The resources that the commands of a session share: a home, a `/tmp`, layers over toolchains and the loopback
+//! interface.
 
 use super::left::running;
-use super::{HELPER, Place, bash, block_on, runner, stands, without_note, writing};
+use super::{HELPER, Place, bash, block_on, has_sandbox, runner, without_note, writing};
 use crate::marks::own;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -23,11 +24,11 @@ struct Session<'p> {
 }
 
 impl<'p> Session<'p> {
-    /// `None`, with a line of output, where this kernel refuses the sandbox.
+    /// Prints a line and returns `None` if this kernel does not support the sandbox.
     fn new(place: &'p Place) -> Option<Session<'p>> {
         let runner = Arc::new(runner(&place.root, Settings::new()));
         let tools = || Tools::new(Arc::clone(&runner), tools::standard(Arc::clone(&runner)));
-        stands(&runner).then(|| Session { place, tools: tools(), runner: Arc::clone(&runner) })
+        has_sandbox(&runner).then(|| Session { place, tools: tools(), runner: Arc::clone(&runner) })
     }
 
     fn call(&self, mut args: Value) -> String {
@@ -75,8 +76,8 @@ fn the_project_stays_where_it_is_in_a_shared_folder() {
     assert!(!place.root.parent().expect("it is in a folder").join("72304").exists());
 }
 
-/// What a command puts into the shared folders: none of it changes what the next command sees of the machine, and none of it is
-/// opened, followed or listed when the next sandbox is set up.
+/// Plants files in the shared folders. None of them changes what the next command sees of the machine, and the setup of
+/// the next sandbox does not open, follow or list them.
 #[test]
 fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
     let place = Place::new();
@@ -86,7 +87,7 @@ fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
     let look = "ls -d /proc/1 /usr/bin /dev/null; cat a.txt .env; cut -d' ' -f5 /proc/self/mountinfo | sort";
     let before = session.run(look);
     let planted = [
-        // Everything that can be moved or removed in the home and in /tmp becomes a link.
+        // Replace everything that can be moved or removed in the home and in /tmp by links.
         "cd /; for top in ~ /tmp ~/.cache ~/.local ~/.config; do
             for path in $top/* $top/.[a-z]*; do
                 mv -T $path $path.moved || rmdir $path || rm -f $path
@@ -95,11 +96,11 @@ fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
         done 2>/dev/null; for name in .cargo .rustup .cache .local .config go .npm .m2 .gradle; do
             ln -sT $OLDPWD ~/$name; ln -sT /etc /tmp/$name
         done 2>/dev/null; rmdir ~ /tmp 2>/dev/null; ls -ld ~ /tmp >/dev/null && echo planted",
-        // FIFOs, sockets' names and devices' names, at every name that a toolchain has.
+        // FIFOs, sockets and devices at every path that a toolchain uses.
         "cd ~; for name in .cargo .config .cache .local .rustup .gitconfig .bashrc .profile /tmp/x; do
             rm -f $name; mkfifo $name
         done 2>/dev/null; echo planted",
-        // Without any permission, very deep, and very many.
+        // Folders without any permission, very deep ones, and very many of them.
         "cd ~; for i in $(seq 100); do mkdir -p d/d/d/d && cd d/d/d/d || break; done 2>/dev/null
         cd /tmp; mkdir -p many && cd many && for i in $(seq 10); do mkdir $i; touch $i/{1..300}; done
         chmod 0 ~ /tmp; echo planted",
@@ -116,14 +117,14 @@ fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
     assert!(!session.run("chmod 700 ~; ls ~").contains("denied"), "it is theirs");
 }
 
-/// The home is that of a copy of this program: with toolchains, their credentials and a cache, below a shared `/tmp`.
+/// The home is that of a copy of this program, with toolchains, their credentials and a cache, below a shared `/tmp`.
 #[test]
 fn toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written() {
     const HOME: &str = "TOOLFENCE_TEST_SESSION_HOME";
     let test = "sandbox::session::toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written";
     let place = Place::new();
     let Some(home) = std::env::var_os(HOME).map(PathBuf::from) else {
-        if !stands(&place.runner()) {
+        if !has_sandbox(&place.runner()) {
             return;
         }
         for (name, content) in [
@@ -164,7 +165,7 @@ fn toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written() {
         assert!(name == "." || said.matches("Device or resource busy").count() == 2, "{name}: {said}");
         assert_eq!(session.run(look), before, "{name}");
     }
-    // What the toolchains have is hidden at its place and cannot be moved to another one.
+    // Files of the toolchains are hidden at their paths and cannot be moved elsewhere.
     for command in ["mv .cargo/deep .cargo/moved", "mv .cargo/deep/er .cargo/er", "rm -rf .cargo/deep"] {
         let said = session.run(&format!("cd ~; {command}; find . -name .env -exec cat {{}} +; true"));
         let is_refused = ["Device or resource busy", "Permission denied"].iter().any(|why| said.contains(why));
@@ -185,12 +186,12 @@ fn toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written() {
     assert!(other.run("cat ~/.cargo/made").contains("No such file"));
 }
 
-/// A full `/tmp` stops the command that filled it, and not the next sandbox.
+/// A full `/tmp` stops the command that filled it, but not the next sandbox.
 #[test]
 fn a_full_shared_folder_does_not_stop_the_next_command() {
     let place = Place::new();
     let runner = Arc::new(super::runner(&place.root, Settings::new().memory(64 << 20)));
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let said =
@@ -203,7 +204,7 @@ fn a_full_shared_folder_does_not_stop_the_next_command() {
     assert_eq!(said.output, "works\n");
 }
 
-/// A job and a later command meet on the loopback interface, and other sessions do not.
+/// A job and a later command share the loopback interface, and other sessions do not.
 #[test]
 fn a_server_of_a_job_is_reached_by_a_later_command() {
     const SERVER: &str = "TOOLFENCE_TEST_SERVER";
@@ -234,7 +235,7 @@ fn a_server_of_a_job_is_reached_by_a_later_command() {
     assert_eq!(running(&place.root.display().to_string()), 0);
 }
 
-/// A command has its own processes and its own System V objects.
+/// A command has its own processes and System V objects.
 #[test]
 fn processes_are_not_shared() {
     let place = Place::new();
@@ -248,8 +249,8 @@ fn processes_are_not_shared() {
     assert_eq!(session.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'sleep 7[2]305' || true"), "0\n");
 }
 
-/// With a unix socket, a command could give a job an open file of its layer, and the job could change the file after it was put into the
-/// project.
+/// Over a unix socket, a command could pass a job an open file of its layer, and the job could change the file after it
+/// was put into the project.
 #[test]
 fn a_command_next_to_a_job_has_no_unix_sockets() {
     let place = Place::new();
@@ -264,7 +265,7 @@ fn a_command_next_to_a_job_has_no_unix_sockets() {
     assert_eq!(session.run(&connect.replace("NAME", "three")), "bound\n");
 }
 
-/// An MCP server may have the network and paths that commands do not have.
+/// An MCP server may have network access and paths that commands do not have.
 #[test]
 fn a_service_has_no_part_in_the_session() {
     let place = Place::new();
@@ -292,12 +293,12 @@ fn a_service_has_no_part_in_the_session() {
     assert_ne!(said.lines().last(), of_session.lines().last());
 }
 
-/// The name of the network namespace of a command, which only this session has.
+/// Returns the network namespace of a command, which only this session uses.
 fn network_of(session: &Session<'_>) -> PathBuf {
     PathBuf::from(session.run("readlink /proc/self/ns/net").trim())
 }
 
-/// The processes that are in a namespace or hold a descriptor of it.
+/// Lists the processes that are in a namespace or hold a descriptor of it.
 fn holders(namespace: &Path) -> Vec<PathBuf> {
     let all = fs::read_dir("/proc").expect("there is /proc").flatten().map(|entry| entry.path());
     let links = |process: &Path| {
@@ -319,7 +320,7 @@ fn nothing_of_a_session_is_left_when_it_is_dropped() {
     session.call(json!({"command": "sleep 72306", "background": true}));
     drop(session);
     assert_eq!(running("sleep 72306"), 0);
-    // A prepared helper ends when it sees that its host has closed the line.
+    // A prepared helper ends when its host closes the pipe.
     let is_gone = || holders(&network).is_empty();
     assert!((0..250).any(|_| is_gone() || {
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -338,7 +339,7 @@ fn nothing_of_a_session_is_left_when_its_host_is_killed() {
     }
     let place = Place::new();
     place.file("attempt.sh", own("readlink /proc/self/ns/net > network; sleep 72307"));
-    if !stands(&place.runner()) {
+    if !has_sandbox(&place.runner()) {
         return;
     }
     let test = "sandbox::session::nothing_of_a_session_is_left_when_its_host_is_killed";
@@ -366,7 +367,7 @@ fn nothing_of_a_session_is_left_when_its_host_is_killed() {
     assert!(within_seconds(&|| holders(&network).is_empty() && running("sleep 72307") == 0));
 }
 
-/// A helper that gets no plan says so and ends.
+/// A helper that gets no plan reports that and ends.
 #[test]
 fn a_helper_that_begins_no_session_ends() {
     let mut helper = Command::new(HELPER)
@@ -380,12 +381,12 @@ fn a_helper_that_begins_no_session_ends() {
 
 #[test]
 fn a_project_below_var_tmp_has_a_sandbox() {
-    if !stands(&Place::new().runner()) {
+    if !has_sandbox(&Place::new().runner()) {
         return;
     }
     let project = tempfile::tempdir_in("/var/tmp").expect("a temporary folder can be made");
     let runner = Arc::new(runner(project.path(), Settings::new()));
-    assert!(stands(&runner));
+    assert!(has_sandbox(&runner));
     let result = bash(&runner, json!({"command": "echo made > file; cat file"}));
     assert_eq!(result.output.trim(), "made", "{result:?}");
 }

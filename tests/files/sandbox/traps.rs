@@ -1,8 +1,8 @@
-//! Traps for the host's git: each is planted from inside a command, the command ends in one of several ways, and then git
-//! runs on the host as prompts, editors and people run it. No program that was planted may run.
+//! Traps for the host's git: a command plants each of them and ends in one of several ways. Then git runs on the host
+//! as prompts, editors and people run it. No planted program may run.
 
 use super::left::running;
-use super::{Place, block_on, stands};
+use super::{Place, block_on, has_sandbox};
 use crate::marks;
 use serde_json::json;
 use std::fs;
@@ -17,12 +17,12 @@ use toolfence_protocol::{Args, ToolCall};
 use toolfence_sandbox::isolation::Settings;
 use toolfence_tools as tools;
 
-/// `PWN` in the scripts is a command that leaves a file beside the project, which nothing inside can reach.
+/// A trap. `PWN` in the scripts is a command that creates a file outside the project, where the sandbox cannot write.
 struct Trap {
     name: &'static str,
-    /// What the person has, made on the host.
+    /// A script that prepares the user's files on the host.
     before: &'static str,
-    /// What the command does.
+    /// The script of the command.
     plant: &'static str,
 }
 
@@ -231,7 +231,7 @@ const TRAPS: &[Trap] = &[
         "git checkout -q -b t; echo 3 > a; git commit -qam t; echo 3 > b; git add b; git commit -qm t2; git checkout -q master; echo 4 > a; git commit -qam m; git cherry-pick t~1 t; git checkout -q --theirs a; git add a",
         "mkdir -p git-merge-x; printf '#!/bin/sh\nPWN\n' > git-merge-x/e; chmod +x git-merge-x/e; printf '[options]\n\tstrategy = x/e\n' > .git/sequencer/opts",
     ),
-    trap("behind a set-aside name", "", "mkdir sub; cd sub; git init -q .; evil > .git/config; cd .git; evil > config"),
+    trap("after a set-aside name", "", "mkdir sub; cd sub; git init -q .; evil > .git/config; cd .git; evil > config"),
 ];
 
 /// How a command ends.
@@ -240,9 +240,9 @@ enum End {
     ByItself,
     TimedOut,
     Cancelled,
-    /// The host is killed by SIGKILL.
+    /// SIGKILL ends the host.
     HostKilled,
-    /// It goes on while git runs on the host.
+    /// The command still runs while git runs on the host.
     Running,
 }
 
@@ -251,7 +251,7 @@ const ALL_ENDS: &[End] = &[End::ByItself, End::TimedOut, End::Cancelled, End::Ho
 /// How a command sees the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// On a private copy, whose changes are kept if they can be.
+    /// On a private copy, whose changes are kept if possible.
     Copy,
     /// Without private copies, read-only.
     ReadOnly,
@@ -259,7 +259,7 @@ enum Access {
     Write,
 }
 
-/// What prompts, editors and people run, everywhere where git could find a repository.
+/// The git commands that prompts, editors and people run, in every folder where git could find a repository.
 const BATTERY: &str = "for at in $(find . -type d \\( -name objects -o -name refs -o -name hooks -o -name info -o -name logs -o -name branches \\) -prune -o -type d -print 2>/dev/null); do (cd \"$at\" 2>/dev/null || exit 0; \
     git submodule update --init; git status; git diff; git log -1 -p; git st; git add -A; git commit -q --allow-empty -m x; git commit -q --amend --allow-empty; git fetch; \
     git rebase --continue; git cherry-pick --continue; git checkout -q -b z$$; git stash) >/dev/null 2>&1 </dev/null; [ ! -e PLACE ] || break; done; \
@@ -271,7 +271,7 @@ struct Host {
 }
 
 impl Host {
-    /// A person's home, and a project with a commit and two remotes.
+    /// Creates a home, and a project with a commit and two remotes.
     fn new() -> Host {
         let host = Host::empty();
         fs::create_dir(&host.home).expect("it can be made");
@@ -284,7 +284,7 @@ impl Host {
         host
     }
 
-    /// Copies this home and project to folders of their own. Git would take longer to make them again.
+    /// Copies this home and project to new folders, which is faster than to create them with git.
     fn copy(&self) -> Host {
         let copy = Host::empty();
         for (from, to) in [(&self.place.root, &copy.place.root), (&self.place.beside, &copy.place.beside)] {
@@ -309,14 +309,14 @@ impl Host {
         text.replace("PWN", &format!("touch {pwned}")).replace("PLACE", &pwned)
     }
 
-    /// Runs a script as the person, outside of everything.
+    /// Runs a script as the user, outside the sandbox.
     fn runs(&self, script: &str) {
         let mut child = Command::new("timeout")
             .args(["60", "bash", "-c", &self.script(script)])
             .current_dir(&self.place.root)
             .env("HOME", &self.home)
             .env("GIT_TERMINAL_PROMPT", "0")
-            // Where the configuration names no editor.
+            // The configuration may name no editor.
             .env("EDITOR", "true")
             .env_remove("XDG_CONFIG_HOME")
             .stdin(Stdio::null())
@@ -327,13 +327,14 @@ impl Host {
         let _ = child.wait();
     }
 
-    /// Plants the trap with a command that has this access, ends the command in this way, and runs git. Returns `true` if a program ran.
+    /// Plants the trap with a command that has this access, ends the command in this way, and runs git. Returns `true`
+    /// if a program ran.
     fn falls(&self, trap: &Trap, end: End, access: Access) -> bool {
         self.runs(trap.before);
-        // In a file: the policy judges what is written, not what a script does.
+        // The script is in a file, because the policy judges the command line and not what a script does.
         let script = format!("{CONFIG}\n( {} )\nsleep ${{1:-0}}\n", trap.plant);
         self.place.file("attempt.sh", self.script(&script));
-        // A number of seconds that no other command waits for, to find the process by.
+        // The process is found by a number of seconds that no other command uses.
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let fraction = format!("0{}{:04}", marks::run(), NUMBER.fetch_add(1, Relaxed));
         let seconds = match end {
@@ -341,7 +342,7 @@ impl Host {
             End::Running => format!("6.{fraction}"),
             _ => format!("60.{fraction}"),
         };
-        // The host is a process of its own: the home of the person is theirs alone.
+        // The host is a separate process, because each needs its own home.
         let mut host = Command::new(std::env::current_exe().expect("this program has a file"))
             .args(["--exact", "sandbox::traps::a_host_for_the_trap", "--nocapture"])
             .env(HOST, &self.place.root)
@@ -428,16 +429,16 @@ fn is_here() -> bool {
     if !git {
         eprintln!("skipped: there is no git");
     }
-    git && stands(&Place::new().runner())
+    git && has_sandbox(&Place::new().runner())
 }
 
-/// Every trap works where nothing stops it: else the table would show nothing.
+/// Every trap works without a sandbox. Otherwise the table would prove nothing.
 #[test]
-fn every_trap_is_one() {
+fn every_trap_works_without_a_sandbox() {
     if !is_here() {
         return;
     }
-    // As root nobody is kept from listing a folder, and a link at the end of `commondir` needs another end.
+    // Root can list every folder, and a link at the end of `commondir` needs another end.
     let first = Host::new();
     let fell: Vec<&str> = in_parallel(TRAPS, |trap| {
         let host = first.copy();
@@ -451,7 +452,7 @@ fn every_trap_is_one() {
     assert!(fell.is_empty(), "these traps do not work: {fell:?}");
 }
 
-/// In the mode `never` everything that can be kept is kept.
+/// The mode `never` keeps everything that can be kept.
 #[test]
 fn no_planted_program_runs_when_changes_of_a_command_are_kept() {
     try_all(Access::Copy, ALL_ENDS);
@@ -462,7 +463,7 @@ fn no_planted_program_runs_after_a_command_in_a_read_only_project() {
     try_all(Access::ReadOnly, ALL_ENDS);
 }
 
-/// What the command planted is set aside when it ends, which takes a host that is alive.
+/// The planted files are set aside when the command ends, which requires a live host.
 #[test]
 fn no_planted_program_runs_after_a_command_that_may_write_the_project() {
     try_all(Access::Write, &[End::ByItself, End::TimedOut, End::Cancelled]);
@@ -482,7 +483,7 @@ fn try_all(access: Access, ends: &[End]) {
     }
 }
 
-/// Most of the time a trap waits, so several are tried at a time.
+/// Tries several traps at a time, because a trap mostly waits.
 fn in_parallel(
     traps: &'static [Trap],
     work: impl Fn(&'static Trap) -> Option<&'static str> + Sync,
@@ -494,12 +495,12 @@ fn in_parallel(
         for _ in 0..AT_A_TIME {
             scope.spawn(|| {
                 while let Some(trap) = traps.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-                    // The lock would be held while the trap is tried if both stood in one statement.
+                    // In one statement the lock would be held while the trap is tried.
                     let fell = work(trap);
-                    found.lock().expect("nobody panics with it").extend(fell);
+                    found.lock().expect("no thread panics while it holds the lock").extend(fell);
                 }
             });
         }
     });
-    found.into_inner().expect("nobody panics with it")
+    found.into_inner().expect("no thread panics while it holds the lock")
 }

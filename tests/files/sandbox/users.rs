@@ -1,4 +1,4 @@
-//! The tests of the sandbox as an ordinary user, and where there are no user namespaces.
+//! The tests of the sandbox as an ordinary user, and without user namespaces.
 
 use super::Place;
 use serde_json::json;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use toolfence_sandbox::isolation::{Kind, Settings};
 
-/// Set for the copy of this program that is somebody else.
+/// The variable that marks the copy of this program that runs as another user.
 const AGAIN: &str = "TOOLFENCE_TEST_AGAIN";
 
 fn program() -> String {
@@ -18,15 +18,15 @@ pub(super) fn is_there(program: &str) -> bool {
     std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(program).is_file())
 }
 
-/// Runs these tests of this program through other programs; `None` where that cannot be.
-fn again(through: &[&str], tests: &[&str]) -> Option<String> {
+/// Runs these tests of this program through other programs; `None` if that is not possible.
+fn run_again(through: &[&str], tests: &[&str]) -> Option<String> {
     let root = rustix::process::geteuid().is_root();
     if std::env::var_os(AGAIN).is_some() || !root || !is_there(through[0]) {
         eprintln!("skipped: it takes root and {}", through[0]);
         return None;
     }
     let home = tempfile::tempdir().expect("a temporary folder can be made");
-    // Whoever the other one is.
+    // The other user may be anyone.
     std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o777)).expect("it is ours");
     let output = Command::new(through[0])
         .args(&through[1..])
@@ -48,7 +48,7 @@ fn again(through: &[&str], tests: &[&str]) -> Option<String> {
 #[test]
 fn an_ordinary_user_has_the_same_sandbox() {
     let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
-    let Some(said) = again(
+    let Some(said) = run_again(
         &user,
         &[
             "sandbox::calls::",
@@ -65,14 +65,14 @@ fn an_ordinary_user_has_the_same_sandbox() {
     assert!(!said.contains("skipped"), "{said}");
 }
 
-/// Every trap and every end takes some minutes, so this is asked for.
+/// All traps and all ends take some minutes, so this test runs only on request.
 #[test]
 fn an_ordinary_user_falls_into_no_trap() {
     if std::env::var_os("TOOLFENCE_TRAPS").is_none() {
         return;
     }
     let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
-    let Some(said) = again(&user, &["sandbox::traps::"]) else { return };
+    let Some(said) = run_again(&user, &["sandbox::traps::"]) else { return };
     assert!(!said.contains("skipped") && said.contains("planted programs ran"), "{said}");
 }
 
@@ -81,7 +81,7 @@ pub(super) const NO_USER_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_na
 #[test]
 fn root_needs_no_user_namespace() {
     let through = ["unshare", "--user", "--map-root-user", "sh", "-c", NO_USER_NAMESPACES, "sh"];
-    let Some(said) = again(&through, &["sandbox::calls::", "sandbox::escape::", "sandbox::git::"]) else { return };
+    let Some(said) = run_again(&through, &["sandbox::calls::", "sandbox::escape::", "sandbox::git::"]) else { return };
     assert!(!said.contains("skipped"), "{said}");
 }
 
@@ -90,16 +90,16 @@ fn without_namespaces_there_is_landlock_and_it_does_not_hold() {
     let nobody = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--no-new-privs"];
     let mut through = vec!["unshare", "--user", "--map-root-user", "sh", "-c", NO_USER_NAMESPACES, "sh"];
     through.extend(nobody);
-    again(&through, &["sandbox::users::landlock_alone", "sandbox::users::nothing_is_left_without_a_namespace"]);
+    run_again(&through, &["sandbox::users::landlock_alone", "sandbox::users::nothing_is_left_without_a_namespace"]);
 }
 
-/// What is left of the sandbox without namespaces, wherever this runs.
+/// Returns a place if the sandbox has no namespaces here, so that only Landlock remains.
 fn alone() -> Option<Place> {
     let place = Place::new();
     let runner = place.runner();
     let report = runner.sandbox_report();
     if report.kind != Kind::Landlock {
-        eprintln!("skipped: {:?} stands here", report.kind);
+        eprintln!("skipped: {:?} is available here", report.kind);
         return None;
     }
     assert!(
@@ -124,7 +124,7 @@ fn landlock_alone() {
         ("echo x > /dev/null && echo fine", "fine"),
         (&*format!("kill -0 {}", std::process::id()), "Operation not permitted"),
     ] {
-        let result = place.anyhow(Settings::new(), json!({"command": format!("{{ {command}; }} 2>&1")}));
+        let result = place.run_regardless(Settings::new(), json!({"command": format!("{{ {command}; }} 2>&1")}));
         assert!(result.output.contains(want), "{command}: {} {:?}", result.output, result.error);
     }
 }
@@ -134,7 +134,7 @@ fn nothing_is_left_without_a_namespace() {
     let Some(place) = alone() else { return };
     let marker = "sleep 72021";
     for command in ["set -m; (sleep 72021 &) ; sleep 72021 & echo ended", "set -m; sleep 72021 & sleep 72021"] {
-        place.anyhow(Settings::new(), json!({"command": command, "timeout": 1}));
+        place.run_regardless(Settings::new(), json!({"command": command, "timeout": 1}));
         assert_eq!(super::left::running(marker), 0, "{command}");
     }
 }
@@ -157,9 +157,9 @@ fn a_project_that_holds_the_home_has_no_sandbox() {
     assert!(missing.kind == Kind::Nothing && missing.why[0].to_string().contains("No such file"), "{missing:?}");
 }
 
-/// What stands in the place of the helper says something and does not end.
+/// A program in place of the helper prints something and does not end.
 #[test]
-fn a_program_that_is_no_helper_holds_nobody_up() {
+fn a_program_in_place_of_the_helper_does_not_block() {
     let place = Place::new();
     let program = place.beside.join("helper");
     std::fs::write(&program, "#!/bin/sh\necho no >&0\nexec sleep 60\n").expect("a file can be written");

@@ -1,6 +1,6 @@
-//! Work goes on as usual: toolchains, output, arguments; and the policy knows of the sandbox.
+//! Ordinary work in the sandbox: toolchains, output and arguments, and that the policy knows about the sandbox.
 
-use super::{Place, stands};
+use super::{Place, has_sandbox};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use toolfence_policy::Effective;
@@ -8,10 +8,10 @@ use toolfence_policy::{AskMode, Facts, Policy};
 use toolfence_sandbox::isolation::Settings;
 
 #[test]
-fn the_policy_knows_that_they_hold() {
+fn the_policy_knows_about_the_sandbox() {
     let place = Place::new();
     let runner = place.runner();
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     assert!(runner.sandbox_holds());
@@ -31,22 +31,22 @@ fn output_order_status_and_folder_are_as_outside() {
     let Some(result) = place.run_with(Settings::new(), json!({"command": command, "cwd": "."})) else { return };
     let want = format!("one\ntwo\nthree\n{}\n", place.root.display());
     assert_eq!((result.output, result.exit_code, result.success), (want, Some(3), false));
-    let result = place.run("cat; test -t 1 || echo no tty; kill -9 $$").expect("they stood a moment ago");
+    let result = place.run("cat; test -t 1 || echo no tty; kill -9 $$").expect("the sandbox was available before");
     assert_eq!((result.output.as_str(), result.exit_code), ("no tty\n", Some(137)));
     let result = place.run("cd sub && echo y > f && cat f; echo <<E\nhere\nE\ndiff <(echo a) <(echo a) && echo same");
-    assert_eq!(result.expect("they stood a moment ago").output, "y\n\nsame\n");
-    assert_eq!(place.says("(sleep 0.3; echo late) & echo early").as_deref(), Some("early\nlate"));
+    assert_eq!(result.expect("the sandbox was available before").output, "y\n\nsame\n");
+    assert_eq!(place.output_of("(sleep 0.3; echo late) & echo early").as_deref(), Some("early\nlate"));
 }
 
 #[test]
-fn the_network_is_there_when_it_was_allowed() {
+fn an_allowed_network_is_available() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
     let command = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached");
     let Some(result) = place.run_with(Settings::new(), json!({"command": command, "network": true})) else { return };
     assert_eq!(result.output, "reached\n");
-    let result = place.run(&format!("({command}) 2>&1")).expect("they stood a moment ago");
+    let result = place.run(&format!("({command}) 2>&1")).expect("the sandbox was available before");
     assert!(result.output.contains("Connection refused"), "{}", result.output);
 }
 
@@ -64,7 +64,7 @@ fn a_failed_lookup_without_network_is_noted() {
 }
 
 #[test]
-fn outside_the_sandbox_is_outside() {
+fn outside_the_sandbox_nothing_is_confined() {
     let place = Place::new();
     let secret = place.beside.join("private.txt");
     let command = format!("cat {}", secret.display());
@@ -74,13 +74,13 @@ fn outside_the_sandbox_is_outside() {
     assert_eq!(result.output, "OUTSIDE\n");
 }
 
-/// A file that was looked at and is another one when the sandbox is set up must not stay uncovered.
+/// A file that is replaced during the sandbox setup must not stay unmasked.
 #[test]
-fn a_project_that_changes_under_the_sandbox_is_looked_at_again() {
+fn a_project_that_changes_during_the_setup_is_scanned_again() {
     let place = Place::new();
     place.file("sub/.env", "KEY=SECRETVALUE\n");
     let runner = place.runner();
-    if !stands(&runner) {
+    if !has_sandbox(&runner) {
         return;
     }
     let done = Done::default();
@@ -88,7 +88,7 @@ fn a_project_that_changes_under_the_sandbox_is_looked_at_again() {
         scope.spawn(|| done.swap_until_set(&place));
         let done = Setter(&done);
         for _ in 0..12 {
-            let result = place.run("cat */.env */*/.env 2>/dev/null").expect("they stood a moment ago");
+            let result = place.run("cat */.env */*/.env 2>/dev/null").expect("the sandbox was available before");
             assert!(!result.output.contains("SECRET"), "{result:?}");
         }
         drop(done);
@@ -109,7 +109,7 @@ impl Done {
     }
 }
 
-/// Ends the other thread even where the test fails.
+/// Ends the other thread even if the test fails.
 struct Setter<'a>(&'a Done);
 
 impl Drop for Setter<'_> {
@@ -118,7 +118,7 @@ impl Drop for Setter<'_> {
     }
 }
 
-/// Each toolchain that is installed here works; one that is not is said to be missing.
+/// Tries each installed toolchain and prints the names of the missing ones.
 #[test]
 fn toolchains_work() {
     let place = Place::new();
@@ -147,9 +147,9 @@ fn toolchains_work() {
     assert!(!std::path::Path::new(&home).join(".cargo/x").exists(), "what was written stayed inside");
 }
 
-/// A home with toolchains, credentials and other things.
+/// Uses a home with toolchains, credentials and other files.
 #[test]
-fn of_the_home_there_is_only_what_a_toolchain_needs() {
+fn only_toolchain_files_of_the_home_are_visible() {
     let place = Place::new();
     let home = place.beside.join("home");
     for (path, content) in [
@@ -185,14 +185,14 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
     if std::env::var_os(HOME).is_some() {
         let command = "p=$(dirname $(dirname $(command -v own))); cd; find . $p -type f | sort; grep -rs SECRET . $p; cat \
              .cargo/credentials.toml .cargo/config.toml 2>&1; cat go/pkg/mod/x@v1/token.txt .nvm/certs/public.pem";
-        if let Some(output) = place.says(command) {
+        if let Some(output) = place.output_of(command) {
             println!("\n{output}");
         }
         return;
     }
     let module = module_path!().split_once("::").map_or("", |(_, module)| module);
     let output = std::process::Command::new(std::env::current_exe().expect("this program has a file"))
-        .args(["--exact", &format!("{module}::of_the_home_there_is_only_what_a_toolchain_needs"), "--nocapture"])
+        .args(["--exact", &format!("{module}::only_toolchain_files_of_the_home_are_visible"), "--nocapture"])
         .env("HOME", &home)
         .env(HOME, "1")
         .env_remove("CARGO_HOME")
@@ -203,14 +203,14 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
         .output()
         .expect("it can be started");
     let said = String::from_utf8_lossy(&output.stdout);
-    if !stands(&place.runner()) {
+    if !has_sandbox(&place.runner()) {
         return;
     }
     let refused = said.lines().filter(|line| line.starts_with("cat:") && line.contains("Permission denied")).count();
     assert!(!said.contains("SECRETVALUE") && refused == 2, "{said}");
     assert!(said.contains("./.cargo/bin/tool") && said.contains("./.local/bin/other"), "{said}");
     assert!(!said.contains("npmrc") && !said.contains("history") && !said.contains("keyrings"), "{said}");
-    // Known parts of what is beside the project, and of packages everything.
+    // Known paths outside the project, and everything of packages.
     let there = [
         "go/bin/gopls",
         "of a package",
@@ -227,14 +227,14 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
     }
 }
 
-/// What does not fit into a result can be read as a file.
+/// Output that does not fit into a result is available as a file.
 #[test]
 fn long_output_is_in_a_file() {
     let place = Place::new();
     let command = "for i in $(seq 40000); do echo line $i; done; cat /dev/zero | head -c 100 >/dev/null";
     let Some(result) = place.run(command) else { return };
     assert!(result.truncated && result.output.len() <= 100_000, "{}", result.output.len());
-    let start = result.output.find("is in .toolfence/output/").expect("it is told") + "is in ".len();
+    let start = result.output.find("is in .toolfence/output/").expect("the path is in the output") + "is in ".len();
     let name = result.output[start..].split(':').next().expect("it has an end");
     let text = std::fs::read_to_string(place.at(name)).expect("it is there");
     assert_eq!(text, (1..=40000).map(|number| format!("line {number}\n")).collect::<String>());
@@ -243,7 +243,9 @@ fn long_output_is_in_a_file() {
     let read =
         runner.workspace().files().read(&wanted, &toolfence_workspace::Stop::default()).expect("tools can read it");
     assert!(read.text.starts_with("line 1\n"));
-    let result = place.run("echo x > .toolfence/output/x; git status --short 2>&1; echo short").expect("they stood");
+    let result = place
+        .run("echo x > .toolfence/output/x; git status --short 2>&1; echo short")
+        .expect("the sandbox was available before");
     assert!(
         result.output.contains("Read-only file system") && result.output.contains("\nshort\n"),
         "{}",

@@ -1,4 +1,4 @@
-//! What the model is told: calls through policy and toolbox, answers word for word.
+//! The exact results for the model of calls through policy and toolbox.
 
 use super::{Place, picture};
 use serde_json::{Value, json};
@@ -9,19 +9,19 @@ use toolfence_protocol::{ErrorCode, ToolResult};
 use toolfence_tools as tools;
 use toolfence_tools::CommandRunner;
 
-/// The tools of one conversation, without questions, as with `--yes`.
+/// Creates the tools of one conversation, which asks no questions, as with `--yes`.
 pub(super) fn tools_on(place: &Place) -> Tools<CommandRunner> {
     let runner = Arc::new(place.runner());
     Tools::new(Arc::clone(&runner), tools::standard(runner))
 }
 
-/// The tools of one conversation with those that only a persona adds.
+/// Creates the tools of one conversation, including those that only a persona adds.
 pub(super) fn complete_tools_on(place: &Place) -> Tools<CommandRunner> {
     let runner = Arc::new(place.runner());
     Tools::new(Arc::clone(&runner), toolfence_tools::complete(&tools::Checks::new(runner)))
 }
 
-/// Runs one call in a conversation of its own.
+/// Runs one call in a new conversation.
 pub(super) fn run(place: &Place, tool: &str, args: Value) -> ToolResult {
     tools_on(place).run(tool, args)
 }
@@ -38,7 +38,7 @@ pub(super) fn failure(place: &Place, tool: &str, args: Value) -> (ErrorCode, Str
 }
 
 #[test]
-fn read_file_numbers_lines_and_says_how_to_go_on() {
+fn read_file_numbers_lines_and_says_how_to_continue() {
     let place = Place::new();
     place.file("f", "one\r\ntwo\r\n");
     let notes = "[Lines end with CRLF; they are shown as if with LF.]\n";
@@ -172,7 +172,7 @@ fn search_says_where_it_stopped() {
 }
 
 #[test]
-fn bash_tells_status_and_time() {
+fn bash_reports_status_and_time() {
     let place = Place::new();
     place.file("sub/f", "");
     assert_eq!(output(&place, "bash", json!({"command": "ls", "cwd": "sub"})), "f\n");
@@ -194,7 +194,7 @@ fn bash_ends_what_it_left_running() {
     let place = Place::new();
     let ended = output(&place, "bash", json!({"command": "sleep 71011 & echo on"}));
     assert_eq!(ended, "on\n[Processes it left running in the background were ended with it.]\n");
-    // One that leaves the process group is ended as well, by whoever holds the command.
+    // The supervisor also ends a process that leaves the process group.
     let left = output(&place, "bash", json!({"command": "setsid sleep 71012 & echo on"}));
     assert!(left.starts_with("on\n") && !left.contains("may still be running"), "{left}");
 }
@@ -208,7 +208,7 @@ fn a_result_is_never_longer_than_its_limit() {
 }
 
 #[test]
-fn no_tool_leaves_the_root_or_tells_a_secret() {
+fn no_tool_leaves_the_root_or_reveals_a_secret() {
     let place = Place::full();
     let before = (picture(&place.root), picture(&place.beside));
     let paths = [
@@ -234,16 +234,16 @@ fn no_tool_leaves_the_root_or_tells_a_secret() {
             let result = run(&place, tool, args);
             let allowed = path == ".git/config" && ["read_file", "list_files", "search"].contains(&tool);
             assert!(allowed || !result.success, "{tool} {path}: {result:?}");
-            let told = format!("{result:?}");
-            assert!(!told.contains("OUTSIDE") && !told.contains("SECRETVALUE"), "{tool} {path}: {told}");
+            let text = format!("{result:?}");
+            assert!(!text.contains("OUTSIDE") && !text.contains("SECRETVALUE"), "{tool} {path}: {text}");
         }
     }
     assert_eq!(before, (picture(&place.root), picture(&place.beside)));
 }
 
-/// The words of the patch engine reach the message as they are, and not as a sentence of one language inside another.
+/// The message of the patch engine is translated as well, so that no sentence mixes two languages.
 #[test]
-fn a_refused_change_is_told_in_one_language() {
+fn a_refusal_is_in_one_language() {
     use toolfence_protocol::Language::Portuguese;
     let place = Place::new();
     place.file("f", "one\n\nthree\n");
@@ -264,10 +264,10 @@ fn a_refused_change_is_told_in_one_language() {
     ];
     for (tool, args, wanted) in cases {
         let error = run(&place, tool, args).error.expect("it fails");
-        let told = error.message.render(Portuguese);
-        assert!(told.contains(wanted), "{tool}: {told}");
+        let message = error.message.render(Portuguese);
+        assert!(message.contains(wanted), "{tool}: {message}");
         for english in [" was ", " the ", " of ", " file ", "lines"] {
-            assert!(!told.contains(english), "{tool}: {told}");
+            assert!(!message.contains(english), "{tool}: {message}");
         }
     }
     assert_eq!(place.content("f"), "one\n\nthree\n");

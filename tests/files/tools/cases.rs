@@ -1,7 +1,8 @@
-//! Every path of a case file through every tool that takes one: what each answers, and that nothing leaks or changes beside.
+//! Runs every tool that takes a path on every path of a case file, and checks the answers and that nothing outside the
+//! project leaks or changes.
 //!
-//! A line holds the path and the answers of the tools, in the order of [`TOOLS`]: `ok` or the code of the error.
-//! `UPDATE=1` writes the answers anew.
+//! A line contains the path and the answers of the tools, in the order of [`TOOLS`]: `ok` or the error code. `UPDATE=1`
+//! rewrites the answers.
 
 use super::{Place, picture};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use toolfence_tools::CommandRunner;
 
 const TOOLS: [&str; 7] = ["read_file", "list_files", "search", "write_file", "apply_patch", "bash", "run_python"];
 
-/// The arguments of a call of a tool on a path.
+/// Returns the arguments of a call of a tool on a path.
 fn arguments(tool: &str, path: &str) -> Value {
     match tool {
         "search" => json!({"path": path, "pattern": "."}),
@@ -29,7 +30,7 @@ fn answer(result: &ToolResult) -> String {
     code.map_or("ok".to_owned(), |code| code.as_str().unwrap_or_default().to_owned())
 }
 
-/// The path that a case means: its escapes, and the places of this run.
+/// Expands the escapes and placeholders in the path of a case.
 fn meant(place: &Place, path: &str) -> String {
     let path = match path {
         "LONGNAME" => "x".repeat(300),
@@ -43,7 +44,7 @@ fn meant(place: &Place, path: &str) -> String {
     path.replace("\\s", " ").replace("\\\\", "\\")
 }
 
-/// A project, and the tools on it.
+/// A project and its tools.
 struct Ground {
     place: Place,
     tools: Tools<CommandRunner>,
@@ -58,7 +59,7 @@ impl Ground {
     }
 }
 
-/// The answer of one tool; what writes has a project of its own.
+/// Returns the answer of one tool. Tools that write get a project of their own.
 fn answered(tool: &str, named: &str, calm: &Ground) -> String {
     let fresh = ["write_file", "apply_patch"].contains(&tool).then(Ground::new);
     let Ground { place, tools } = fresh.as_ref().unwrap_or(calm);

@@ -1,4 +1,4 @@
-//! Changes that would make a file worse: what is written, what is not, and what the model is told.
+//! Changes that would introduce errors: which are made, which are refused, and the results for the model.
 
 use super::answers::{run, tools_on};
 use super::{Place, picture};
@@ -22,7 +22,7 @@ fn refused(result: &ToolResult) -> String {
 }
 
 #[test]
-fn an_edit_that_breaks_a_file_is_told_word_for_word() {
+fn the_refusal_of_a_breaking_edit_is_exact() {
     let place = Place::new();
     place.file("a.json", GOOD);
     let before = picture(&place.root);
@@ -40,7 +40,7 @@ fn an_edit_that_breaks_a_file_is_told_word_for_word() {
 }
 
 #[test]
-fn every_tool_that_changes_files_looks() {
+fn every_tool_that_changes_files_checks_them() {
     let place = Place::new();
     place.file("a.json", GOOD);
     place.file("b.toml", "a = 1\n");
@@ -80,13 +80,13 @@ fn a_dry_run_says_what_would_happen() {
 }
 
 #[test]
-fn what_is_no_worse_passes() {
+fn changes_without_new_errors_pass() {
     let place = Place::new();
     let hands = tools_on(&place);
     place.file("a.json", "{\n  \"a\": 1,,\n  \"b\": 2,\n  \"c\": 3,\n  \"d\": [1,]\n}\n");
     assert!(hands.run("edit_file", edit(4, "  \"c\": 4,")).success, "it was broken before, in the same way");
     assert!(hands.run("read_file", json!({"path": "a.json"})).success);
-    assert!(hands.run("edit_file", edit(2, "  \"a\": 1,")).success, "one of two errors is mended");
+    assert!(hands.run("edit_file", edit(2, "  \"a\": 1,")).success, "one of two errors is fixed");
     place.file("a.json", GOOD);
     let hands = tools_on(&place);
     let mut args = edit(3, "  \"b\": [1, 2,]");
@@ -109,7 +109,7 @@ fn what_is_no_worse_passes() {
 }
 
 #[test]
-fn a_change_is_taken_back_as_it_was_made() {
+fn a_change_is_rolled_back_completely() {
     let place = Place::new();
     place.file("a", "one\n");
     place.file("gone", "gone\n");
@@ -123,13 +123,13 @@ fn a_change_is_taken_back_as_it_was_made() {
     let drafts = workspace.changes().draft_patch(patch).expect("it applies");
     assert_eq!(picture(&place.root), before, "a draft writes nothing");
     workspace.changes().apply_patch(patch, false).expect("it applies");
-    workspace.changes().take_back(&drafts).expect("nobody was there");
+    workspace.changes().take_back(&drafts).expect("no other process changed the file");
     let mut now = picture(&place.root);
     now.retain(|name, _| !name.to_string_lossy().contains(".toolfence"));
     assert_eq!(now, before);
 
     workspace.changes().apply_patch(patch, false).expect("it applies");
-    place.file("a", "somebody else's\n");
+    place.file("a", "theirs\n");
     let left = picture(&place.root);
     assert_eq!(workspace.changes().take_back(&drafts).expect_err("it is theirs").code, ErrorCode::Conflict);
     assert_eq!(picture(&place.root), left);

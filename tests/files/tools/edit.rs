@@ -1,4 +1,4 @@
-//! Parts of real files changed: what is kept, what is refused, and what the model is told.
+//! Changes of parts of real files: what is kept, what is refused, and the results for the model.
 
 use super::answers::{complete_tools_on, failure, run, tools_on};
 use super::{Place, picture};
@@ -17,7 +17,7 @@ fn edits(edits: &[(u64, u64, &str)]) -> Value {
 }
 
 #[test]
-fn edit_file_changes_all_of_its_lines_and_tells_the_diff() {
+fn edit_file_changes_all_its_lines_and_returns_the_diff() {
     let place = Place::new();
     place.file("f", TEN);
     let args = json!({"path": "f", "edits": edits(&[(2, 3, "two\nthree\n"), (10, 9, "before ten"), (5, 5, "")])});
@@ -75,7 +75,7 @@ fn edit_data_sets_and_removes_values() {
     assert_eq!((&data["files_modified"], &data["dry_run"]), (&json!(["tsconfig.json"]), &json!(false)));
     assert!(data["diff"].as_str().expect("it is short").contains("-  \"private\": true,\r\n"));
 
-    // Nothing is changed where one of several edits is refused.
+    // If one of several edits is refused, nothing changes.
     place.file(".env", "{\"a\": 1}");
     for (edits, code, message) in [
         (
@@ -103,7 +103,7 @@ fn edit_data_sets_and_removes_values() {
 }
 
 #[test]
-fn a_dry_run_and_what_changes_nothing_write_nothing() {
+fn dry_runs_and_empty_changes_write_nothing() {
     let place = Place::new();
     place.file("f", TEN);
     let before = (picture(&place.root), fs::metadata(place.at("f")).expect("it is there").ino());
@@ -116,7 +116,7 @@ fn a_dry_run_and_what_changes_nothing_write_nothing() {
         (
             "edit_file",
             json!({"path": "f", "edits": edits(&[(1, 1, "1")])}),
-            "f is the same with that; there is nothing to write.\n",
+            "f would not change; nothing was written.\n",
         ),
         (
             "replace_text",
@@ -135,7 +135,7 @@ fn a_dry_run_and_what_changes_nothing_write_nothing() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing() {
+fn refused_edits_change_nothing() {
     let place = Place::full();
     place.file("wide", b"\xFF\xFEa\0b\0");
     place.file("image", b"\x89PNG\0\0");
@@ -168,8 +168,8 @@ fn what_is_refused_changes_nothing() {
         let edited = workspace.changes().edit(&EditFile::new(path, lines)).expect_err(path);
         let replaced = workspace.changes().replace_text(&ReplaceText::new(path, "e", "NEW")).expect_err(path);
         assert_eq!((edited.code, replaced.code), (code, code), "{path}: {}", edited.message);
-        let told = format!("{edited:?} {replaced:?}");
-        assert!(!told.contains("OUTSIDE") && !told.contains("SECRETVALUE"), "{told}");
+        let text = format!("{edited:?} {replaced:?}");
+        assert!(!text.contains("OUTSIDE") && !text.contains("SECRETVALUE"), "{text}");
     }
     assert_eq!(before, (picture(&place.root), picture(&place.beside)));
 }
@@ -182,7 +182,7 @@ fn mode_mark_links_and_bytes_stay() {
     fs::set_permissions(place.at("real/run.sh"), PermissionsExt::from_mode(0o751)).expect("it is ours");
     fs::hard_link(place.at("real/run.sh"), place.at("other")).expect("a hard link can be made");
     let result = run(&place, "edit_file", json!({"path": "link", "edits": edits(&[(1, 1, "1"), (3, 3, "3")])}));
-    let note = "[The file had 1 other name (hard links); there the old content remains.]\n";
+    let note = "[The file had 1 other name (hard links), which keep the old content.]\n";
     assert_eq!(result.output, format!("real/run.sh changed (+2 -2 lines, from line 1).\n{note}"));
     let diff = result.data.expect("it has data")["diff"].to_string();
     assert!(diff.contains(" caf\u{FFFD}\\r\\n-three"), "{diff}");
@@ -199,7 +199,7 @@ fn line_numbers_of_a_file_that_changed_are_not_used() {
     place.link("f", "link");
     let hands = tools_on(&place);
     let edit = |path: &str| hands.run("edit_file", json!({"path": path, "edits": edits(&[(1, 1, "one\nmore")])}));
-    assert!(edit("f").success, "nobody has seen it, so nothing is stale");
+    assert!(edit("f").success, "the model has not seen the file, so no view is stale");
     let again = edit("link").error.expect("the numbers are those before the first edit");
     assert_eq!(again.code, ErrorCode::Conflict);
     let says = "\"link\" has changed since it was last read, so nothing was done: lines may have moved. Read it again, \
@@ -212,21 +212,21 @@ fn line_numbers_of_a_file_that_changed_are_not_used() {
     let dry = json!({"path": "f", "edits": edits(&[(1, 1, "x")]), "dry_run": true});
     assert!(hands.run("edit_file", dry.clone()).success && hands.run("edit_file", dry.clone()).success);
     place.file("f", TEN.replace("10", "ten"));
-    assert_eq!(hands.run("edit_file", dry).error.expect("somebody else changed it").code, ErrorCode::Conflict);
+    assert_eq!(hands.run("edit_file", dry).error.expect("another process changed the file").code, ErrorCode::Conflict);
     place.file("f", "one\nmore\nmore\nmore\n2\n");
     assert!(!edit("f").success);
 }
 
 #[test]
-fn what_others_changed_is_not_written_over() {
+fn changes_of_other_processes_are_not_overwritten() {
     let place = Place::new();
     place.file("f", TEN);
     let hands = tools_on(&place);
     let write = |content: &str| hands.run("write_file", json!({"path": "f", "content": content}));
     assert!(hands.run("read_file", json!({"path": "f"})).success);
-    place.file("f", "somebody else's\n");
+    place.file("f", "theirs\n");
     let failure = write("mine\n").error.expect("it would be lost");
-    assert_eq!((failure.code, place.content("f").as_str()), (ErrorCode::Conflict, "somebody else's\n"));
+    assert_eq!((failure.code, place.content("f").as_str()), (ErrorCode::Conflict, "theirs\n"));
     assert!(hands.run("read_file", json!({"path": "f"})).success && write("mine\n2\n").success);
     assert!(write("mine again\n2\n").success, "its own writing is known to the model");
     assert!(hands.run("edit_file", json!({"path": "f", "edits": edits(&[(1, 1, "one")])})).success, "so are its lines");
@@ -237,11 +237,11 @@ fn what_others_changed_is_not_written_over() {
     let gone = "*** Begin Patch\n*** Delete File: f\n*** End Patch\n";
     assert!(hands.run("apply_patch", json!({"patch": gone})).success);
     place.file("f", "new\n");
-    assert!(write("a file of that name that nobody saw\n").success);
+    assert!(write("an unseen file of that name\n").success);
 }
 
 #[test]
-fn versions_are_for_whoever_wants_no_tools() {
+fn versions_protect_edits_without_tools() {
     let place = Place::new();
     place.file("f", TEN);
     let workspace = place.workspace();

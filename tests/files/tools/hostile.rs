@@ -1,5 +1,5 @@
-//! A project that wants its own programs run or its secrets read by commands that only read: what is allowed is run for
-//! real, and nothing of that may happen.
+//! Projects that try to have their own programs run, or their secrets read, by read-only commands. The permitted
+//! commands run for real, and neither may happen.
 
 use super::Place;
 use serde_json::json;
@@ -14,7 +14,7 @@ use toolfence_tools as tools;
 use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 
-/// What `bash` answers where it runs without a question.
+/// Returns the output of `bash` if it runs without a question.
 fn unasked(runner: CommandRunner, command: &str) -> Option<String> {
     let runner = Arc::new(runner);
     let tools = Tools::new(Arc::clone(&runner), tools::standard(runner)).under(Policy::default());
@@ -30,8 +30,8 @@ fn program(place: &Place, path: &str, text: &str) {
     std::fs::set_permissions(place.at(path), mode).expect("the mode can be set");
 }
 
-/// This process's PATH behind other folders.
-fn path_behind(folders: &[&Path]) -> OsString {
+/// Returns other folders followed by the PATH of this process.
+fn path_after(folders: &[&Path]) -> OsString {
     let own = std::env::var_os("PATH").unwrap_or_default();
     let folders = folders.iter().map(|folder| folder.to_path_buf());
     std::env::join_paths(folders.chain(std::env::split_paths(&own))).expect("no folder has a colon")
@@ -49,7 +49,7 @@ fn a_project_in_the_path_runs_under_no_name_of_the_system() {
     program(&place, "bin/own", "#!/bin/sh\necho EVIL\n");
     std::os::unix::fs::symlink(place.at("bin"), place.beside.join("link")).expect("a link can be made");
     let open = || {
-        let path = path_behind(&[&place.at("bin"), &place.beside.join("link"), Path::new("bin")]);
+        let path = path_after(&[&place.at("bin"), &place.beside.join("link"), Path::new("bin")]);
         on_path(&place, &path)
     };
     assert_eq!(unasked(open(), "ls").as_deref(), Some("bin\n"));
@@ -62,12 +62,12 @@ fn a_program_of_the_host_is_judged_by_where_the_path_finds_it() {
     let place = Place::new();
     program(&place, "evil", "#!/bin/sh\necho EVIL\n");
     std::os::unix::fs::symlink(place.at("evil"), place.beside.join("ls")).expect("a link can be made");
-    let open = || on_path(&place, &path_behind(&[&place.beside]));
+    let open = || on_path(&place, &path_after(&[&place.beside]));
     assert_eq!(open().program("ls"), ProgramFact::Project);
     assert_eq!(unasked(open(), "ls"), None);
 }
 
-/// Runs git in the project as a person would; `None` where there is none.
+/// Runs git in the project as a person would; `None` if git is not installed.
 fn git(place: &Place, args: &[&str]) -> Option<String> {
     let who = ["-c", "user.name=x", "-c", "user.email=x@x.example", "-c", "init.defaultBranch=main"];
     let output = Command::new("git").args(who).args(args).current_dir(&place.root).output().ok()?;
@@ -75,7 +75,7 @@ fn git(place: &Place, args: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A repository with a secret in its history and a changed file, and a program that leaves a mark when it runs.
+/// Creates a repository with a secret in its history, a changed file, and a program that leaves a mark when it runs.
 fn repository() -> Option<Place> {
     let place = Place::new();
     place.file("sub/main.rs", "one\n");
@@ -113,7 +113,8 @@ const READING: [&str; 14] = [
     "cd sub && git status",
 ];
 
-/// What runs without a question in a repository that was made hostile leaves no mark; the same in a plain shell does.
+/// Checks that commands that run unasked in a hostile repository leave no mark, and that the same commands in a plain
+/// shell do.
 fn nothing_runs(what: &str, spoil: impl Fn(&Place, &str)) {
     let Some(place) = repository() else { return };
     let mark = place.beside.join("mark");
@@ -130,8 +131,8 @@ fn nothing_runs(what: &str, spoil: impl Fn(&Place, &str)) {
     assert!(mark.exists(), "{what} is harmless anyway: this proves nothing");
 }
 
-/// Git writes the index, and so runs a hook, only where a file looks changed and is not. It counts whole seconds: without
-/// this it depends on whether one has passed since the last time the index was written.
+/// Makes an unchanged file look changed, because only then git writes the index and runs a hook. Git compares whole
+/// seconds: otherwise the result depends on whether one has passed since the last write of the index.
 fn look_changed(place: &Place) {
     let top = std::fs::File::options().write(true).open(place.at("top.txt")).expect("it is there");
     top.set_modified(std::time::UNIX_EPOCH).expect("it is ours");

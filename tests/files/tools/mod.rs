@@ -1,4 +1,5 @@
-//! The hands: what the workspace opens and refuses, what the tools answer, what a command leaves behind.
+//! The file tools: what the workspace opens and refuses, the results of the tools, and processes that a command leaves
+//! running.
 
 mod answers;
 mod cases;
@@ -23,7 +24,7 @@ use toolfence_sandbox::isolation::{Mode, Settings};
 use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 
-/// A project with what the tools need to work on it.
+/// A project, and what the tools need to work on it.
 struct Place(Project);
 
 impl Deref for Place {
@@ -39,7 +40,7 @@ impl Place {
         Place(Project::new())
     }
 
-    /// With links of every kind, a FIFO, a socket, secrets and a repository.
+    /// Creates a project with links of every kind, a FIFO, a socket, secrets and a repository.
     fn full() -> Place {
         let place = Place::new();
         place.file("src/main.rs", "fn main() {}\n");
@@ -79,7 +80,7 @@ impl Place {
     }
 }
 
-/// Without a sandbox, but not without a supervisor that holds what a command starts.
+/// Creates a runner without a sandbox, but with a supervisor that ends all processes of a command.
 fn runner(workspace: Workspace) -> CommandRunner {
     let settings = Settings::new().mode(Mode::Off).helper(env!("CARGO_BIN_EXE_coder"));
     CommandRunner::new(Arc::new(workspace), settings)

@@ -1,4 +1,4 @@
-//! Patches on real files: all of them or none, and what the model is told.
+//! Patches on real files: all or none, and the results for the model.
 
 use super::answers::{failure, run, tools_on};
 use super::{Place, picture};
@@ -69,7 +69,7 @@ Created new/file.txt
     assert_eq!(mode("run.sh") & 0o111, (mode("run.sh") & 0o444) >> 2);
     assert_eq!((text("new/deep/name.txt").as_deref(), mode("new/deep/name.txt")), (Some("old\n"), 0o640));
     assert_eq!((text("old.txt"), text("gone.txt"), text("new/file.txt").as_deref()), (None, None, Some("new\n")));
-    assert_eq!(fs::read_dir(&place.root).expect("it is there").count(), 3, "nothing is left beside the files");
+    assert_eq!(fs::read_dir(&place.root).expect("it is there").count(), 3, "no other files are left");
     let data = result.data.expect("it has data");
     let names = json!(["gone.txt", "new/deep/name.txt", "new/file.txt", "old.txt", "one.txt", "run.sh"]);
     assert_eq!((&data["files_modified"], &data["rolled_back"]), (&names, &json!(false)));
@@ -77,7 +77,7 @@ Created new/file.txt
     assert!(diff.contains("--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n"), "{diff}");
 }
 
-/// The root has two spellings where a link leads to it, and a file one name in the plan.
+/// The root has two spellings if a link leads to it, but a file has only one name in the plan.
 #[test]
 fn absolute_names_below_the_root_are_relative_ones() {
     let place = place();
@@ -115,11 +115,11 @@ fn absolute_names_below_the_root_are_relative_ones() {
 }
 
 #[test]
-fn a_hard_link_is_broken_aloud() {
+fn a_broken_hard_link_is_noted() {
     let place = place();
     fs::hard_link(place.at("old.txt"), place.at("other.txt")).expect("a hard link can be made");
     let patch = "--- a/old.txt\n+++ b/old.txt\n@@ -1 +1 @@\n-old\n+new\n";
-    let note = "[old.txt had other names (hard links); there the old content remains.]\n";
+    let note = "[old.txt had other names (hard links), which keep the old content.]\n";
     let result = run(&place, "apply_patch", json!({"patch": patch}));
     assert_eq!(result.output, format!("Changed old.txt\n  hunk 1: line 1, fuzz 0\n{note}"));
     assert_eq!((place.content("old.txt"), place.content("other.txt")), ("new\n".into(), "old\n".into()));
@@ -264,7 +264,7 @@ fn a_folder_of_a_patch_is_refused_like_any_path() {
     assert_eq!(place.content("made/anew/x"), "x\n");
 }
 
-/// A path of a folder in another spelling.
+/// Returns the path of a folder in another spelling.
 fn respelled(random: &mut Random, root: &str, folder: &str) -> String {
     let parts = folder.split('/').filter(|part| !part.is_empty());
     let mut path: String = parts.map(|part| format!("{part}{}", random.pick(&["/", "/", "//", "/./"]))).collect();
@@ -280,7 +280,7 @@ fn respelled(random: &mut Random, root: &str, folder: &str) -> String {
     if path.is_empty() && start.is_empty() { ".".to_owned() } else { start + &path }
 }
 
-/// A patch of a few files, each by another form of head.
+/// Returns a patch of a few files, each with a different form of head.
 fn patch_of(random: &mut Random, names: &[&str]) -> String {
     let (a, b) = *random.pick(&[("a/", "b/"), ("", ""), ("i/", "w/")]);
     let mut unified = String::new();
@@ -309,7 +309,7 @@ fn patch_of(random: &mut Random, names: &[&str]) -> String {
     if random.below(2) == 0 { unified } else { begin + "*** End Patch\n" }
 }
 
-/// The files of a picture that differ from another.
+/// Returns the files that differ between two snapshots.
 fn changed(before: &Picture, after: &Picture) -> BTreeSet<String> {
     let mut changed = BTreeSet::new();
     for (one, other) in [(before, after), (after, before)] {
@@ -320,8 +320,8 @@ fn changed(before: &Picture, after: &Picture) -> BTreeSet<String> {
     changed
 }
 
-/// The workspace here has no rules, so that only the policy holds them: it denies exactly the patches that would change a name that they
-/// deny, however the folder of the patch is spelled.
+/// The workspace has no rules here, so only the policy enforces them: it denies exactly the patches that would change a
+/// denied name, whatever the spelling of the patch's folder.
 #[test]
 fn the_policy_judges_the_names_that_a_patch_in_a_folder_changes() {
     const FOLDERS: [&str; 9] = ["", "src", "src/deep", "a", "src/b", "link", "deep", "src/link", "new"];

@@ -1,4 +1,4 @@
-//! One list of paths, and what each way to a file says of it.
+//! One list of paths, and the answer of each operation to it.
 
 use super::{Place, picture};
 use toolfence_policy::{Facts, PathFact};
@@ -6,7 +6,7 @@ use toolfence_protocol::ErrorCode::{self, *};
 use toolfence_workspace::Workspace;
 use toolfence_workspace::{ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
 
-/// What a path is refused with, by reading it as a file and by listing or searching it as a folder.
+/// The error codes of refused paths, for reading them as files and for listing or searching them as folders.
 const REFUSED: &[(&str, ErrorCode)] = &[
     ("", InvalidArgument),
     ("a\0b", InvalidArgument),
@@ -40,7 +40,7 @@ const REFUSED: &[(&str, ErrorCode)] = &[
     ("plain.txt/", NotFound),
 ];
 
-/// What leads out by a link is told so by the rules and by the tools themselves, with what is inside in its place.
+/// The message about a link that leads out of the project names the link and the path inside.
 #[test]
 fn a_link_that_leads_out_is_named() {
     use toolfence_policy::{Policy, Verdict};
@@ -53,7 +53,7 @@ fn a_link_that_leads_out_is_named() {
     for (target, link) in [("..", "out"), ("../out", "src/second"), ("/etc", "far"), ("src/deep", "in")] {
         std::os::unix::fs::symlink(target, root.join(link)).expect("a link can be made");
     }
-    // Links that lead out themselves, one with the name of a file that is inside.
+    // These links lead out themselves, one of them with the name of a file inside.
     std::os::unix::fs::symlink("../private.txt", root.join("private.txt")).expect("a link can be made");
     std::os::unix::fs::symlink("../private.txt", root.join("alone.txt")).expect("a link can be made");
     let workspace = Workspace::open(&root, Default::default()).expect("it is a folder");
@@ -97,7 +97,7 @@ fn refused_paths_are_refused_by_every_way() {
     let before = (picture(&place.root), picture(&place.beside));
     let mut wrong = Vec::new();
     for (path, code) in REFUSED {
-        // A home is refused as text, before anybody looks at the name.
+        // A path to a home is refused as text, before the file system is accessed.
         let code = if path.starts_with('~') { PermissionDenied } else { *code };
         for (way, got) in ways(&workspace, path) {
             if got != Err(code) {
@@ -109,7 +109,7 @@ fn refused_paths_are_refused_by_every_way() {
     assert_eq!(before, (picture(&place.root), picture(&place.beside)));
 }
 
-/// Reading, listing and searching a path, and opening it as a folder to run in.
+/// Reads, lists and searches a path, and opens it as a working folder.
 fn ways(workspace: &Workspace, path: &str) -> [(&'static str, Result<(), ErrorCode>); 4] {
     let stop = Stop::default();
     let code = |failure: toolfence_protocol::ToolFailure| failure.code;
@@ -182,7 +182,7 @@ fn no_answer_holds_what_is_outside_or_blocked() {
     }
 }
 
-/// Here no hard link gives the secret away by another way.
+/// The project has no hard link that would expose the secret in another way.
 #[test]
 fn a_link_to_a_secret_is_refused_by_its_real_name() {
     let place = Place::new();
@@ -227,7 +227,7 @@ fn a_relative_root_through_a_link_has_an_absolute_spelling() {
     place.file("hello.txt", "hello\n");
     let link = place.beside.join("link");
     std::os::unix::fs::symlink(&place.root, &link).expect("a link can be made");
-    // From wherever the tests run: up to the top, and down again.
+    // The path goes from the current folder to the root and down again.
     let here = std::env::current_dir().expect("it is there");
     let top: std::path::PathBuf = here.components().skip(1).map(|_| "..").collect();
     let given = std::path::Path::new(".").join(top).join(link.strip_prefix("/").expect("it is absolute"));
@@ -254,7 +254,7 @@ fn a_root_that_is_gone_is_not_an_empty_one() {
         "a renamed root is still one"
     );
     std::fs::remove_dir_all(&moved).expect("it can be removed");
-    // Another folder of the old name is not the one that was opened.
+    // A new folder with the old name is not the one that was opened.
     std::fs::create_dir(&place.root).expect("it can be made");
     for path in [".", "a", "a/b.txt", "*.txt"] {
         for (way, got) in ways(&workspace, path) {
@@ -346,7 +346,7 @@ fn names_that_are_too_long_are_an_error_and_not_a_crash() {
 }
 
 #[test]
-fn the_policy_is_told_where_paths_lead() {
+fn the_policy_gets_the_targets_of_paths() {
     let place = Place::full();
     let workspace = place.workspace();
     let inside = |cwd: &str, path: &str| match workspace.path(cwd, path) {

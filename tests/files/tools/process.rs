@@ -1,4 +1,4 @@
-//! What a command writes, how it ends, and that nothing of it is left.
+//! The output and the end of a command, and that none of its processes remains.
 
 use super::Place;
 use crate::marks::own;
@@ -33,7 +33,7 @@ fn quick(command: &str) -> Outcome {
     block_on(bash(command, Duration::from_secs(20)))
 }
 
-/// Processes whose command line holds the marker.
+/// Counts the processes whose command line contains the marker.
 fn running(marker: &str) -> usize {
     let marker = own(marker);
     let holds = |entry: &fs::DirEntry| {
@@ -43,7 +43,8 @@ fn running(marker: &str) -> usize {
     fs::read_dir("/proc").expect("there is /proc").flatten().filter(holds).count()
 }
 
-/// Whether nothing with the marker runs, or stops running within a moment: a killed process takes a little to be gone.
+/// Returns `true` if no process has the marker, or if the last one ends within a moment, because a killed process takes
+/// a little time to disappear.
 fn is_gone(marker: &str) -> bool {
     (0..50).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
@@ -66,13 +67,13 @@ fn there_is_no_input_no_terminal_and_no_key() {
 }
 
 #[test]
-fn a_signal_is_told() {
+fn a_signal_is_reported() {
     let outcome = quick("kill -9 $$");
     assert_eq!((outcome.signal, outcome.exit_code), (Some(9), 137));
 }
 
 #[test]
-fn bytes_that_are_no_text_do_no_harm() {
+fn output_that_is_not_text_is_accepted() {
     let outcome = quick(r"printf 'a\xff\xfe\x00b'");
     assert_eq!((outcome.output.as_str(), outcome.total_bytes), ("a\u{FFFD}\u{FFFD}\0b", 5));
 }
@@ -96,7 +97,7 @@ fn a_group_that_does_not_listen_is_killed() {
 }
 
 #[test]
-fn what_stays_in_the_background_is_ended() {
+fn background_processes_are_ended() {
     let started = Instant::now();
     let outcome = quick("sleep 71005 & echo done");
     assert_eq!((outcome.output.as_str(), outcome.exit_code, outcome.lingered), ("done\n", 0, true));
@@ -105,16 +106,16 @@ fn what_stays_in_the_background_is_ended() {
     assert!(!quiet.lingered && is_gone("sleep 71005"));
 }
 
-/// Ends the processes that a test let escape, by their numbers.
+/// Ends the processes that escaped in a test, by their numbers.
 fn end_all(numbers: &str) {
     for number in numbers.lines().filter_map(|line| line.parse().ok().and_then(rustix::process::Pid::from_raw)) {
         let _ = rustix::process::kill_process(number, rustix::process::Signal::KILL);
     }
 }
 
-/// Bash has no setsid(1) of its own, but with job control each job gets a group of its own.
+/// Bash has no setsid(1) builtin, but with job control each job gets its own process group.
 #[test]
-fn what_left_the_group_and_holds_the_output_is_told() {
+fn a_process_outside_the_group_that_holds_the_output_is_reported() {
     let outcome = quick("set -m; sleep 71008 & echo $!");
     let still = running("sleep 71008");
     end_all(&outcome.output);
@@ -133,11 +134,11 @@ fn a_flood_from_outside_the_group_does_not_hold_the_call() {
     let outcome = quick("set -m; yes 71010 & echo done");
     assert!(outcome.escaped && outcome.truncated, "{}", outcome.total_bytes);
     assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
-    assert!(is_gone("yes 71010"), "it ends where nobody reads");
+    assert!(is_gone("yes 71010"), "it ends when its output is closed");
 }
 
 #[test]
-fn what_a_grandchild_says_within_two_seconds_is_heard() {
+fn output_of_a_grandchild_is_read_for_two_seconds() {
     let outcome = quick("(sleep 0.3; echo late) & echo early");
     assert_eq!((outcome.output.as_str(), outcome.lingered), ("early\nlate\n", false));
 }
@@ -155,7 +156,7 @@ fn a_dropped_future_leaves_nothing() {
 fn a_flood_grows_no_memory() {
     let peak = || {
         let status = fs::read_to_string("/proc/self/status").expect("there is /proc");
-        let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("the peak is told");
+        let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("the kernel reports the peak");
         line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("it is a number")
     };
     quick("true");
@@ -163,8 +164,8 @@ fn a_flood_grows_no_memory() {
     let outcome = quick("yes | head -c 1G");
     assert_eq!((outcome.total_bytes, outcome.truncated), (1 << 30, true));
     assert!(outcome.output.len() < 101_000 && outcome.output.contains(" left out ...]"));
-    // Other tests of this binary run at the same time; the flood itself is 1 GiB.
-    // The kernel's numbers are rounded: a peak can be told lower than before.
+    // Other tests of this binary run at the same time; the flood itself is 1 GiB. The kernel rounds its numbers, so a
+    // later peak can be lower than an earlier one.
     let grown = peak().saturating_sub(before);
     assert!(grown < 512 << 10, "{grown} KiB");
 }

@@ -1,4 +1,4 @@
-//! A link that changes between two looks leads nowhere.
+//! A link that changes between two accesses never leads out of the project.
 
 use super::Place;
 use std::fs;
@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use toolfence_workspace::{ListFiles, ReadFile, SearchFiles, Stop};
 
-/// Swaps `link` between two targets for as long as `work` goes on, and works again until there was a race: a busy machine
-/// may not let the swapper run.
+/// Swaps `link` between two targets while `work` runs, and repeats `work` until a race occurred, because a busy machine
+/// may not run the swapping thread.
 fn while_swapping(link: &Path, targets: [&Path; 2], mut work: impl FnMut()) {
     const ENOUGH: u64 = 100;
     let done = AtomicBool::new(false);
@@ -82,11 +82,12 @@ fn a_write_that_would_undo_anothers_is_a_conflict() {
             let mut file = fs::File::options().append(true).open(place.at("shared.txt")).expect("it is there");
             while !done.load(Ordering::Relaxed) {
                 file.write_all(b"x").expect("it can be written");
-                // Without a pause the file grows faster than it is read, and each turn takes longer than the one before.
+                // Without a pause the file grows faster than it is read, and each turn takes longer than the one
+                // before.
                 std::thread::sleep(std::time::Duration::from_micros(50));
             }
         });
-        // Once a write gets through, the other one goes on writing to a file that has no name any more.
+        // Once a write succeeds, the other thread continues to write to a file that has no name any more.
         let answers = (0..20).map(|turn| {
             let answer = workspace.changes().write("shared.txt", &format!("{turn}\n"));
             answer.map(drop).map_err(|failure| failure.code)
@@ -117,8 +118,8 @@ fn a_folder_swapped_for_a_link_shows_nothing_to_a_walk() {
     });
 }
 
-/// Every tool on a link that is swapped between a folder inside and one beside the project, so often that a rare leak would
-/// be met. `TOOLFENCE_RACE_TRIES` says how often; it takes some seconds for each ten thousand.
+/// Runs every tool on a link that is swapped between a folder inside and one outside the project, often enough to hit a
+/// rare leak. `TOOLFENCE_RACE_TRIES` sets the number of tries. Ten thousand take some seconds.
 #[test]
 #[ignore = "long: it is for a machine of its own, with TOOLFENCE_RACE_TRIES=100000"]
 fn very_many_tries_let_nothing_in_or_out() {
@@ -159,7 +160,7 @@ fn race(tries: u32) {
             done += 1;
         }
     });
-    assert_eq!(before, super::picture(&place.beside), "nothing was written beside the project");
+    assert_eq!(before, super::picture(&place.beside), "nothing was written outside the project");
     assert!(done >= tries && in_time.iter().all(|&times| times > 0), "of {done} tries got through: {in_time:?}");
     println!("{done} tries of 5 tools, of which got to the folder inside: {in_time:?}");
 }

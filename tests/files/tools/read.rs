@@ -1,4 +1,4 @@
-//! Ranges, limits, and files that are no text.
+//! Ranges, limits, and files that are not text.
 
 use super::Place;
 use std::fs::File;
@@ -93,7 +93,7 @@ impl AddNewline for String {
 }
 
 #[test]
-fn forms_of_text_are_told() {
+fn encodings_and_line_ends_are_reported() {
     let place = Place::new();
     place.file("crlf", "a\r\nb\r\n");
     place.file("bom", "\u{FEFF}a\n");
@@ -105,7 +105,7 @@ fn forms_of_text_are_told() {
 }
 
 #[test]
-fn what_is_no_text_says_what_it_is() {
+fn files_that_are_not_text_are_described() {
     let place = Place::new();
     place.file("image", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     place.file("wide16", b"\xFF\xFEa\0b\0");

@@ -1,4 +1,4 @@
-//! Listing and searching: order, limits, what is passed over.
+//! Listing and searching: order, limits, and skipped files.
 
 use super::Place;
 use toolfence_protocol::ErrorCode::{Cancelled, InvalidArgument};
@@ -83,7 +83,7 @@ fn kinds_sizes_and_blocked_names() {
 }
 
 #[test]
-fn past_the_limit_what_is_nearest_to_the_top_stays() {
+fn beyond_the_limit_the_topmost_entries_stay() {
     let place = Place::new();
     for number in 0..150 {
         place.file(&format!("deep/in/here/{number:03}"), "");
@@ -135,11 +135,11 @@ fn exactly_the_limit_after_a_full_walk_is_not_truncated() {
     place.file("c", "before\nhit\n");
     let found = search(&place, &SearchFiles { context: 1, ..SearchFiles::new("hit") });
     assert_eq!((found.matches, found.truncated), (50, true));
-    assert!(found.lines.iter().all(|line| line.path != "c"), "what stands before a match too many is not told");
+    assert!(found.lines.iter().all(|line| line.path != "c"), "context of a match beyond the limit is not returned");
 }
 
 #[test]
-fn secrets_binaries_and_endless_lines_are_passed_over() {
+fn secrets_binaries_and_endless_lines_are_skipped() {
     let place = Place::full();
     place.file("binary", b"SECRET\0VALUE SECRETVALUE");
     place.file("line", "x".repeat(9 << 20) + "needle\n");

@@ -1,5 +1,5 @@
-//! Laws of patches over whole trees on disk: what `similar` and git say of two trees makes one of the other, and what is
-//! refused has changed nothing.
+//! Laws of patches over whole trees on disk: the patch that `similar` or git computes from two trees turns one into the
+//! other, and a refused patch changes nothing.
 
 use super::{Place, picture};
 use crate::patch::laws::{diff, edited, is_ambiguous, perturbed, text};
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use toolfence_kit::Random;
 
-/// Text and whether it may be run.
+/// The text of each file, and whether it is executable.
 type Tree = BTreeMap<String, (String, bool)>;
 
 const NAMES: [&str; 8] =
@@ -24,7 +24,7 @@ fn put(place: &Place, tree: &Tree) {
     }
 }
 
-/// What is below a folder, the repository apart.
+/// Reads the files below a folder, without the repository.
 fn taken(root: &Path) -> Tree {
     let mut tree = Tree::new();
     let mut pending = vec![root.to_owned()];
@@ -77,7 +77,7 @@ fn grown(random: &mut Random, old: &Tree) -> Tree {
 }
 
 #[test]
-fn what_git_says_of_two_trees_makes_one_of_the_other() {
+fn a_diff_of_git_turns_one_tree_into_the_other() {
     let Some(git) = std::env::var_os("TOOLFENCE_GIT") else {
         println!("skipped: set TOOLFENCE_GIT to the git program");
         return;
@@ -149,7 +149,7 @@ fn a_perturbed_patch_of_a_tree_does_the_same_or_nothing() {
                 diff(old, new, 3).replacen("a/x", &format!("a/{name}"), 1).replacen("b/x", &format!("b/{name}"), 1);
             patch.push_str(&if random.below(2) == 0 { perturbed(&mut random, &clean) } else { clean });
         }
-        // In some runs somebody has changed a file since.
+        // In some runs a file has changed meanwhile.
         let drifted = random.below(2 * names.len());
         if let Some((name, (old, _))) = names.iter().zip(&texts).nth(drifted) {
             place.file(name, edited(&mut random, old));

@@ -1,4 +1,4 @@
-//! All of it or nothing, and what of the old file stays.
+//! Whole files are written completely or not at all, and some properties of the old file are kept.
 
 use super::{Place, picture};
 use std::fs;
@@ -38,7 +38,7 @@ fn mixed_endings_and_own_ones_are_left_alone() {
 }
 
 #[test]
-fn a_link_is_written_through_and_a_hard_link_is_broken_aloud() {
+fn links_are_followed_and_broken_hard_links_noted() {
     let place = Place::new();
     place.file("real/target.txt", "old\n");
     place.link(place.at("real/target.txt"), "link");
@@ -88,7 +88,7 @@ fn binary_content_may_be_replaced_without_a_diff() {
     assert!(written.changed && written.diff.is_none());
 }
 
-/// White space at an end of a name is a slip: no such file is made, and one that exists is a file like others.
+/// White space at an end of a name is a mistake: no such file is created, but an existing one is a file like any other.
 #[test]
 fn white_space_at_an_end_makes_no_file() {
     let place = Place::new();

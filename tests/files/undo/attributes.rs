@@ -1,7 +1,7 @@
-//! Modes, access control lists and extended attributes survive a change and come back, and at no moment a file is more open
-//! than it was.
+//! Modes, access control lists and extended attributes survive a change and its undo, and a file is never more
+//! accessible in between.
 //!
-//! Files that change hands are told by root alone; the rest is for anybody.
+//! Changes of the owner are tested only as root, everything else as any user.
 
 use super::Place;
 use rustix::fs::{XattrFlags, getxattr, listxattr, setxattr};
@@ -14,7 +14,7 @@ use toolfence_workspace::{EditFile, EditLines, ReplaceText};
 const ACCESS: &str = "system.posix_acl_access";
 const DEFAULT: &str = "system.posix_acl_default";
 
-/// A list for the owner, user 1234, the group, the mask and others.
+/// Returns an access control list for the owner, user 1234, the group, the mask and others.
 fn list([owner, user, group, mask, others]: [u16; 5]) -> Vec<u8> {
     let anybody = u32::MAX;
     let entries =
@@ -29,8 +29,8 @@ fn set(path: &Path, name: &str, value: &[u8]) {
     setxattr(path, name, value, XattrFlags::empty()).expect("it was tried before");
 }
 
-/// The mode with every attribute.
-fn of(path: &Path) -> (u32, Vec<(String, Vec<u8>)>) {
+/// Returns the mode and all attributes.
+fn attributes_of(path: &Path) -> (u32, Vec<(String, Vec<u8>)>) {
     let mut names = vec![0; 65536];
     let length = listxattr(path, &mut names[..]).expect("it is there");
     let names = names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty());
@@ -44,7 +44,8 @@ fn of(path: &Path) -> (u32, Vec<(String, Vec<u8>)>) {
     (fs::metadata(path).expect("it is there").permissions().mode() & 0o7777, all)
 }
 
-/// A place with a file that has all of it; `None`, said aloud, where the file system has no such thing.
+/// Creates a project with a file that has all attributes. Prints a line and returns `None` if the file system does not
+/// support them.
 fn place() -> Option<Place> {
     let place = Place::new();
     let file = place.root().join("s");
@@ -60,7 +61,7 @@ fn place() -> Option<Place> {
 }
 
 #[test]
-fn they_survive_every_tool_and_come_back() {
+fn attributes_survive_every_tool_and_undo() {
     let patch = "*** Begin Patch\n*** Update File: s\n@@\n-secret\n+other\n*** Add File: more\n+x\n*** End Patch\n";
     let renamed = "*** Begin Patch\n*** Update File: s\n*** Move to: d/t\n@@\n-secret\n+other\n*** End Patch\n";
     type Act<'a> = (&'a str, &'a str, Box<dyn Fn(&Place) + 'a>);
@@ -94,23 +95,23 @@ fn they_survive_every_tool_and_come_back() {
     ];
     for (what, name, act) in acts {
         let Some(place) = place() else { return };
-        let before = of(&place.root().join("s"));
+        let before = attributes_of(&place.root().join("s"));
         assert_eq!((before.0, before.1.len()), (0o660, 3), "{before:?}");
         place.turn(|| act(&place));
-        assert_eq!(of(&place.root().join(name)), before, "{what}");
+        assert_eq!(attributes_of(&place.root().join(name)), before, "{what}");
         assert_eq!(fs::read_to_string(place.root().join(name)).unwrap(), "other\n");
         assert_eq!(place.undo().refused, [], "{what}");
         assert_eq!(
-            (of(&place.root().join("s")), fs::read_to_string(place.root().join("s")).unwrap()),
+            (attributes_of(&place.root().join("s")), fs::read_to_string(place.root().join("s")).unwrap()),
             (before.clone(), "secret\n".into()),
             "{what}"
         );
         assert_eq!(place.redo().refused, [], "{what}");
-        assert_eq!(of(&place.root().join(name)), before, "{what}");
+        assert_eq!(attributes_of(&place.root().join(name)), before, "{what}");
     }
 }
 
-/// The list that new files of a folder inherit would let in whom the old file did not.
+/// The default list of the folder would grant access to users that the old file excluded.
 #[test]
 fn a_file_without_a_list_gets_none_from_its_folder() {
     let Some(place) = place() else { return };
@@ -119,17 +120,18 @@ fn a_file_without_a_list_gets_none_from_its_folder() {
     fs::set_permissions(&plain, PermissionsExt::from_mode(0o660)).unwrap();
     set(&root, DEFAULT, &list([7, 7, 7, 7, 0]));
     place.turn(|| place.write("plain", "new\n"));
-    assert_eq!(of(&plain), (0o660, Vec::new()));
+    assert_eq!(attributes_of(&plain), (0o660, Vec::new()));
     place.turn(|| place.bash("rm plain"));
     assert_eq!(place.undo().refused, []);
-    assert_eq!(of(&plain), (0o660, Vec::new()), "it stood there without one");
+    assert_eq!(attributes_of(&plain), (0o660, Vec::new()), "a plain file has no list");
 }
 
 const CHILD: &str = "TOOLFENCE_TEST_NO_LISTS";
 
-/// A file is moved to a disk that has no lists: then the group, whose rights were the mask of the list, may do nothing.
+/// A file is moved to a disk without access control lists. Its group, whose rights were the mask of the list, then gets
+/// no access.
 #[test]
-fn where_a_list_cannot_be_nobody_gains_rights_and_it_is_said() {
+fn without_access_control_lists_access_never_widens() {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount"]).arg(std::env::current_exe().unwrap());
     command.args([
@@ -159,7 +161,7 @@ fn on_a_disk_without_lists() {
     let (file, disk) = (place.root().join("s"), place.root().join("disk"));
     fs::write(&file, "secret\n").unwrap();
     fs::create_dir(&disk).unwrap();
-    // The namespace knows but one user, so that is who is named.
+    // The namespace has only one user, so the list names that one.
     let mut acl = list([6, 6, 0, 6, 4]);
     acl[16..20].copy_from_slice(&0u32.to_le_bytes());
     let mounted = Command::new("mount").args(["-t", "ramfs", "ramfs"]).arg(&disk).status();
@@ -171,8 +173,8 @@ fn on_a_disk_without_lists() {
     let mut lost = Vec::new();
     place.turn(|| lost = place.workspace.changes().apply_patch(renamed, false).unwrap().lost);
     assert_eq!(lost, [("disk/t".to_owned(), vec!["access control list".into()])]);
-    // The group had nothing, so that its members have nothing as others either.
-    assert_eq!(of(&disk.join("t")).0, 0o600);
+    // The group had no access, so its members get none as others either.
+    assert_eq!(attributes_of(&disk.join("t")).0, 0o600);
     assert_eq!(place.undo().refused, []);
-    assert_eq!(of(&file), (0o664, vec![(ACCESS.to_owned(), acl)]));
+    assert_eq!(attributes_of(&file), (0o664, vec![(ACCESS.to_owned(), acl)]));
 }

@@ -1,11 +1,11 @@
-//! Single turns, and how long they are kept.
+//! Single turns, and the limits of the history.
 
 use super::{Place, opened};
 use std::fs;
 use toolfence_workspace::undo::Limits;
 
 #[test]
-fn a_call_that_failed_is_no_change() {
+fn a_failed_call_is_not_a_change() {
     let place = Place::new();
     place.turn(|| {
         let patch = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n";
@@ -17,7 +17,7 @@ fn a_call_that_failed_is_no_change() {
 }
 
 #[test]
-fn a_new_turn_ends_what_can_be_redone_and_one_that_changes_nothing_does_not() {
+fn a_new_turn_with_changes_ends_redo() {
     let place = Place::new();
     place.turn(|| place.write("a", "one"));
     place.undo();
@@ -29,7 +29,7 @@ fn a_new_turn_ends_what_can_be_redone_and_one_that_changes_nothing_does_not() {
 }
 
 #[test]
-fn what_somebody_left_in_the_middle_of_a_turn_is_what_it_goes_back_to() {
+fn undo_restores_changes_of_others_from_before_the_first_call() {
     let place = Place::new();
     fs::write(place.root().join("a"), "old\n").unwrap();
     place.turn(|| {
@@ -56,7 +56,7 @@ fn a_refused_name_can_be_undone_later_and_the_rest_redone() {
 }
 
 #[test]
-fn what_would_be_done_is_what_is_done() {
+fn a_preview_matches_the_undo() {
     let place = Place::new();
     fs::write(place.root().join("kept"), "one\n").unwrap();
     place.turn(|| place.bash("mkdir -p d/e; echo x > d/e/f; chmod 755 kept; ln -s kept l"));
@@ -138,7 +138,7 @@ fn only_one_program_records_at_a_time() {
 }
 
 #[test]
-fn a_difference_says_what_became_of_each_name() {
+fn a_diff_describes_each_name() {
     let place = Place::new();
     fs::write(place.root().join("a"), "one\ntwo\n").unwrap();
     place.turn(|| place.write("a", "one\n2\n"));

@@ -1,7 +1,7 @@
-//! Disks without room for a history, or that nobody may write: what the model changes is changed all the same and a person is
-//! told, an undo that could not be taken back is not made, and with room again all goes on.
+//! Disks that are full or read-only for the history: the model's changes are made nevertheless and the user is
+//! informed, an undo that could not be reverted is refused, and everything works again when there is room.
 //!
-//! The test runs itself again as a child, which has small disks of its own. Needs user namespaces.
+//! The test runs itself again as a child with small disks of its own, which needs user namespaces.
 
 use super::{Picture, Place};
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ mkdir \"$TOOLFENCE_TEST_SMALL/state0\" || exit 90
 [ -z \"$READ_ONLY\" ] || mount -o remount,ro \"$TOOLFENCE_TEST_SMALL\" || exit 90
 \"$0\" \"$@\"";
 
-/// Runs one of the children below on disks of its own; `None`, said aloud, where that cannot be.
+/// Runs one of the children below on its own disks. Prints a line and returns `None` if that is not possible.
 fn on_small_disks(child: &str, pages: usize, read_only: &str) -> Option<String> {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let (small, large) = (home.path().join("small"), home.path().join("large"));
@@ -42,12 +42,12 @@ fn on_small_disks(child: &str, pages: usize, read_only: &str) -> Option<String> 
     Some(said)
 }
 
-/// A project whose history is to be kept on the small disk.
+/// Creates a project whose history is on the small disk.
 fn place(number: usize) -> Option<(Place, PathBuf)> {
     let small = PathBuf::from(std::env::var_os(SMALL)?);
     let place = Place::new();
     symlink(small.join(format!("state{number}")), place.home.path().join("state")).expect("it is new");
-    // The first is there, for a disk that cannot be written.
+    // The first folder exists already if the disk is read-only.
     let _ = fs::create_dir(small.join(format!("state{number}")));
     (0..FILES).for_each(|number| fs::write(file(&place, number), content("old", number)).expect("it can be written"));
     Some((place, small))
@@ -57,12 +57,13 @@ fn file(place: &Place, number: usize) -> PathBuf {
     place.root().join(number.to_string())
 }
 
-/// Two pages of long lines: two files without a line in common are compared in a time that grows with the square of their lines.
+/// Returns two pages of long lines, because a comparison of two files without a common line takes time that grows with
+/// the square of their lines.
 fn content(what: &str, number: usize) -> String {
     format!("{what} {number:0>90}\n").repeat(2 * PAGE / 90).chars().take(2 * PAGE - 100).collect()
 }
 
-/// What takes the room of a disk but for some pages.
+/// Fills the disk except for some pages.
 fn ballast(small: &Path, leave: usize) {
     let mut file = File::create(small.join("ballast")).expect("it can be made");
     let mut pages = 0;
@@ -85,7 +86,7 @@ fn assert_nothing_half(place: &Place) {
     }
 }
 
-/// Names that were done are as they were wanted, and those that were refused as they were.
+/// Asserts that restored paths have the wanted state and refused ones their previous state.
 fn assert_kept_to(outcome: &Outcome, before: &Picture, after: &Picture, wanted: &Picture) {
     for done in &outcome.done {
         assert_eq!(after.get(Path::new(&done.name)), wanted.get(Path::new(&done.name)), "{outcome:?}");
@@ -95,8 +96,8 @@ fn assert_kept_to(outcome: &Outcome, before: &Picture, after: &Picture, wanted: 
     }
 }
 
-/// A turn with so much room, its undo without any, and both again with room. Gives whether the turn was told to be kept, and
-/// what the undo without room refused.
+/// Runs a turn with this much room, its undo without any, and both again with room. Returns whether the turn was
+/// reported as recorded, and whether the undo without room refused anything.
 fn with_room_for(leave: usize) -> Option<(bool, bool)> {
     let (place, small) = place(leave)?;
     let old = place.picture();
@@ -110,7 +111,7 @@ fn with_room_for(leave: usize) -> Option<(bool, bool)> {
     assert!(notes.iter().all(|note| note.to_string().contains("No space left")), "{notes:?}");
     assert_nothing_half(&place);
 
-    // What is there by somebody else's hand cannot be had back from what the turn kept.
+    // The recorded turn does not contain content that another process wrote.
     fs::write(file(&place, 0), content("new", 0)).expect("it can be written");
     fs::remove_file(small.join("ballast")).expect("it is there");
     ballast(&small, 0);
@@ -135,7 +136,7 @@ fn with_room_for(leave: usize) -> Option<(bool, bool)> {
     }
     let kept = notes.is_empty();
     assert!(!kept || place.picture() == old, "{leave}");
-    // And on it goes.
+    // The history continues.
     let before = place.picture();
     place.turn(|| place.write("more", "more\n"));
     assert_eq!(place.history.take_notes(), [] as [String; 0]);
@@ -174,12 +175,12 @@ fn where_nothing_can_be_written() {
     assert!(place.root().join("made").exists());
     let notes = place.history.take_notes();
     assert!(notes.len() == 1 && notes[0].to_string().contains("Read-only file system"), "{notes:?}");
-    assert!(place.history.undo(&place.workspace).expect("there is none").is_none());
-    println!("told: {notes:?}");
+    assert!(place.history.undo(&place.workspace).expect("the history can be read").is_none());
+    println!("notes: {notes:?}");
 }
 
 #[test]
 fn a_disk_that_cannot_be_written_stops_no_turn() {
     let said = on_small_disks("where_nothing_can_be_written", 100, "1");
-    assert!(said.is_none_or(|said| said.contains("told: ")));
+    assert!(said.is_none_or(|said| said.contains("notes: ")));
 }

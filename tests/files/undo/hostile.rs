@@ -1,4 +1,4 @@
-//! Histories that somebody wrote or damaged, projects that change under an undo, and what must never be copied.
+//! Forged and damaged histories, projects that change during an undo, and files that must never be copied.
 
 use super::{Place, run};
 use std::fs;
@@ -47,7 +47,7 @@ fn names_in_a_history_lead_nowhere_else() {
         for text in [named.clone(), swapped(&named)] {
             fs::write(&record, &text).unwrap();
             let outcome = place.undo();
-            // Where a link is on the way there is nothing that could be removed.
+            // With a link in the path there is nothing to remove.
             let so_already = name == "link/x" && text == named;
             assert_eq!((outcome.done.len(), outcome.refused.is_empty()), (0, so_already), "{name}: {outcome:?}");
             records(&place)[1..].iter().for_each(|undo| fs::remove_file(undo).unwrap());
@@ -61,13 +61,13 @@ fn names_in_a_history_lead_nowhere_else() {
     }
 }
 
-/// A record with what was there before and after in each other's place.
+/// Swaps the states before and after in a record.
 fn swapped(text: &str) -> String {
     text.replace("\"before\":", "\"then\":").replace("\"after\":", "\"before\":").replace("\"then\":", "\"after\":")
 }
 
 #[test]
-fn what_is_damaged_is_not_used() {
+fn damaged_records_are_not_used() {
     let place = Place::new();
     fs::write(place.root().join("a"), "one").unwrap();
     fs::write(place.root().join("b"), "two").unwrap();
@@ -92,10 +92,10 @@ fn a_torn_last_line_is_dropped_and_nothing_else() {
     let record = records(&place).remove(0);
     let text = fs::read(&record).unwrap();
     let ends: Vec<usize> = (0..text.len()).filter(|at| text[*at] == b'\n').collect();
-    // In the middle of the end, and of the line about b.
+    // The file is cut within the line of the end, and within the line of b.
     for (at, kept, undone) in [(ends[2] + 9, 2, 2), (ends[1] + 9, 1, 1)] {
         fs::write(&record, &text[..at]).unwrap();
-        place.again();
+        place.reopen();
         let listed = place.history.list(&place.workspace).unwrap();
         assert_eq!((listed[0].names, listed[0].notes.len()), (kept, 1), "{listed:?}");
         assert!(listed[0].notes[0].to_string().contains("cut short"));
@@ -147,7 +147,7 @@ fn a_folder_that_does_not_name_its_record_is_no_stash() {
     let outcome = place.undo();
     assert_eq!(refusals(&outcome), [(theirs.to_str().unwrap(), Unrestored::Lost)]);
     assert_eq!(fs::read_to_string(place.root().join("a")).unwrap(), "new\n");
-    // Nor is it deleted with the turn.
+    // The folder is not deleted with the turn either.
     let mut limits = Limits::default();
     limits.turns = 1;
     let (history, workspace) = super::opened(place.home.path(), limits);

@@ -1,5 +1,5 @@
-//! Laws over generated turns: an undo restores every byte, mode and name, a redo brings them back, and what somebody else
-//! changed in between stays.
+//! Laws over generated turns: an undo restores every byte, mode and name, a redo reverts that, and changes that another
+//! process made in between are kept.
 
 use super::{Picture, Place, run};
 use std::collections::BTreeSet;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use toolfence_kit::Random;
 use toolfence_workspace::{EditFile, EditLines, ReplaceText};
 
-/// What names a generated project has; some are folders in one turn and files in another.
+/// The names in a generated project. Some are folders in one turn and files in another.
 const NAMES: [&str; 12] =
     ["a", "b.txt", "d", "d/x", "d/y", "d/e", "d/e/z", "größe", "with blank", "new\\nline", "l", "k/m/n"];
 
-/// What a command does to one name, and another.
+/// Scripts that change one or two names.
 const SCRIPTS: [&str; 16] = [
     "echo more >> \"$1\"",
     "printf new > \"$1\"",
@@ -39,7 +39,7 @@ fn name(random: &mut Random) -> String {
 fn planted(random: &mut Random, root: &Path) {
     for _ in 0..8 {
         let path = root.join(name(random));
-        // Where another one stands in the way there is one less.
+        // A file in the place of a folder prevents this one.
         if path.parent().is_some_and(|above| fs::create_dir_all(above).is_ok()) {
             let _ = fs::write(path, text(random));
         }
@@ -55,7 +55,7 @@ fn script(random: &mut Random) -> String {
     format!("set -- '{one}' '{two}'; {}", random.pick(&SCRIPTS))
 }
 
-/// Something that a tool or a command does; where it fails it is to leave all as it was.
+/// Runs a random action of a tool or a command. If it fails it must not change anything.
 fn act(random: &mut Random, place: &Place) {
     let path = name(random);
     match random.below(8) {
@@ -90,7 +90,7 @@ fn assert_same(now: &Picture, wanted: &Picture, when: &str) {
     assert!(differs.is_empty(), "{when}: {differs:?}");
 }
 
-/// A turn, an undo, a redo, at random, beside a model that keeps whole pictures.
+/// Compares random turns, undos and redos with a model that keeps whole snapshots.
 #[test]
 fn undo_and_redo_restore_every_byte_mode_and_name() {
     let (mut turns, mut undos, mut redos) = (0, 0, 0);
@@ -113,7 +113,7 @@ fn undo_and_redo_restore_every_byte_mode_and_name() {
                     before.push(after.pop().expect("there is one"));
                     redos += 1;
                 }
-                2 => place.again(),
+                2 => place.reopen(),
                 _ => {
                     place.turn(|| (0..=random.below(4)).for_each(|_| act(random, &place)));
                     let now = place.picture();
@@ -138,9 +138,9 @@ fn undo_and_redo_restore_every_byte_mode_and_name() {
     assert!(turns > 100 && undos > turns && redos > 10);
 }
 
-/// What somebody else did between a turn and its undo is still there, and the rest of the turn is undone.
+/// Changes that another process made between a turn and its undo are kept, and the rest of the turn is undone.
 #[test]
-fn what_somebody_else_changed_stays() {
+fn changes_of_other_processes_stay() {
     let (mut kept, mut undone) = (0, 0);
     for seed in 0..40 {
         let random = &mut Random::new(1000 + seed);
@@ -159,7 +159,7 @@ fn what_somebody_else_changed_stays() {
         for name in names {
             let theirs = after.get(name) != changed.get(name);
             let stayed = now.get(name) == changed.get(name);
-            assert!(stayed || !theirs, "seed {seed}: {name:?} of somebody else: {outcome:?}");
+            assert!(stayed || !theirs, "seed {seed}: {name:?} of another process: {outcome:?}");
             let back = now.get(name) == before.get(name);
             assert!(
                 back || theirs || refused(name) || stayed && !outcome.refused.is_empty(),

@@ -1,4 +1,4 @@
-//! What turns changed, and taking it back.
+//! Recording the changes of turns, and undoing them.
 
 #[cfg(target_os = "linux")]
 mod attributes;
@@ -22,7 +22,7 @@ use toolfence_workspace::Workspace;
 use toolfence_workspace::stash::{Moment, Stash};
 use toolfence_workspace::undo::{History, Limits, Outcome};
 
-/// A project with a history beside it.
+/// A project and its history in another folder.
 struct Place {
     home: tempfile::TempDir,
     history: Arc<History>,
@@ -45,12 +45,12 @@ impl Place {
         self.home.path().join("project")
     }
 
-    /// Opens the project and its history again, as another program would see them.
-    fn again(&mut self) {
+    /// Opens the project and its history again, as another process would.
+    fn reopen(&mut self) {
         (self.history, self.workspace) = opened(self.home.path(), Limits::default());
     }
 
-    /// Runs a command on a copy of the project and keeps what it changes, as the tools do it.
+    /// Runs a command on a copy of the project and keeps its changes, as the tools do.
     fn bash(&self, script: &str) {
         let (next, stashes) = (self.home.path().join("next"), self.home.path().join("stashes"));
         let _ = fs::remove_dir_all(&next);
@@ -63,7 +63,7 @@ impl Place {
         self.workspace.changes().exchange(stash, &|_| true).expect("nothing else changes it");
     }
 
-    /// Plans that a folder of the project becomes what the copy has in its place.
+    /// Plans the changes that give a folder of the project the content of the copy.
     fn plan(&self, stash: &mut Stash, since: Moment, at: &Path) {
         let (root, next) = (self.workspace.root(), self.home.path().join("next"));
         let folders = [self.root().join(at), next.join(at)];

@@ -13,7 +13,7 @@ const REPLY: &str = "\
 ```
 ";
 
-/// The status, and what was said on both sides.
+/// Returns the exit status, stdout and stderr.
 fn coder(home: &Path, args: &[&str], input: &str) -> (i32, String) {
     let ran = Program::new(env!("CARGO_BIN_EXE_coder"), home).args(args).run(&home.join("project"), input);
     (ran.status, ran.said())
@@ -27,7 +27,7 @@ fn home() -> tempfile::TempDir {
 }
 
 #[test]
-fn what_exec_changed_is_shown_and_taken_back() {
+fn changes_of_exec_are_shown_and_undone() {
     let home = home();
     let run = |args: &[&str]| coder(home.path(), args, "");
     assert_eq!(run(&["undo"]), (1, "There is nothing to undo.\n".into()));
@@ -47,9 +47,9 @@ fn what_exec_changed_is_shown_and_taken_back() {
     assert_eq!(fs::read_dir(home.path().join("project")).unwrap().count(), 1);
 }
 
-/// A tree so deep that its names fill pages is told in lines that a person can read, and as many of them.
+/// A tree whose paths are pages long is printed in readable lines, and in few of them.
 #[test]
-fn a_deep_tree_is_told_in_short_lines() {
+fn a_deep_tree_is_printed_in_short_lines() {
     let home = home();
     let run = |args: &[&str]| coder(home.path(), args, "");
     let command = "for i in $(seq 250); do mkdir folder; cd folder; done";
@@ -70,7 +70,7 @@ fn a_deep_tree_is_told_in_short_lines() {
 }
 
 #[test]
-fn a_conversation_takes_back_too() {
+fn undo_works_in_a_conversation() {
     let home = home();
     let replies = home.path().join("replies");
     let call = "{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"x\"}}";
@@ -90,9 +90,9 @@ fn a_conversation_takes_back_too() {
     assert_eq!((status, fs::read_dir(home.path().join("project")).unwrap().count()), (0, 1), "{said}");
 }
 
-/// What the model is told of an undo with the next message, and that it cannot write over what it does not know.
+/// The next message informs the model about an undo, and it cannot overwrite a file that it has not read since.
 #[test]
-fn the_model_is_told_what_went_back() {
+fn the_model_is_informed_about_an_undo() {
     let home = home();
     let replies = home.path().join("replies");
     let call = |tool: &str, args: &str| {
@@ -110,7 +110,7 @@ fn the_model_is_told_what_went_back() {
 }
 
 #[test]
-fn the_same_as_json_lines() {
+fn undo_prints_json_lines() {
     let home = home();
     let run = |args: &[&str]| {
         let (status, said) = coder(home.path(), args, "");
@@ -145,7 +145,7 @@ fn the_same_as_json_lines() {
 }
 
 #[test]
-fn a_project_cannot_turn_it_off_and_a_person_can() {
+fn only_the_user_can_turn_the_history_off() {
     let home = home();
     fs::write(home.path().join("project/.toolfence.toml"), "undo.journal = \"off\"\n").unwrap();
     assert!(coder(home.path(), &["exec", "--yes"], REPLY).1.contains("looser than on"));

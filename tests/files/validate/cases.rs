@@ -1,8 +1,8 @@
 //! The case files in `tests/cases/validate`.
 //!
-//! A case begins with `=== title`. Its parts begin with `#### ` and go on up to the next one: `before NAME` is a file as it
-//! was, `after` what it shall be, `new` a line `LINE:COLUMN MESSAGE` for each error that the change is to blame for; it is left
-//! out where there is none.
+//! A case begins with `=== title`. Each of its parts begins with `#### ` and ends before the next one: `before NAME` is
+//! the old file, `after` the new one, and `new` a line `LINE:COLUMN MESSAGE` for each error that the change introduces.
+//! Without new errors there is no part `new`.
 
 use toolfence_kit::{CaseFiles, Comparison, Expected, Random, Section};
 use toolfence_tools::validate::{LineMap, new_ones, syntax};
@@ -54,9 +54,9 @@ fn every_case() {
     comparison.finish();
 }
 
-/// Whatever is done with any text of the cases: the same text has nothing new, and a good one none at all.
+/// An unchanged text has no new errors, and a valid text has no errors at all.
 #[test]
-fn nothing_is_new_where_nothing_changed() {
+fn an_unchanged_text_has_no_new_errors() {
     for case in all() {
         for text in [&case.before, &case.after] {
             let again = Case { before: text.clone(), after: text.clone(), ..case.clone() };
@@ -67,9 +67,9 @@ fn nothing_is_new_where_nothing_changed() {
     }
 }
 
-/// A reader that knows what a text was before a change finds what one finds that reads all of it.
+/// A reader that parses incrementally finds the same errors as one that parses the whole text.
 #[test]
-fn what_is_read_again_is_read_as_the_first_time() {
+fn incremental_parsing_finds_the_same_errors() {
     let texts: Vec<(String, String)> =
         all().into_iter().flat_map(|case| [(case.name.clone(), case.before), (case.name, case.after)]).collect();
     let mut random = Random::new(71);
@@ -83,7 +83,7 @@ fn what_is_read_again_is_read_as_the_first_time() {
             let is_right = found.is_some_and(|found| found.is_empty());
             *(if is_right { &mut right } else { &mut wrong }) += 1;
             let changed = changed(&text, &random.pick(&texts).1, &mut random);
-            // Mostly from a text that is right: another one is not known to the reader.
+            // Continue mostly from valid texts, because the reader keeps no others.
             if random.below(12) == 0 || syntax::check(name, &changed).is_some_and(|found| found.is_empty()) {
                 text = changed;
             }
@@ -93,7 +93,7 @@ fn what_is_read_again_is_read_as_the_first_time() {
     assert!(right > 1000 && wrong > 1000, "{right} {wrong}");
 }
 
-/// A piece of the text taken away, or one of it or of another text put in.
+/// Removes a piece of the text, or inserts one of this or another text.
 fn changed(text: &str, other: &str, random: &mut Random) -> String {
     let place = |text: &str, random: &mut Random| {
         let line = random.below(3) > 0;

@@ -1,9 +1,10 @@
-//! Texts that were made to break a parser: every language reads each of them in time, and none ends the program.
+//! Texts that are made to break a parser: every language parses each of them in bounded time, and none crashes the
+//! program.
 
 use std::time::{Duration, Instant};
 use toolfence_tools::validate::{LineMap, new_ones, syntax};
 
-/// The most that a check may take. It is told to give up after a tenth of this; the rest is for a busy machine.
+/// The time limit of a check. It must give up after a tenth of this, and the rest allows for a busy machine.
 const LONG: Duration = Duration::from_secs(10);
 
 fn texts() -> Vec<(&'static str, String)> {
@@ -38,7 +39,7 @@ fn texts() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn no_text_is_too_much() {
+fn every_text_is_checked_in_bounded_time() {
     let texts = texts();
     for language in toolfence_tools::validate::syntax::LANGUAGES {
         let name = format!("x.{}", language.endings[0]);
@@ -61,7 +62,7 @@ fn no_text_is_too_much() {
 }
 
 #[test]
-fn what_is_too_long_is_not_checked() {
+fn long_texts_are_not_checked() {
     let long = "{}\n".repeat(toolfence_tools::validate::syntax::MOST_BYTES / 3 + 1);
     assert_eq!(syntax::check("x.json", &long), None);
     assert_eq!(syntax::check("README.md", "(("), None);
@@ -83,9 +84,9 @@ fn many_errors_are_compared_in_time() {
     assert!(started.elapsed() < LONG);
 }
 
-/// Of a text that was right only what changed is read.
+/// After a text without errors, only the changed part is parsed.
 #[test]
-fn a_change_is_less_work_than_the_text() {
+fn a_change_is_parsed_faster_than_the_text() {
     let text = "def f(x):\n    return [x, {\"a\": x}]\n".repeat(500);
     let changed = text.replacen("[x,", "[x + 1,", 250);
     let reader = toolfence_tools::validate::syntax::Reader::new();

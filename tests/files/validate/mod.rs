@@ -1,4 +1,4 @@
-//! What of a change is new, and what no text may do to the checks.
+//! New errors of a change, and limits of the checks.
 
 mod cases;
 mod hostile;

@@ -1,5 +1,5 @@
-//! The files in `tests/cases`, in their four forms. What a case expects keeps its place in the file, so that it can be named
-//! and written anew.
+//! Reads the files in `tests/cases`, in their four formats. Each expectation keeps its position in the file, so that it
+//! can be reported and rewritten.
 
 use crate::signs;
 use std::fmt;
@@ -12,16 +12,16 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct CaseFile {
     pub(crate) path: PathBuf,
-    /// The path below the folder of the repository.
+    /// The path relative to the root of the repository.
     name: String,
     pub(crate) text: String,
 }
 
-/// The case files of one folder in the order of their names, or one file.
+/// The case files of one folder, in the order of their names, or one file.
 #[derive(Debug, Clone)]
 pub struct CaseFiles(pub(crate) Vec<Arc<CaseFile>>);
 
-/// What stands at one place of a case file; most of it is what a case expects.
+/// A range of a case file, which usually contains an expectation.
 #[derive(Debug, Clone)]
 pub struct Expected {
     pub(crate) file: Arc<CaseFile>,
@@ -29,33 +29,33 @@ pub struct Expected {
     pub(crate) form: Form,
 }
 
-/// How what is expected stands in its file, which says how something else is written there.
+/// The form of an expectation in its file, which determines how it is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Some text within a line.
+    /// A part of a line.
     Cell,
     /// Whole lines.
     Lines,
-    /// Lines below the head of a part.
+    /// The lines below the head of a part.
     Part,
-    /// Lines below the head of the part of this word, which is there only if there are lines.
+    /// The lines below the head of the part of this word. The head exists only if there are lines.
     OptionalPart(&'static str),
 }
 
-/// A case of the parser: `%%% title | options`, the reply, a line `%%%`, and the events, one a line.
+/// A case of the parser: `%%% title | options`, the reply, a line `%%%`, and one event per line.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// The name of the file and the title of the case.
     pub title: String,
-    /// The words behind the title.
+    /// The words after the title.
     pub options: String,
-    /// What the model wrote, with its signs read.
+    /// The model's reply, with its signs replaced.
     pub reply: String,
-    /// The lines of the events.
+    /// The expected events, one per line.
     pub events: Expected,
 }
 
-/// A case that begins with `=== title`. Its parts begin with `#### ` and go on up to the next one.
+/// A case that begins with `=== title`. Each of its parts begins with `#### ` and ends before the next one.
 #[derive(Debug, Clone)]
 pub struct Section {
     /// The title of the case.
@@ -68,38 +68,38 @@ pub struct Section {
 /// A part of a section.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// The first word of the head, which says what the part is.
+    /// The first word of the head, which identifies the part.
     pub word: String,
     /// The rest of the head.
     pub rest: String,
-    /// The lines below the head. An empty line before what comes next does not belong to them.
+    /// The lines below the head, without an empty line before the next part or case.
     pub body: Expected,
 }
 
-/// A line of cells with tabs between them. Lines that begin with `#` say what the others are.
+/// A line of cells, separated by tabs. Lines that begin with `#` are comments.
 #[derive(Debug, Clone)]
 pub struct Row(pub Vec<Expected>);
 
-/// A case of reading JSON: the lines `in`, `want` and `is`, below a `## section`.
+/// A case of the JSON reader: the lines `in`, `want` and `is`, below a `## section`.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// The title of the section.
     pub section: String,
-    /// The text to be read, with its signs read.
+    /// The text to read, with its signs replaced.
     pub text: String,
-    /// The values that were meant, or `nothing`.
+    /// The intended values, or `nothing`.
     pub want: String,
-    /// What the reader makes of it: `valid`, `refused` or the repairs.
+    /// The expected outcome: `valid`, `refused` or the repairs.
     pub is: Expected,
 }
 
-/// The folder of the repository.
+/// Returns the root of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the kit is in `tests/kit`")
 }
 
 impl CaseFiles {
-    /// The files of a folder in `tests/cases`, or one file there.
+    /// Reads the files of a folder in `tests/cases`, or one file there.
     pub fn of(name: &str) -> CaseFiles {
         let path = root().join("tests/cases").join(name);
         let mut paths = vec![path.clone()];
@@ -111,33 +111,34 @@ impl CaseFiles {
         CaseFiles(paths.iter().map(|path| CaseFile::read(path)).collect())
     }
 
-    /// One file.
+    /// Reads one file.
     #[cfg(test)]
     pub(crate) fn at(path: &Path) -> CaseFiles {
         CaseFiles(vec![CaseFile::read(path)])
     }
 
-    /// The texts of the files.
+    /// Returns the texts of the files.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|file| &*file.text)
     }
 
-    /// The cases of files of replies.
+    /// Returns the cases of files that contain replies.
     pub fn replies(&self) -> Vec<Reply> {
         self.0.iter().flat_map(replies).collect()
     }
 
-    /// The cases of files of sections.
+    /// Returns the cases of files that contain sections.
     pub fn sections(&self) -> Vec<Section> {
         self.0.iter().flat_map(sections).collect()
     }
 
-    /// The cases of files of rows.
+    /// Returns the cases of files that contain rows.
     pub fn rows(&self) -> Vec<Row> {
         self.0.iter().flat_map(rows).collect()
     }
 
-    /// The cases of files of rows that have two cells, of which the second may hold tabs: a verdict and a command.
+    /// Returns the cases of files that contain rows of two cells, a verdict and a command. The second cell may contain
+    /// tabs.
     pub fn pairs(&self) -> Vec<(Expected, Expected)> {
         let rows = self.rows().into_iter();
         let pairs = rows.map(|Row(cells)| {
@@ -148,7 +149,7 @@ impl CaseFiles {
         pairs.collect()
     }
 
-    /// The cases of files of entries.
+    /// Returns the cases of files that contain entries.
     pub fn entries(&self) -> Vec<Entry> {
         self.0.iter().flat_map(entries).collect()
     }
@@ -161,16 +162,16 @@ impl CaseFile {
     }
 
     pub(crate) fn of(path: &Path, text: String) -> CaseFile {
-        let below = path.strip_prefix(root()).expect("it is below the folder of the repository");
+        let below = path.strip_prefix(root()).expect("the file is in the repository");
         CaseFile { path: path.to_owned(), name: below.display().to_string(), text }
     }
 
-    /// The name of the file without folder and ending.
+    /// Returns the name of the file without folder and extension.
     fn stem(&self) -> &str {
         self.path.file_stem().and_then(|stem| stem.to_str()).expect("a plain name")
     }
 
-    /// Every line with the place where it begins, without its line feed.
+    /// Returns each line, without its line feed, with its offset in the file.
     fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let mut at = 0;
         self.text.split_inclusive('\n').map(move |line| {
@@ -185,23 +186,23 @@ impl Expected {
         Expected { file: Arc::clone(file), range, form }
     }
 
-    /// What stands in the file.
+    /// Returns the expected text as written in the file.
     pub fn text(&self) -> &str {
         &self.file.text[self.range.clone()]
     }
 
-    /// The lines that are not empty.
+    /// Returns the lines that are not empty.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         self.text().lines().filter(|line| !line.is_empty())
     }
 
-    /// The name of the file without folder and ending.
+    /// Returns the name of the file without folder and extension.
     pub fn stem(&self) -> &str {
         self.file.stem()
     }
 }
 
-/// The file and the line where it begins.
+/// Formats the file and the line of the expectation.
 impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = 1 + self.file.text[..self.range.start].matches('\n').count();
@@ -210,12 +211,13 @@ impl fmt::Display for Expected {
 }
 
 impl Section {
-    /// The part of this word, if there is one.
+    /// Returns the part of this word, if there is one.
     pub fn part(&self, word: &str) -> Option<&Expected> {
         self.parts.iter().find(|part| part.word == word).map(|part| &part.body)
     }
 
-    /// The part of this word, which is left out where it would be empty: then an empty one at the end of the case.
+    /// Returns the part of this word, or an empty range at the end of the case if the case has no such part. Rewriting
+    /// adds or removes the part's head.
     pub fn optional_part(&self, word: &'static str) -> Expected {
         let place = self.part(word).unwrap_or(&self.end);
         Expected { form: Form::OptionalPart(word), ..place.clone() }
@@ -251,7 +253,7 @@ fn replies(file: &Arc<CaseFile>) -> Vec<Reply> {
 
 fn sections(file: &Arc<CaseFile>) -> Vec<Section> {
     let mut cases: Vec<Section> = Vec::new();
-    // What comes first in the file says what its cases are.
+    // Text before the first case describes the file.
     for (at, line) in file.lines() {
         let below = (at + line.len() + 1).min(file.text.len());
         if let Some(title) = line.strip_prefix("=== ") {

@@ -1,4 +1,5 @@
-//! What the cases expect beside what came out: all differences at once, or what came out written into the case files.
+//! Compares expectations with actual results. It reports all differences at once, or writes the results into the case
+//! files.
 
 use crate::case_files::{CaseFile, Expected, Form};
 use crate::signs;
@@ -10,25 +11,25 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Whether what came out is written into the case files.
+/// Whether results are written into the case files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Update {
-    /// A difference is an error.
+    /// Differences are errors.
     Never,
-    /// A difference is written, except where a person has to decide.
+    /// Differences are written, except those that a person must decide.
     Always,
 }
 
 impl Update {
-    /// What the environment says: `UPDATE=1` writes.
+    /// Reads the environment: `UPDATE=1` writes results.
     ///
     /// # Panics
     ///
-    /// If `CI` is set as well: nobody there would read what was written.
+    /// Panics if `CI` is set as well, because no person would review the changes there.
     pub fn from_environment() -> Update {
         match env::var("UPDATE").as_deref() {
             Ok("1") if env::var_os("CI").is_some() => {
-                panic!("UPDATE=1 writes into the case files, and CI is set, where nobody would read the difference")
+                panic!("UPDATE=1 must not be used with CI, where no person reviews the changes")
             }
             Ok("1") => Update::Always,
             _ => Update::Never,
@@ -36,9 +37,9 @@ impl Update {
     }
 }
 
-/// Collects where the cases expect something else than came out.
+/// Collects the differences between expectations and results.
 ///
-/// What a person decided is never written: tell a difference from that with [`Comparison::wrong`].
+/// Expectations that a person decided are never rewritten: report differences from them with [`Comparison::wrong`].
 #[derive(Debug)]
 pub struct Comparison {
     update: Update,
@@ -47,14 +48,14 @@ pub struct Comparison {
     edits: BTreeMap<PathBuf, Edits>,
 }
 
-/// What is to be written into one file.
+/// The pending changes of one file.
 #[derive(Debug)]
 struct Edits {
     file: Arc<CaseFile>,
     edits: Vec<(Range<usize>, String)>,
 }
 
-/// The files are written one test at a time.
+/// A lock that lets only one test at a time write files.
 static WRITING: Mutex<()> = Mutex::new(());
 
 impl Default for Comparison {
@@ -64,34 +65,35 @@ impl Default for Comparison {
 }
 
 impl Comparison {
-    /// A comparison that writes if the environment wants it.
+    /// Creates a comparison that writes if the environment says so.
     pub fn new() -> Comparison {
         Comparison::with(Update::from_environment())
     }
 
-    /// A comparison that writes or does not, whatever the environment says.
+    /// Creates a comparison that ignores the environment.
     pub fn with(update: Update) -> Comparison {
         Comparison { update, compared: 0, wrong: Vec::new(), edits: BTreeMap::new() }
     }
 
-    /// Expects exactly this.
+    /// Expects exactly this text.
     pub fn expect(&mut self, expected: &Expected, title: &str, got: &str) {
         self.compared += 1;
         if expected.text() != got {
-            self.differs(expected, title, got, got.to_owned());
+            self.record_difference(expected, title, got, got.to_owned());
         }
     }
 
-    /// Expects a text that stands in the file with [`signs`].
+    /// Expects a text that is written in the file with [`signs`].
     pub fn expect_text(&mut self, expected: &Expected, title: &str, got: &str) {
         self.compared += 1;
         if signs::read(expected.text()) != got {
             let written = signs::write(got, expected.text());
-            self.differs(expected, title, &written, written.clone());
+            self.record_difference(expected, title, &written, written.clone());
         }
     }
 
-    /// Expects these lines. A line of the file that ends in `…` is the beginning of one, and stays as long as it fits.
+    /// Expects these lines. A line of the file that ends with `…` matches any line with that beginning, and is kept if
+    /// it matches.
     pub fn expect_lines(&mut self, expected: &Expected, title: &str, got: &[String]) {
         self.compared += 1;
         let fits = |wanted: &str, got: &str| match wanted.strip_suffix('…') {
@@ -108,11 +110,11 @@ impl Comparison {
             format!("{}\n", spelling.map_or(&**line, |spelling| spelling))
         });
         let written: String = written.collect();
-        self.differs(expected, title, &lines(got), written);
+        self.record_difference(expected, title, &lines(got), written);
     }
 
-    /// Expects a message in which every line of the file stands somewhere. A fragment that fits stays; in the place of the
-    /// others all lines of the message are written in which no fragment stands.
+    /// Expects a message that contains every line of the file. An update keeps the fragments that match, and replaces
+    /// the others by all lines of the message that contain none of those.
     pub fn expect_fragments(&mut self, expected: &Expected, title: &str, message: &str) {
         self.compared += 1;
         let mut kept = Vec::new();
@@ -130,15 +132,15 @@ impl Comparison {
                 written.push_str(&format!("{}\n", signs::write_line(line)));
             }
         }
-        self.differs(expected, title, message, written);
+        self.record_difference(expected, title, message, written);
     }
 
-    /// Notes something wrong about a case that only a person can set right.
+    /// Reports an error in a case that only a person can correct.
     pub fn wrong(&mut self, place: &Expected, title: &str, why: impl Display) {
         self.wrong.push(format!("{place}: {title}\n  {}", indented(&why.to_string())));
     }
 
-    fn differs(&mut self, expected: &Expected, title: &str, got: &str, written: String) {
+    fn record_difference(&mut self, expected: &Expected, title: &str, got: &str, written: String) {
         if self.update == Update::Always {
             self.write(expected, written);
         } else {
@@ -147,28 +149,28 @@ impl Comparison {
         }
     }
 
-    /// Notes what is to stand in the place of what was expected.
+    /// Records the text that replaces an expectation.
     pub(crate) fn write(&mut self, expected: &Expected, mut text: String) {
         let file = &expected.file;
         let mut range = expected.range.clone();
         if matches!(expected.form, Form::Part | Form::OptionalPart(_)) {
             let ends = text.lines().any(|line| line.starts_with("=== ") || line.starts_with("#### "));
             assert!(!ends, "{expected}: a line of this text would end the part:\n{text}");
-            // The reader takes one empty line at the end for the distance to what comes next.
-            let needs_distance = |text: &str| text.ends_with("\n\n") || text == "\n";
-            let behind = &file.text[range.end..];
-            if needs_distance(&text) && !behind.starts_with('\n') {
+            // The reader treats one empty line at the end as a separator.
+            let needs_separator = |text: &str| text.ends_with("\n\n") || text == "\n";
+            let after = &file.text[range.end..];
+            if needs_separator(&text) && !after.starts_with('\n') {
                 text.push('\n');
-            } else if needs_distance(expected.text()) && !needs_distance(&text) && !behind.starts_with("\n=== ") {
+            } else if needs_separator(expected.text()) && !needs_separator(&text) && !after.starts_with("\n=== ") {
                 range.end += 1;
             }
         }
         if let Form::OptionalPart(word) = expected.form {
             let head = format!("#### {word}\n");
-            let stands = file.text[..range.start].ends_with(&head);
-            if text.is_empty() && stands {
+            let has_head = file.text[..range.start].ends_with(&head);
+            if text.is_empty() && has_head {
                 range.start -= head.len();
-            } else if !text.is_empty() && !stands {
+            } else if !text.is_empty() && !has_head {
                 text.insert_str(0, &head);
             }
         }
@@ -177,11 +179,11 @@ impl Comparison {
         edits.edits.push((range, text));
     }
 
-    /// Ends the comparison: writes what is to be written, and panics once with all that is wrong.
+    /// Writes the pending changes, and panics once with all errors.
     ///
     /// # Panics
     ///
-    /// If something is wrong, or if a case file changed since it was read.
+    /// Panics if there are errors, or if a case file changed since it was read.
     pub fn finish(self) {
         let one_at_a_time = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         for edits in self.edits.values() {
@@ -189,15 +191,15 @@ impl Comparison {
             let path = edits.file.path.display();
             assert_eq!(now, edits.file.text, "{path} changed since it was read; run the test again");
             fs::write(&edits.file.path, edits.applied()).expect("the case file can be written");
-            println!("{path}: {} of what was expected written anew", edits.edits.len());
+            println!("{path}: {} expectations rewritten", edits.edits.len());
         }
         drop(one_at_a_time);
         if self.wrong.is_empty() {
             return;
         }
         let hint = match self.update {
-            Update::Never => "UPDATE=1 in the environment writes what was got into the case files.",
-            Update::Always => "A person has to decide these.",
+            Update::Never => "UPDATE=1 in the environment writes the results into the case files.",
+            Update::Always => "A person must decide these.",
         };
         panic!("{} of {} differ\n{}\n{hint}", self.wrong.len(), self.compared, self.wrong.join("\n"));
     }
@@ -210,7 +212,7 @@ impl Edits {
         let mut out = String::new();
         let mut at = 0;
         for (range, text) in edits {
-            assert!(at <= range.start, "two things were expected at one place");
+            assert!(at <= range.start, "two expectations overlap");
             out.push_str(&self.file.text[at..range.start]);
             out.push_str(text);
             at = range.end;
@@ -234,7 +236,7 @@ mod tests {
     use crate::CaseFiles;
     use std::path::Path;
 
-    /// Every file below the folder of cases.
+    /// Returns every file below a folder.
     fn files(folder: &Path) -> Vec<PathBuf> {
         let mut all = Vec::new();
         for path in fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it can be read").path()) {
@@ -244,7 +246,7 @@ mod tests {
         all
     }
 
-    /// All that is expected in a file, by the form that its folder and its ending say.
+    /// Returns all expectations in a file. Its folder and extension determine the format.
     fn expected(files: &CaseFiles) -> Vec<Expected> {
         let path = files.0[0].path.to_string_lossy().into_owned();
         let is_in = |folder: &str| path.contains(&format!("/cases/{folder}/"));
@@ -279,7 +281,7 @@ mod tests {
         Vec::new()
     }
 
-    /// The file as if it had this text.
+    /// Replaces the text of the file in memory.
     fn with_text(files: &CaseFiles, text: String) -> CaseFiles {
         CaseFiles(vec![Arc::new(CaseFile::of(&files.0[0].path, text))])
     }
@@ -292,12 +294,12 @@ mod tests {
         comparison.edits.values().next().map_or(files.0[0].text.clone(), Edits::applied)
     }
 
-    /// A text in the words of the part that it is to stand in, which is never there already.
+    /// Returns a text that fits the form of an expectation and differs from it.
     fn other(expected: &Expected, number: usize) -> String {
         match expected.form {
             Form::Cell => format!("other {number}"),
             Form::Lines => format!("other {number}\nand more\n"),
-            // The end of such a part is the hard thing about it.
+            // The difficult case is the end of such a part.
             Form::Part | Form::OptionalPart(_) => {
                 ["", "other\n", "other\n\n", "\n", "other\n\n\nother\n"][number % 5].to_owned()
             }
@@ -305,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_expected_written_again_is_the_same_to_the_byte() {
+    fn rewriting_expectations_changes_no_byte() {
         let mut count = 0;
         let compat = crate::case_files::root().join("tests/cases/compat");
         for path in files(&crate::case_files::root().join("tests/cases")) {
@@ -323,9 +325,9 @@ mod tests {
             let others: Vec<String> = before.iter().enumerate().map(|(number, place)| other(place, number)).collect();
             let changed = with_text(&files, written(&files, others.iter().cloned()));
             let read: Vec<String> = expected(&changed).iter().map(|expected| expected.text().to_owned()).collect();
-            assert_eq!(read, others, "{}: what is written is what is read", path.display());
+            assert_eq!(read, others, "{}: writing and reading agree", path.display());
             let back = written(&changed, before.iter().map(|expected| expected.text().to_owned()));
-            assert_eq!(back, files.0[0].text, "{}: a change by hand is taken back", path.display());
+            assert_eq!(back, files.0[0].text, "{}: an edit is reverted", path.display());
             count += before.len();
         }
         println!("{count} places");
@@ -333,24 +335,24 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_told_with_its_place_and_all_of_them_at_once() {
+    fn all_differences_are_reported_with_their_places() {
         let files =
             with_text(&CaseFiles::of("json/commas.txt"), "## a\nin [1,]\nis x\nin 2\nis valid\nin 3\nis y\n".into());
         let mut comparison = Comparison::with(Update::Never);
         for entry in files.entries() {
             comparison.expect(&entry.is, &entry.text, "valid");
         }
-        let told = std::panic::catch_unwind(|| comparison.finish()).expect_err("two differ");
-        let told = told.downcast_ref::<String>().expect("it is a text");
+        let panic = std::panic::catch_unwind(|| comparison.finish()).expect_err("two differ");
+        let report = panic.downcast_ref::<String>().expect("the panic has a text");
         for part in
             ["2 of 3 differ", "tests/cases/json/commas.txt:3: [1,]\n", "expected\n    x\n  got\n    valid", ":7: 3\n"]
         {
-            assert!(told.contains(part), "{told}");
+            assert!(report.contains(part), "{report}");
         }
     }
 
     #[test]
-    fn fragments_and_beginnings_that_fit_stay() {
+    fn matching_fragments_and_beginnings_are_kept() {
         let text = "=== a\n#### error\nnot found\nline 3\nhunk␠2\n\n=== b\n#### error\nfirst one…\nnever\n";
         let files = with_text(&CaseFiles::of("patch/begin.txt"), text.into());
         let [a, b] = &files.sections()[..] else { panic!("two") };

@@ -1,16 +1,16 @@
-//! What the tests, benches and fuzz targets of this repository share.
+//! Helpers for the tests, benches and fuzz targets of this repository.
 //!
-//! - [`CaseFiles`] reads the files in `tests/cases`, and [`Comparison`] holds what they expect against what came out. With
-//!   `UPDATE=1` in the environment it writes what came out into the files.
-//! - [`Random`] makes numbers that look random and are the same on every run, [`Pieces`] cuts a text as a stream would.
-//! - [`Project`] is a temporary project, [`picture`] a tree of files as text, [`Program`] a program that is run to its end;
-//!   [`made_anew`] puts another file under the name and the inode number of one.
-//! - With the feature `policy`, `World` is a host that a policy asks, `policy` makes a policy of a mode and `call` a call out of
-//!   JSON; with the feature `toolbox`, `Tools` lets a policy judge a call and runs what it clears.
-//! - With the feature `screen`, `Screen` is a terminal with a program on it.
+//! - [`CaseFiles`] reads the files in `tests/cases`, and [`Comparison`] compares their expectations with actual
+//!   results. With `UPDATE=1` in the environment it writes the results into the files.
+//! - [`Random`] generates reproducible pseudo-random numbers. [`Pieces`] splits a text as a stream would.
+//! - [`Project`] is a temporary project, [`picture`] returns a snapshot of a tree of files as text, and [`Program`]
+//!   runs a program to its end. [`made_anew`] replaces a file by another one with the same name and inode number.
+//! - With the feature `policy`, `World` is a host for the policy, `policy` creates a policy from a mode, and `call` a
+//!   call from JSON. With the feature `toolbox`, `Tools` lets a policy judge a call and runs it if it is cleared.
+//! - With the feature `screen`, `Screen` is a terminal that a program runs on.
 //!
-//! Without its features the kit depends on no crate of the workspace. Cargo builds a crate a second time for its unit tests,
-//! and a type of the first build is not that of the second; so unit tests use the kit without features.
+//! Without features the kit depends on no crate of the workspace. Cargo builds a crate a second time for its unit
+//! tests, and the types of the two builds differ, so unit tests use the kit without features.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,10 @@
-//! A text in pieces, as a stream brings it.
+//! Splits a text into pieces, as a stream delivers it.
 
-/// The pieces of a text, each as long as a function says: so many bytes, and the rest of the character that they end in.
+/// An iterator over pieces of a text. A function returns the length of each piece in bytes, which is rounded up to the
+/// end of a character.
 ///
-/// A length of 0 gives an empty piece. The pieces end with the text, so a function that says 0 for ever gives pieces for
-/// ever.
+/// A length of 0 gives an empty piece. The iterator ends at the end of the text, so it is endless if the function
+/// always returns 0.
 ///
 /// ```
 /// use toolfence_kit::Pieces;
@@ -18,16 +19,16 @@ pub struct Pieces<'t, L> {
 }
 
 impl<'t, L: FnMut() -> usize> Pieces<'t, L> {
-    /// The pieces of a text, each of the length that `length` says next.
+    /// Splits a text into pieces of the lengths that `length` returns.
     pub fn by(text: &'t str, length: L) -> Pieces<'t, L> {
         Pieces { rest: text, length }
     }
 }
 
 impl<'t> Pieces<'t, Box<dyn FnMut() -> usize>> {
-    /// Pieces that are all of one length, which is not 0; with `usize::MAX` there is one piece.
+    /// Splits a text into pieces of the same length, which must not be 0. With `usize::MAX` there is one piece.
     pub fn every(text: &'t str, length: usize) -> Self {
-        assert_ne!(length, 0, "pieces of no length never come to the end of a text");
+        assert_ne!(length, 0, "empty pieces never reach the end of a text");
         Pieces::by(text, Box::new(move || length))
     }
 }

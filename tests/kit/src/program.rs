@@ -1,4 +1,4 @@
-//! A program that is run to its end.
+//! Runs a program to its end.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -6,24 +6,24 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
-/// A program that runs apart from any terminal, so that it can ask nobody, and does not see the settings, the keys, the model
-/// servers or the language of who runs the tests.
+/// A program without a controlling terminal, so that it cannot ask the user. It does not see the settings, keys, model
+/// servers or language of the person who runs the tests.
 #[derive(Debug)]
 pub struct Program(Command);
 
-/// How a program ended, and what it wrote.
+/// The exit status and the output of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// Its status.
+    /// The exit status.
     pub status: i32,
-    /// What it wrote to its output.
+    /// Its stdout.
     pub out: String,
-    /// What it wrote beside that.
+    /// Its stderr.
     pub err: String,
 }
 
 impl Program {
-    /// The program at this path, which will find its settings and its state below `home`, and nothing there yet.
+    /// Creates a run of the program at this path. Its settings and state are below `home`.
     pub fn new(path: impl AsRef<OsStr>, home: &Path) -> Program {
         let mut command = Command::new("setsid");
         command.arg("--wait").arg(path).env("HOME", home);
@@ -33,7 +33,8 @@ impl Program {
         Program(command)
     }
 
-    /// Adds arguments. `exec` is run without a session, so that no process of one is left, unless one is named.
+    /// Adds arguments. `exec` gets `--no-session` unless the arguments name a session, so that no session process
+    /// remains.
     pub fn args(mut self, args: &[&str]) -> Program {
         let others = ["--session", "--no-session", "help", "prompt"];
         let is_exec = args.contains(&"exec") && !args.iter().any(|arg| others.contains(arg));
@@ -41,23 +42,24 @@ impl Program {
         self
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Program {
         self.0.env(name, value);
         self
     }
 
-    /// Runs it in a folder with this input.
+    /// Runs it in a folder with this input on stdin.
     ///
     /// # Panics
     ///
-    /// If it cannot be started, is ended by a signal, or writes what is not UTF-8.
+    /// Panics if it cannot be started, is ended by a signal, or writes bytes that are not UTF-8.
     pub fn run(mut self, folder: &Path, input: &str) -> Ran {
         self.0.current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.0.spawn().expect("the program can be started");
         let mut stdin = child.stdin.take().expect("it is a pipe");
         let input = input.to_owned();
-        // Beside the reading, for a program may write before it reads all. One that ends without reading its input is fine.
+        // A thread writes the input, because a program may write before it has read all of it. It may also end without
+        // reading.
         let writer = thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
         let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
         writer.join().expect("writing does not panic");
@@ -67,7 +69,7 @@ impl Program {
 }
 
 impl Ran {
-    /// What it wrote, with what it wrote beside that at the end.
+    /// Returns its stdout followed by its stderr.
     pub fn said(&self) -> String {
         [&*self.out, &*self.err].concat()
     }

@@ -1,4 +1,4 @@
-//! A project in a temporary folder, and a tree of files as text.
+//! Temporary projects, and snapshots of trees of files as text.
 
 use crate::program::{Program, Ran};
 use std::collections::BTreeMap;
@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A project in a temporary folder, with a home, and a folder that nothing may touch. All go with it.
+/// A project in a temporary folder, with a home and a folder outside that nothing may touch. Dropping it removes all of
+/// them.
 #[derive(Debug)]
 pub struct Project {
     _folder: TempDir,
-    /// The project, by a path without links.
+    /// The path of the project, without symbolic links.
     pub root: PathBuf,
-    /// The folder beside it, with a file `private.txt`.
+    /// A folder outside the project, with a file `private.txt`.
     pub beside: PathBuf,
-    /// The home of whoever works on it, where a program finds its settings and its state.
+    /// The home of the user, which contains the settings and the state of programs.
     pub home: PathBuf,
 }
 
@@ -27,49 +28,49 @@ impl Default for Project {
 }
 
 impl Project {
-    /// An empty project.
+    /// Creates an empty project.
     pub fn new() -> Project {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let folder = tempfile::tempdir().expect("a temporary folder can be created");
         let top = folder.path().canonicalize().expect("it is there");
         let [root, beside, home] = ["project", "beside", "home"].map(|name| {
             let path = top.join(name);
-            fs::create_dir(&path).expect("a folder can be made");
+            fs::create_dir(&path).expect("a folder can be created");
             path
         });
         fs::write(beside.join("private.txt"), "OUTSIDE\n").expect("a file can be written");
         Project { _folder: folder, root, beside, home }
     }
 
-    /// A project in a folder of the caller's, which stays when the project goes.
+    /// Creates a project in a folder of the caller, which is not removed with the project.
     pub fn at_root(root: PathBuf) -> Project {
         Project { root, ..Project::new() }
     }
 
-    /// Another project of who has this home.
+    /// Creates another project with the same home.
     pub fn another(&self) -> Project {
         Project { home: self.home.clone(), ..Project::new() }
     }
 
-    /// The full path of a name in the project.
+    /// Returns the full path of a name in the project.
     pub fn at(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// Writes a file, and the folders above it.
+    /// Writes a file and creates the folders above it.
     pub fn file(&self, path: &str, content: impl AsRef<[u8]>) {
         write(&self.at(path), content.as_ref());
     }
 
-    /// Writes a file in the home, and the folders above it.
+    /// Writes a file in the home and creates the folders above it.
     pub fn file_at_home(&self, path: &str, content: impl AsRef<[u8]>) {
         write(&self.home.join(path), content.as_ref());
     }
 
-    /// Writes replies for the backend `replay`, and gives the path of that file.
+    /// Writes replies for the backend `replay` and returns the path of that file.
     pub fn replies(&self, replies: &[&str]) -> String {
         let recording: String = replies.iter().map(|reply| format!("%%% reply\n{reply}\n")).collect();
         self.file_at_home("replies", recording);
-        self.home.join("replies").into_os_string().into_string().expect("temporary folders have names of UTF-8")
+        self.home.join("replies").into_os_string().into_string().expect("temporary folders have UTF-8 names")
     }
 
     /// Runs a program in the project with this input.
@@ -77,28 +78,29 @@ impl Project {
         Program::new(program, &self.home).args(args).run(&self.root, input)
     }
 
-    /// Makes a symbolic link.
+    /// Creates a symbolic link.
     #[cfg(unix)]
     pub fn link(&self, target: impl AsRef<Path>, path: &str) {
-        std::os::unix::fs::symlink(target, self.at(path)).expect("a link can be made");
+        std::os::unix::fs::symlink(target, self.at(path)).expect("a link can be created");
     }
 
-    /// What stands in a file.
+    /// Returns the content of a file.
     pub fn content(&self, path: &str) -> String {
         fs::read_to_string(self.at(path)).expect("the file is there, and is text")
     }
 }
 
 fn write(path: &Path, content: &[u8]) {
-    fs::create_dir_all(path.parent().expect("it is below a folder")).expect("a folder can be made");
+    fs::create_dir_all(path.parent().expect("it is below a folder")).expect("a folder can be created");
     fs::write(path, content).expect("a file can be written");
 }
 
-/// What is below a folder: each name with its kind, its mode and its content or target. Bytes that are no text stand there
-/// escaped, so that two trees are the same when their pictures are.
+/// A snapshot of a folder: each path with its kind, mode, and content or target. Bytes that are not text are escaped,
+/// so that equal snapshots mean equal trees.
 pub type Picture = BTreeMap<PathBuf, String>;
 
-/// Removes a file and makes it anew, under its old inode number where the file system gives that out again soon.
+/// Removes a file and creates another one under the same name. It gets the same inode number if the file system reuses
+/// that soon.
 pub fn made_anew(file: &Path, content: &str) {
     let number = |path: &Path| fs::metadata(path).expect("it is there").ino();
     let before = number(file);
@@ -119,7 +121,7 @@ pub fn made_anew(file: &Path, content: &str) {
     }
 }
 
-/// The picture of what is below a folder.
+/// Takes a snapshot of a folder.
 pub fn picture(root: &Path) -> Picture {
     let mut all = Picture::new();
     let mut pending = vec![root.to_owned()];

@@ -1,11 +1,11 @@
-//! Numbers that look random and are the same on every run.
+//! Reproducible pseudo-random numbers.
 
-/// A small generator, splitmix64.
+/// A splitmix64 generator.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator whose numbers depend on nothing but the seed.
+    /// Creates a generator whose numbers depend only on the seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
@@ -17,22 +17,22 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).expect("it is below a usize")
+        usize::try_from(self.next() % end as u64).expect("the number is below a usize")
     }
 
-    /// True once in so many times.
+    /// Returns `true` with a probability of 1 in `times`.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of the values.
+    /// Returns one of the values.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
-    /// Up to `most` of the texts, one behind the other.
+    /// Concatenates up to `most` of the texts.
     pub fn text(&mut self, from: &[&str], most: usize) -> String {
         (0..self.below(most + 1)).map(|_| *self.pick(from)).collect()
     }

@@ -1,4 +1,4 @@
-//! A terminal with a program on it: keys are pressed, and the screen is looked at.
+//! Runs a program on a pseudo-terminal, with access to its keyboard and screen.
 
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -12,14 +12,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 use vt100::Parser;
 
-/// How long something may take that a test waits for.
+/// How long a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The question where the cursor is, which a terminal answers (ECMA-48, DSR).
+/// The request for a cursor position report (ECMA-48, DSR).
 const WHERE: &[u8] = b"\x1b[6n";
 
-/// A terminal of so many rows and columns with a program on it. It answers where its cursor is, as terminals do. Whoever drops it
-/// ends the program.
+/// A terminal with a program on it. It answers requests for the cursor position, as terminals do. Dropping it kills the
+/// program.
 pub struct Screen {
     child: Child,
     terminal: File,
@@ -30,16 +30,17 @@ pub struct Screen {
 struct Shown {
     parser: Parser,
     written: Vec<u8>,
-    /// Nothing more can be written.
+    /// Whether the output has ended.
     over: bool,
 }
 
 impl Screen {
-    /// Runs a program in a folder. It finds its settings and its state below `home`, and no server of a model.
+    /// Runs a program in a folder, on a terminal of `size` rows and columns. Its settings and state are below `home`,
+    /// and it finds no local model server.
     ///
     /// # Panics
     ///
-    /// If there is no terminal to be had, or the program cannot be started.
+    /// Panics if no terminal is available, or the program cannot be started.
     pub fn start(
         path: &str,
         args: &[&str],
@@ -54,7 +55,7 @@ impl Screen {
         let program = File::from(program.expect("the program's side of it"));
         tcsetwinsize(&terminal, winsize(size)).expect("it has a size");
         let end = || Stdio::from(program.try_clone().expect("it can be given away"));
-        // Tests that a script runs in the background ignore Ctrl-C, and so would all that they start.
+        // Tests that a script runs in the background ignore Ctrl-C, and their child processes would inherit that.
         let mut command = Command::new("env");
         command
             .args(["--default-signal", "setsid", "--ctty", "--wait", path])
@@ -72,7 +73,7 @@ impl Screen {
             Arc::new(Mutex::new(Shown { parser: Parser::new(size.0, size.1, 1000), written: Vec::new(), over: false }));
         let (keys, pressed) = channel::<Vec<u8>>();
         let mut writes = terminal.try_clone().expect("it can be written to");
-        // A program that reads nothing more has ended, or is about to.
+        // A write fails only when the program has ended or is about to.
         thread::spawn(move || pressed.iter().try_for_each(|keys| writes.write_all(&keys)));
         let mut reads = terminal.try_clone().expect("it can be read");
         let (answers, screen) = (keys.clone(), shown.clone());
@@ -98,16 +99,16 @@ impl Screen {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Presses keys.
+    /// Sends key presses to the program.
     pub fn press(&self, keys: &str) {
         let _ = self.keys.send(keys.into());
     }
 
-    /// Sends a signal, `TERM` say, to the program that has the terminal.
+    /// Sends a signal, such as `TERM`, to the foreground process group of the terminal.
     ///
     /// # Panics
     ///
-    /// If no program has it.
+    /// Panics if the terminal has no foreground process group.
     pub fn signal(&self, name: &str) {
         let group = rustix::termios::tcgetpgrp(&self.terminal).expect("a program has the terminal");
         let line = format!("kill -s {name} -- -{}", group.as_raw_nonzero());
@@ -115,31 +116,31 @@ impl Screen {
         assert!(sent.is_ok_and(|status| status.success()), "{line}");
     }
 
-    /// Pastes a text as terminals do that mark it, with CR between its lines.
+    /// Pastes a text in bracketed paste mode, with CR between its lines.
     pub fn paste(&self, text: &str) {
         self.press(&format!("\x1b[200~{}\x1b[201~", text.replace('\n', "\r")));
     }
 
-    /// What stands on the screen, row by row, without the spaces at the ends of rows.
+    /// Returns the text on the screen, row by row, without the spaces at the ends of rows.
     pub fn contents(&self) -> String {
         self.shown().parser.screen().contents()
     }
 
-    /// The row and the column of the cursor, from 0.
+    /// Returns the row and the column of the cursor, from 0.
     pub fn cursor(&self) -> (u16, u16) {
         self.shown().parser.screen().cursor_position()
     }
 
-    /// All that the program wrote.
+    /// Returns all output of the program.
     pub fn written(&self) -> String {
         String::from_utf8_lossy(&self.shown().written).into_owned()
     }
 
-    /// Waits until the screen fits, and gives what stands on it.
+    /// Waits until the screen meets a condition, and returns its text.
     ///
     /// # Panics
     ///
-    /// If it does not come to that in half a minute.
+    /// Panics after half a minute.
     #[track_caller]
     pub fn wait(&self, what: &str, fits: impl Fn(&str) -> bool) -> String {
         let begun = Instant::now();
@@ -153,27 +154,27 @@ impl Screen {
         }
     }
 
-    /// Waits until this stands on the screen.
+    /// Waits until the screen contains this text.
     ///
     /// # Panics
     ///
-    /// If it does not come in half a minute.
+    /// Panics after half a minute.
     #[track_caller]
     pub fn wait_for(&self, text: &str) -> String {
         self.wait(&format!("{text:?}"), |contents| contents.contains(text))
     }
 
-    /// Waits until the last row that is not empty is this one.
+    /// Waits until this is the last non-empty row.
     ///
     /// # Panics
     ///
-    /// If it does not come to that in half a minute.
+    /// Panics after half a minute.
     #[track_caller]
     pub fn wait_for_last(&self, row: &str) -> String {
         self.wait(&format!("last row {row:?}"), |contents| contents.trim_end().lines().last() == Some(row.trim_end()))
     }
 
-    /// Makes the terminal larger or smaller.
+    /// Resizes the terminal.
     ///
     /// # Panics
     ///
@@ -183,8 +184,8 @@ impl Screen {
         tcsetwinsize(&self.terminal, winsize(size)).expect("the terminal is there");
     }
 
-    /// Makes the terminal larger or smaller as most of them do: lines that do not fit any more take more rows, and the cursor stays
-    /// behind the character that it stood behind. Nothing may stand behind the cursor; looks are forgotten.
+    /// Resizes the terminal and reflows its text, as most terminals do: long lines wrap anew, and the cursor keeps its
+    /// position in the text. No text may follow the cursor, and styles are lost.
     ///
     /// # Panics
     ///
@@ -212,11 +213,11 @@ impl Screen {
         tcsetwinsize(&self.terminal, winsize(size)).expect("the terminal is there");
     }
 
-    /// Waits until the program ends, and gives all that it wrote.
+    /// Waits until the program ends, and returns all its output.
     ///
     /// # Panics
     ///
-    /// If it does not end in half a minute.
+    /// Panics after half a minute.
     #[track_caller]
     pub fn ended(mut self) -> String {
         let begun = Instant::now();
@@ -224,19 +225,19 @@ impl Screen {
             assert!(begun.elapsed() < PATIENCE, "it does not end:\n{}", self.contents());
             thread::sleep(Duration::from_millis(10));
         }
-        // What it wrote last is read until the terminal says that nobody has it any more.
+        // The rest of the output is read until the last process closes the terminal.
         while !self.shown().over {
-            assert!(begun.elapsed() < PATIENCE, "somebody keeps the terminal:\n{}", self.contents());
+            assert!(begun.elapsed() < PATIENCE, "a process keeps the terminal open:\n{}", self.contents());
             thread::sleep(Duration::from_millis(10));
         }
         self.written()
     }
 
-    /// Waits until the program ends, and gives its status.
+    /// Waits until the program ends, and returns its exit status.
     ///
     /// # Panics
     ///
-    /// If it does not end in half a minute, or a signal ends it.
+    /// Panics after half a minute, or if a signal ends the program.
     #[track_caller]
     pub fn end(mut self) -> i32 {
         let begun = Instant::now();

@@ -1,9 +1,10 @@
-//! Visible signs for characters that nobody sees in a case file, or that an editor would change.
+//! Visible signs for characters that are invisible in case files or that editors would change.
 
 use std::collections::HashMap;
 
-/// The signs in a part of a section: `␍` is a carriage return, `␉` a tab, `␠` a blank at the end of a line, `⍽` a no-break
-/// space, `␂` a byte order mark. `␄` at the end of a line takes its line feed away, and `␤` is an empty line that counts.
+/// The signs in a part of a section: `␍` is a carriage return, `␉` a tab, `␠` a space at the end of a line, `⍽` a
+/// no-break space, `␂` a byte order mark, `␛` an escape. `␄` at the end of a line removes its line feed, and `␤` is an
+/// empty line that belongs to the text.
 const SIGNS: [(&str, &str); 8] = [
     ("␄\n", ""),
     ("␤\n", "\n"),
@@ -15,12 +16,12 @@ const SIGNS: [(&str, &str); 8] = [
     ("␛", "\u{1b}"),
 ];
 
-/// The text that a part of a section means.
+/// Replaces the signs in a part of a section by their characters.
 pub fn read(part: &str) -> String {
     SIGNS.iter().fold(part.to_owned(), |text, (sign, meant)| text.replace(sign, meant))
 }
 
-/// A line of a text as a part of a section has it, without its line feed.
+/// Writes a line with signs, without its line feed.
 pub fn write_line(line: &str) -> String {
     let mut line = line
         .replace('\r', "␍")
@@ -35,8 +36,8 @@ pub fn write_line(line: &str) -> String {
     line
 }
 
-/// A text as a part of a section has it. Lines that stand in `like` already keep their spelling, so that what is read and
-/// written again is the same to the byte.
+/// Writes a text with signs. Lines that occur in `like` keep their spelling, so that reading and writing a part again
+/// does not change a byte.
 pub fn write(text: &str, like: &str) -> String {
     let mut spelled: HashMap<String, &str> = HashMap::new();
     for line in like.split_inclusive('\n') {
@@ -55,7 +56,7 @@ pub fn write(text: &str, like: &str) -> String {
     out
 }
 
-/// The command that a row means: `⏎` is a line feed, `⟨1b⟩` the character of this number.
+/// Replaces the signs in the command of a row: `⏎` is a line feed, `⟨1b⟩` the character with this hexadecimal number.
 pub fn read_command(cell: &str) -> String {
     let text = cell.replace('⏎', "\n");
     let mut parts = text.split('⟨');
@@ -69,13 +70,13 @@ pub fn read_command(cell: &str) -> String {
     out
 }
 
-/// The text of a line of JSON cases: `␤` is a line feed, `␍` a carriage return, `␉` a tab.
+/// Replaces the signs in a line of a JSON case: `␤` is a line feed, `␍` a carriage return, `␉` a tab.
 pub fn read_line(line: &str) -> String {
     line.replace('␤', "\n").replace('␍', "\r").replace('␉', "\t")
 }
 
-/// The reply that a case of the parser means: `␍` is a carriage return, `␉` a tab, `␀` a NUL, and `␄` at the very end takes
-/// the last line feed away.
+/// Replaces the signs in the reply of a parser case: `␍` is a carriage return, `␉` a tab, `␀` a NUL, and `␄` at the
+/// very end removes the last line feed.
 pub fn read_reply(reply: &str) -> String {
     let reply = reply.replace('␍', "\r").replace('␉', "\t").replace('␀', "\0");
     match reply.strip_suffix("␄\n") {

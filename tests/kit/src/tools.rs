@@ -1,4 +1,4 @@
-//! Calls through policy and toolbox.
+//! Runs calls through policy and toolbox.
 
 use crate::call;
 use serde_json::Value;
@@ -7,9 +7,9 @@ use toolfence_policy::toolbox::{NoProgress, Toolbox};
 use toolfence_policy::{AskMode, Cleared, Facts, Policy, Verdict};
 use toolfence_protocol::ToolResult;
 
-/// The tools of one conversation with the host that the policy asks about their calls.
+/// The tools of one conversation, and the host that the policy asks about their calls.
 pub struct Tools<H> {
-    /// Whom the policy asks.
+    /// The host that the policy asks.
     pub host: Arc<H>,
     /// The tools.
     pub toolbox: Toolbox,
@@ -17,26 +17,26 @@ pub struct Tools<H> {
 }
 
 impl<H: Facts> Tools<H> {
-    /// These tools where nobody is there to be asked, as with `--yes`.
+    /// Creates tools under a policy that never asks the user, as with `--yes`.
     pub fn new(host: Arc<H>, toolbox: Toolbox) -> Tools<H> {
         Tools { host, toolbox, policy: Policy::default().ask(AskMode::Never) }
     }
 
-    /// The tools under another policy.
+    /// Replaces the policy.
     pub fn under(self, policy: Policy) -> Tools<H> {
         Tools { policy, ..self }
     }
 
-    /// What the policy says of a call.
+    /// Returns the policy's verdict on a call.
     pub fn review(&self, tool: &str, args: Value) -> Verdict {
         self.policy.review(call(tool, args), &self.toolbox.catalog(), &*self.host)
     }
 
-    /// The call, which the policy clears.
+    /// Returns a call that the policy cleared.
     ///
     /// # Panics
     ///
-    /// If it does not.
+    /// Panics if the policy does not clear it.
     pub fn cleared(&self, tool: &str, args: Value) -> Cleared {
         match self.review(tool, args) {
             Verdict::Cleared(cleared) => cleared,
@@ -44,30 +44,30 @@ impl<H: Facts> Tools<H> {
         }
     }
 
-    /// What the model is told of a call: what the tool answers, or why it was denied.
+    /// Runs a call and returns the result for the model: that of the tool, or the reason for a denial.
     ///
     /// # Panics
     ///
-    /// If somebody is to be asked, or if the tool fails for the host.
+    /// Panics if the call needs an approval, or if the tool fails with a fatal error.
     pub fn run(&self, tool: &str, args: Value) -> ToolResult {
         match self.review(tool, args) {
             Verdict::Cleared(cleared) => self.carry_out(cleared),
             Verdict::Denied(result) => result,
-            Verdict::Ask(pending) => panic!("nobody is there to be asked: {:?}", pending.decision()),
+            Verdict::Ask(pending) => panic!("the call needs an approval: {:?}", pending.decision()),
         }
     }
 
-    /// What the tool answers to a call that is cleared.
+    /// Runs a cleared call and returns the tool's result.
     ///
     /// # Panics
     ///
-    /// If the tool fails for the host.
+    /// Panics if the tool fails with a fatal error.
     pub fn carry_out(&self, cleared: Cleared) -> ToolResult {
-        block_on(self.toolbox.run(cleared, &NoProgress)).expect("no tool fails for the host")
+        block_on(self.toolbox.run(cleared, &NoProgress)).expect("tools do not fail with fatal errors")
     }
 }
 
-/// Waits for a future on a runtime of its own.
+/// Runs a future to completion on a new runtime.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
 }

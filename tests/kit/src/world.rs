@@ -1,14 +1,14 @@
-//! A host that a policy asks, and calls out of JSON.
+//! A simulated host for the policy, and calls from JSON.
 
 use serde_json::Value;
 use toolfence_policy::{AskMode, Facts, PathFact, Policy, ProgramFact, Seen};
 use toolfence_protocol::{Args, ToolCall};
 
-/// A project at `/proj` with a link to a blocked file and one that leads out, on a system where `deploy` is a program of the
-/// project and `nosuch` does not exist.
+/// A project at `/proj` with a link to a blocked file and one that leads out of the project. On this host `deploy` is a
+/// program of the project, and `nosuch` does not exist.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct World {
-    /// Whether commands run in a sandbox that holds, on private copies of the project.
+    /// Whether commands run in a working sandbox, on private copies of the project.
     pub sandbox: bool,
 }
 
@@ -56,12 +56,12 @@ impl Facts for World {
     }
 }
 
-/// The [`World`] with names that lead elsewhere.
+/// The [`World`] with additional links.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Linked {
-    /// The world without them.
+    /// The world without the links.
     pub world: World,
-    /// Names in the project that are links or hard links, each with the name that it leads to.
+    /// Links and hard links in the project, each with the name of its target.
     pub links: &'static [(&'static str, &'static str)],
 }
 
@@ -100,11 +100,11 @@ impl Facts for Linked {
     }
 }
 
-/// The arguments that a JSON object means.
+/// Converts a JSON object into arguments.
 ///
 /// # Panics
 ///
-/// If it is no object.
+/// Panics if the value is not an object.
 pub fn args(value: Value) -> Args {
     match value {
         Value::Object(members) => members.into_iter().collect(),
@@ -112,12 +112,12 @@ pub fn args(value: Value) -> Args {
     }
 }
 
-/// A call of a tool with these arguments.
+/// Creates a call of a tool with these arguments.
 pub fn call(tool: &str, value: Value) -> ToolCall {
     ToolCall::new("1", tool, args(value))
 }
 
-/// The policy with only its mode set.
+/// Creates a policy with this mode and no rules.
 pub fn policy(mode: AskMode) -> Policy {
     Policy::default().ask(mode)
 }

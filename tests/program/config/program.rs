@@ -501,7 +501,7 @@ fn commands_that_look_at_the_project_are_asked_after_a_change() {
     let found = results.last().expect("there are results");
     assert_eq!((results.len(), &*found.tool), (2, "project_check"), "{}{}", ran.out, ran.err);
     let held = format!("`{line}` finds 1 new error.\na.txt: line 1: WRONG it\n");
-    let open = format!("`{line}` could not be asked: No sandbox is available here");
+    let open = format!("`{line}` could not run: No sandbox is available here");
     assert!(found.output == held || found.output.starts_with(&open), "{}", found.output);
     assert_eq!(place.run(&["exec", "--yes"], "Only prose.\n").out, "");
 }
@@ -519,7 +519,7 @@ fn new_errors_of_a_command_in_the_settings_roll_back() {
     let found = &results.last().expect("there are results").output;
     let held = found.contains("The changes of this reply were rolled back: a.txt.");
     assert!(held != place.at("a.txt").exists(), "{found}");
-    assert!(held || found.contains("could not be asked: No sandbox is available here"), "{found}");
+    assert!(held || found.contains("could not run: No sandbox is available here"), "{found}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! What the model is told of a change that was not made, or that made something worse.
+//! Messages for the model about changes that were refused, and about new errors that a change caused.
 
-use super::{Findings, How, Worse};
+use super::{ChangeOptions, FileWithErrors, Findings};
 use crate::notes::add_notes;
 use crate::validate::Diagnostic;
 use serde_json::{Value, json};
@@ -9,33 +9,33 @@ use toolfence_protocol::text::Field;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
 use toolfence_workspace::FileDraft;
 
-/// Errors that are told one by one.
+/// The most errors of one file that a message lists.
 const MOST_ERRORS: usize = 5;
 
-/// Errors in files that were not changed that are told one by one.
+/// The most errors in unchanged files that a message lists.
 const MOST_ELSEWHERE: usize = 20;
 
-/// Files whose lines are shown.
+/// The most files whose lines a message shows.
 const MOST_WINDOWS: usize = 3;
 
-/// Lines before and behind the one of the error.
+/// Context lines before and after the line of the error.
 const AROUND: u64 = 3;
 
-/// The longest line that is shown, in characters, and the most lines of a window.
-const LONGEST: usize = 160;
+/// The longest line that a window shows, in characters, and the most lines of a window.
+const LONGEST_LINE: usize = 160;
 const MOST_LINES: usize = 15;
 
-/// The answer to a change that makes files worse.
-pub(super) fn refused(worse: &[Worse<'_>], how: How) -> Output {
+/// Returns the answer to a change that was refused because it breaks files.
+pub(super) fn refusal(worse: &[FileWithErrors<'_>], options: ChangeOptions) -> Output {
     let first = &worse[0];
     let name = &first.draft.path;
-    let what = match (how.dry_run, worse.len()) {
+    let what = match (options.dry_run, worse.len()) {
         (true, 1) => text!("Dry run: {name} would not be changed", name),
         (true, _) => text!("Dry run: nothing would be changed"),
         (false, 1) => text!("{name} was not changed", name),
         (false, _) => text!("Nothing was changed"),
     };
-    let error = end_trimmed(&first.errors[0]);
+    let error = without_full_stop(&first.errors[0]);
     let error = if worse.len() > 1 {
         text!("{error} (and {count} {count|file|files} more)", error, count = Field::Grouped(worse.len() as u64 - 1))
     } else {
@@ -49,17 +49,17 @@ pub(super) fn refused(worse: &[Worse<'_>], how: How) -> Output {
         by = first.by.clone(),
         error
     );
-    let mut output = Output::text(Text::join(worse.iter().take(MOST_WINDOWS).map(told), ""));
-    output.data = Some(data(first, worse, how));
+    let mut output = Output::text(Text::join(worse.iter().take(MOST_WINDOWS).map(describe_errors), ""));
+    output.data = Some(refusal_data(first, worse, options));
     output.failure = Some(ToolFailure::new(ErrorCode::SyntaxError, message));
     output
 }
 
-/// The answer to a change that makes files worse and could not be taken back: it stays, and that is said plainly.
-pub(super) fn stayed(answer: Output, drafts: &[FileDraft], why: &ToolFailure) -> Output {
+/// Returns the answer to a change that breaks files and could not be rolled back.
+pub(super) fn failed_rollback(answer: Output, drafts: &[FileDraft], why: &ToolFailure) -> Output {
     let broke = answer.failure.map(|failure| failure.message).unwrap_or_default();
     let message = text!(
-        "The change was made and stays, for it could not be taken back: {why} What it broke: {broke}",
+        "The change was made and could not be rolled back: {why} The check found: {broke}",
         why = why.message.clone(),
         broke
     );
@@ -72,7 +72,8 @@ pub(super) fn stayed(answer: Output, drafts: &[FileDraft], why: &ToolFailure) ->
     output
 }
 
-/// `why` is whole sentences, or the end of one without its full stop.
+/// Says that `path` was not checked by the program `by`. `why` is either whole sentences or a clause without its full
+/// stop.
 pub(super) fn not_checked(path: &str, by: &str, why: Text) -> Text {
     if why.ends_with('.') {
         text!("{path} was not checked by {program}: {sentence}", path, program = by, sentence = why)
@@ -82,7 +83,7 @@ pub(super) fn not_checked(path: &str, by: &str, why: Text) -> Text {
 }
 
 impl Findings {
-    /// Says at the end of an answer what was seen beside the change.
+    /// Appends the findings to the output of the change.
     pub(crate) fn add_to(self, mut output: Output) -> Output {
         if !self.elsewhere.is_empty() {
             output.text.push(text!(
@@ -90,7 +91,7 @@ impl Findings {
                 count = Field::Grouped(self.elsewhere.len() as u64)
             ));
             for error in self.elsewhere.iter().take(MOST_ELSEWHERE) {
-                output.text.push(line_of(&error.path, error));
+                output.text.push(error_line(&error.path, error));
             }
             let left = self.elsewhere.len().saturating_sub(MOST_ELSEWHERE);
             if left > 0 {
@@ -105,13 +106,13 @@ impl Findings {
     }
 }
 
-/// One error, on a line.
-pub(super) fn line_of(path: &str, error: &Diagnostic) -> Text {
+/// Formats an error as one line.
+pub(super) fn error_line(path: &str, error: &Diagnostic) -> Text {
     Text::join([format!("{path}: ").into(), error.text(), "\n".into()], "")
 }
 
-/// An error for the middle of a sentence: what a checker said may end with a full stop.
-fn end_trimmed(error: &Diagnostic) -> Text {
+/// Formats an error for the middle of a sentence, without the full stop that a checker may print.
+fn without_full_stop(error: &Diagnostic) -> Text {
     if !error.message.ends_with('.') {
         return error.text();
     }
@@ -119,8 +120,8 @@ fn end_trimmed(error: &Diagnostic) -> Text {
     Diagnostic { message, ..error.clone() }.text()
 }
 
-fn data(first: &Worse<'_>, worse: &[Worse<'_>], how: How) -> Value {
-    let How { dry_run, language, .. } = how;
+fn refusal_data(first: &FileWithErrors<'_>, worse: &[FileWithErrors<'_>], options: ChangeOptions) -> Value {
+    let ChangeOptions { dry_run, language, .. } = options;
     let error = |path: &str, error: &Diagnostic| {
         let message = error.message.render(language);
         json!({"path": path, "message": message, "line": error.line, "column": error.column})
@@ -137,10 +138,10 @@ fn data(first: &Worse<'_>, worse: &[Worse<'_>], how: How) -> Value {
     })
 }
 
-/// The errors of one file, with the lines as they would have been and as they are.
-fn told(worse: &Worse<'_>) -> Text {
-    let Worse { draft, lines, errors, .. } = worse;
-    let mut texts: Vec<Text> = errors.iter().take(MOST_ERRORS).map(|error| line_of(&draft.path, error)).collect();
+/// Lists the errors of one file and shows the lines around the first one, with and without the change.
+fn describe_errors(worse: &FileWithErrors<'_>) -> Text {
+    let FileWithErrors { draft, lines, errors, .. } = worse;
+    let mut texts: Vec<Text> = errors.iter().take(MOST_ERRORS).map(|error| error_line(&draft.path, error)).collect();
     if errors.len() > MOST_ERRORS {
         texts.push(text!("... and {count} more.\n", count = errors.len() - MOST_ERRORS));
     }
@@ -158,14 +159,14 @@ fn told(worse: &Worse<'_>) -> Text {
     Text::join(texts, "")
 }
 
-/// Numbered lines, one of them marked.
+/// Formats lines with their numbers and marks one of them.
 fn window(text: &str, lines: Range<u64>, marked: Option<u64>) -> String {
     let first = usize::try_from(lines.start.saturating_sub(1)).unwrap_or(usize::MAX);
     let count = usize::try_from(lines.end.saturating_sub(lines.start)).unwrap_or(0).min(MOST_LINES);
     let mut shown = String::new();
     for (number, line) in (lines.start..).zip(text.lines().skip(first).take(count)) {
         let mark = if marked == Some(number) { '>' } else { ' ' };
-        let line: String = line.chars().take(LONGEST).collect();
+        let line: String = line.chars().take(LONGEST_LINE).collect();
         shown.push_str(&format!("{mark}{number:>6}\t{line}\n"));
     }
     shown

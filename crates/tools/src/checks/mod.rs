@@ -1,9 +1,9 @@
-//! What is looked at around a change: whether the files are worse afterwards than they were.
+//! The checks around a change, which refuse it if it introduces errors into the changed files.
 //!
-//! What can be known of the text alone is known before anything is written: by the language's own checker, which gets the
-//! text on its stdin, or else in process. The tools say what they would write as [`Draft`]s, and write them only if these
-//! pass. A checker of projects sees files on disk: it is asked before the change and after it, and a change that is to
-//! blame for an error in its own files is taken back.
+//! Checks of the text alone run before anything is written: the language's own checker reads the text on its stdin, or
+//! else a parser runs in process. The tools hand in their plans as [`Draft`]s, which are committed only if these checks
+//! pass. A checker of projects reads files on disk, so it runs before and after the change, and a change that causes
+//! errors in its own files is rolled back.
 
 mod answers;
 mod project;
@@ -15,7 +15,7 @@ use super::blocking;
 use crate::validate::{
     Checker, Diagnostic, LineMap, Reads, Sight, Subject, built_in, new_ones, referenced_projects, syntax,
 };
-use run::Said;
+use run::CheckOutcome;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,70 +31,70 @@ pub struct Checks {
     commands: Arc<CommandRunner>,
     checkers: Arc<Vec<Checker>>,
     reader: Arc<syntax::Reader>,
-    /// Programs of checkers that were reported as not installed: one report is enough.
+    /// Programs of checkers that were reported as not installed, so that each is reported once.
     missed: Arc<Mutex<HashSet<String>>>,
 }
 
-/// A checker as it is on this machine.
+/// A checker and its availability on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Standing {
-    /// What it is.
+    /// The checker.
     pub checker: Checker,
-    /// Where its program is; `None` where it is not installed.
+    /// The path of its program; `None` if it is not installed.
     pub program: Option<PathBuf>,
-    /// Whether it may run here: most do only where the sandbox holds.
+    /// Whether it may run. Most checkers run only if a sandbox is available.
     pub may_run: bool,
     /// Whether it is built in.
     pub built_in: bool,
 }
 
-/// How long the files of a change are read in process. A text that takes longer was made to.
+/// The time limit for parsing the files of a change in process. Only a text made for that purpose takes longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How a change is to be made.
+/// The options of a change.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct How {
+pub(super) struct ChangeOptions {
     pub(super) validate: bool,
     pub(super) dry_run: bool,
-    /// Of the words that become a part of strings.
+    /// The language of texts that are rendered into strings.
     pub(super) language: Language,
-    /// Bytes of a file that can be written or edited.
+    /// The most bytes of a file that can be written or edited.
     pub(super) file_bytes: u64,
-    /// Bytes of the result.
+    /// The most bytes of the result.
     pub(super) output_bytes: u64,
 }
 
-/// What came of a change.
+/// The outcome of a checked change.
 pub(super) enum Checked<T> {
     Made(T, Findings),
-    /// It would have made a file worse: nothing was changed, and this is the answer.
+    /// Nothing was changed because a file would have got new errors. Contains the answer for the model.
     Refused(Output),
 }
 
-/// What was seen beside the change.
+/// Observations of the checks that do not prevent the change.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     /// New errors in files that were not changed.
     elsewhere: Vec<Diagnostic>,
-    /// What could not be checked, in sentences.
+    /// Sentences about checks that could not run.
     notes: Vec<Text>,
 }
 
-/// An edited file that would be worse.
+/// An edited file with errors that the change introduces.
 #[derive(Debug)]
-struct Worse<'d> {
+struct FileWithErrors<'d> {
     draft: &'d FileDraft,
     lines: LineMap,
     errors: Vec<Diagnostic>,
-    /// Who says so.
+    /// The checker or language that found them, as in "by gofmt".
     by: Text,
 }
 
-/// What a checker reads on disk.
+/// The subject of a checker that reads files on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum OnDisk {
-    /// The project in this folder.
+    /// The project in this folder, relative to the root.
     Project(String),
     /// This file, which belongs to no project.
     File(String),
@@ -110,17 +110,17 @@ impl OnDisk {
 }
 
 /// The errors that a checker found on disk before the change.
-struct Asked<'c> {
+struct Baseline<'c> {
     checker: &'c Checker,
     on_disk: OnDisk,
     before: Vec<Diagnostic>,
 }
 
-impl How {
-    /// A change as this call asks for it, which is checked unless `validate` is false.
-    pub(super) fn of(permit: &Permit<'_>) -> How {
+impl ChangeOptions {
+    /// Reads the options from the arguments of a call. The change is checked unless `validate` is false.
+    pub(super) fn from_permit(permit: &Permit<'_>) -> ChangeOptions {
         let limits = permit.limits();
-        How {
+        ChangeOptions {
             validate: permit.flag("validate", true),
             dry_run: permit.flag("dry_run", false),
             language: permit.language(),
@@ -131,18 +131,20 @@ impl How {
 }
 
 impl Checks {
-    /// The usual checks, which `commands` will run.
+    /// Creates the usual checks. `commands` runs them.
     pub fn new(commands: Arc<CommandRunner>) -> Checks {
         Checks { commands, checkers: Arc::new(built_in()), reader: Arc::default(), missed: Arc::default() }
     }
 
-    /// Adds checkers that are asked before the usual ones. Of those of a text the first that has something to say is believed.
+    /// Adds checkers that take precedence over the built-in ones. For a text, the first checker that gives a verdict
+    /// decides.
     #[must_use]
     pub fn checkers(self, own: impl IntoIterator<Item = Checker>) -> Checks {
         Checks { checkers: Arc::new(own.into_iter().chain(built_in()).collect()), ..self }
     }
 
-    /// What is asked and what is not, in the order it is asked. Tries the sandbox, which takes a moment.
+    /// Lists all checkers in the order in which they run, with their availability. It tests the sandbox, which takes a
+    /// moment.
     #[doc(hidden)]
     pub fn standing(&self) -> Vec<Standing> {
         let own = self.checkers.len() - built_in().len();
@@ -156,65 +158,70 @@ impl Checks {
         self.checkers.iter().enumerate().map(standing).collect()
     }
 
-    /// Makes a change as it was planned, if it makes no file worse.
-    pub(super) async fn change<R: Report>(&self, draft: Draft<R>, how: How) -> Result<Checked<R>, ToolError> {
+    /// Commits a planned change if it introduces no errors into the changed files.
+    pub(super) async fn change<R: Report>(
+        &self,
+        draft: Draft<R>,
+        options: ChangeOptions,
+    ) -> Result<Checked<R>, ToolError> {
         let draft = Arc::new(draft);
         let mut found = Findings::default();
         let files = draft.files();
-        // What cannot be compared with what was there is not judged.
+        // Without the old and the new text of every file there is nothing to compare.
         let is_judged = files.iter().any(FileDraft::changes_content) && files.iter().all(|file| file.texts().is_some());
-        if !how.validate || !is_judged {
-            let made = self.made(&draft, how).await?;
-            self.keep(&draft, how);
+        if !options.validate || !is_judged {
+            let made = self.commit(&draft, options).await?;
+            self.record_change(&draft, options);
             return Ok(Checked::Made(made, found));
         }
         let mut worse = Vec::new();
         for file in files.iter().filter(|file| !file.is_removal()) {
-            worse.extend(self.worse(file, &mut found).await?);
+            worse.extend(self.new_errors_in(file, &mut found).await?);
         }
         if !worse.is_empty() {
-            return Ok(Checked::Refused(answers::refused(&worse, how)));
+            return Ok(Checked::Refused(answers::refusal(&worse, options)));
         }
-        if how.dry_run {
-            self.not_asked(files, &mut found).await?;
-            return Ok(Checked::Made(self.made(&draft, how).await?, found));
+        if options.dry_run {
+            self.note_skipped(files, &mut found).await?;
+            return Ok(Checked::Made(self.commit(&draft, options).await?, found));
         }
-        let asked = self.asked(files, &mut found).await?;
-        let made = self.made(&draft, how).await?;
-        let worse = self.worse_in_project(files, &asked, &mut found).await?;
+        let baselines = self.baselines(files, &mut found).await?;
+        let made = self.commit(&draft, options).await?;
+        let worse = self.new_errors_on_disk(files, &baselines, &mut found).await?;
         if worse.is_empty() {
-            self.keep(&draft, how);
+            self.record_change(&draft, options);
             return Ok(Checked::Made(made, found));
         }
-        let back = Arc::clone(&draft);
-        let back = blocking(self.workspace(), move |workspace, _| {
-            Ok(workspace.changes().up_to(how.file_bytes).take_back(&back))
+        let committed = Arc::clone(&draft);
+        let rolled_back = blocking(self.workspace(), move |workspace, _| {
+            Ok(workspace.changes().up_to(options.file_bytes).take_back(&committed))
         })
         .await?;
-        let answer = answers::refused(&worse, how);
-        Ok(Checked::Refused(match back {
+        let answer = answers::refusal(&worse, options);
+        Ok(Checked::Refused(match rolled_back {
             Ok(()) => answer,
-            Err(failure) => answers::stayed(answer, files, &failure),
+            Err(failure) => answers::failed_rollback(answer, files, &failure),
         }))
     }
 
-    async fn made<R: Report>(&self, draft: &Arc<Draft<R>>, how: How) -> Result<R, ToolError> {
-        if how.dry_run {
+    async fn commit<R: Report>(&self, draft: &Arc<Draft<R>>, options: ChangeOptions) -> Result<R, ToolError> {
+        if options.dry_run {
             return Ok(draft.report().clone());
         }
         let draft = Arc::clone(draft);
-        blocking(self.workspace(), move |workspace, _| workspace.changes().up_to(how.file_bytes).commit(&draft)).await
+        blocking(self.workspace(), move |workspace, _| workspace.changes().up_to(options.file_bytes).commit(&draft))
+            .await
     }
 
-    /// Keeps a change that stays, so that a check of the whole project can roll it back.
-    fn keep<R: Report>(&self, draft: &Arc<Draft<R>>, how: How) {
-        if how.dry_run {
+    /// Records a committed change, so that a check of the whole project can roll it back.
+    fn record_change<R: Report>(&self, draft: &Arc<Draft<R>>, options: ChangeOptions) {
+        if options.dry_run {
             return;
         }
         let paths = draft.files().iter().map(|file| file.path.clone()).collect();
         let draft = Arc::clone(draft);
         let take_back =
-            Box::new(move |workspace: &Workspace| workspace.changes().up_to(how.file_bytes).take_back(&draft));
+            Box::new(move |workspace: &Workspace| workspace.changes().up_to(options.file_bytes).take_back(&draft));
         MadeChanges::add(MadeChange { paths, take_back });
     }
 
@@ -226,38 +233,45 @@ impl Checks {
         &self.commands
     }
 
-    /// What is new in the text of one file: the language's own checker says it, or else the parser in process.
-    async fn worse<'d>(&self, draft: &'d FileDraft, found: &mut Findings) -> Result<Option<Worse<'d>>, ToolError> {
+    /// Finds the new errors in the text of one file, with the language's own checker or else the parser in process.
+    async fn new_errors_in<'d>(
+        &self,
+        draft: &'d FileDraft,
+        found: &mut Findings,
+    ) -> Result<Option<FileWithErrors<'d>>, ToolError> {
         let [before, after] = draft.texts().unwrap_or_default();
         let own = |checker: &&Checker| checker.reads == Reads::Text && checker.is_for(&draft.path);
         let fits = after.len() <= syntax::MOST_BYTES;
         for checker in self.checkers.iter().filter(own).filter(|_| fits) {
-            match self.ask(checker, Subject::Text(&after)).await? {
-                Said::Errors(new) if new.is_empty() || after.trim().is_empty() => return Ok(None),
-                Said::Errors(new) => {
-                    // An empty text is a beginning, and nothing is wrong with it, whatever is said: of Go, that a package is missing.
+            match self.run_checker(checker, Subject::Text(&after)).await? {
+                CheckOutcome::Errors(new) if new.is_empty() || after.trim().is_empty() => return Ok(None),
+                CheckOutcome::Errors(new) => {
+                    // An empty text counts as free of errors, although gofmt, for example, reports that the package
+                    // clause is missing.
                     let empty = before.trim().is_empty();
                     let old = if empty {
-                        Said::Errors(Vec::new())
+                        CheckOutcome::Errors(Vec::new())
                     } else {
-                        self.ask(checker, Subject::Text(&before)).await?
+                        self.run_checker(checker, Subject::Text(&before)).await?
                     };
-                    if let Said::Errors(old) = old {
-                        return Ok(worse(draft, &old, &new, checker.sight, by(checker)));
+                    if let CheckOutcome::Errors(old) = old {
+                        return Ok(compare(draft, &old, &new, checker.sight, by_checker(checker)));
                     }
                 }
-                Said::Nothing(why) => found.notes.push(answers::not_checked(&draft.path, checker.program(), why)),
-                Said::Absent(why) => self.note_missing(checker, &draft.path, why, found),
-                Said::Unfit => {}
+                CheckOutcome::Failed(why) => {
+                    found.notes.push(answers::not_checked(&draft.path, checker.program(), why));
+                }
+                CheckOutcome::NotInstalled(why) => self.note_missing(checker, &draft.path, why, found),
+                CheckOutcome::Unsupported => {}
             }
         }
         let (path, texts) = (draft.path.clone(), [before.into_owned(), after.into_owned()]);
         let reader = Arc::clone(&self.reader);
-        let read = blocking(self.workspace(), move |_, stop| Ok(both(&reader, &path, &texts, stop)));
-        // A parser may not come to where it is asked to give up. Nothing waits for it then.
+        let read = blocking(self.workspace(), move |_, stop| Ok(parse_both(&reader, &path, &texts, stop)));
+        // A parser may never reach the point where it checks whether to give up, so the wait has a limit of its own.
         let Ok(read) = tokio::time::timeout(2 * PATIENCE, read).await else { return Ok(None) };
         let Some((old, new, language)) = read? else { return Ok(None) };
-        Ok(worse(draft, &old, &new, language.sight, text!("as {language}", language = language.name)))
+        Ok(compare(draft, &old, &new, language.sight, text!("as {language}", language = language.name)))
     }
 
     /// Reports once that a program is not installed.
@@ -269,31 +283,37 @@ impl Checks {
     }
 
     /// The errors that checkers find on disk before the change.
-    async fn asked(&self, drafts: &[FileDraft], found: &mut Findings) -> Result<Vec<Asked<'_>>, ToolError> {
-        let mut all: Vec<Asked<'_>> = Vec::new();
+    async fn baselines(&self, drafts: &[FileDraft], found: &mut Findings) -> Result<Vec<Baseline<'_>>, ToolError> {
+        let mut all: Vec<Baseline<'_>> = Vec::new();
         for draft in drafts {
-            for (checker, on_disk) in self.on_disk(draft).await? {
-                if all.iter().any(|asked| asked.checker == checker && asked.on_disk == on_disk) {
+            for (checker, on_disk) in self.checks_on_disk(draft).await? {
+                if all.iter().any(|known| known.checker == checker && known.on_disk == on_disk) {
                     continue;
                 }
-                // A new file has no errors before, and the checker would fail for want of it.
+                // A new file has no errors before the change, and the checker would fail because it does not exist yet.
                 let is_new = matches!(on_disk, OnDisk::File(_)) && draft.old_bytes().is_none();
-                let said = if is_new { Said::Errors(Vec::new()) } else { self.ask(checker, on_disk.subject()).await? };
-                match said {
-                    Said::Errors(before) => all.push(Asked { checker, on_disk, before }),
-                    Said::Nothing(why) => found.notes.push(answers::not_checked(&draft.path, checker.program(), why)),
-                    Said::Absent(why) => self.note_missing(checker, &draft.path, why, found),
-                    Said::Unfit => {}
+                let outcome = if is_new {
+                    CheckOutcome::Errors(Vec::new())
+                } else {
+                    self.run_checker(checker, on_disk.subject()).await?
+                };
+                match outcome {
+                    CheckOutcome::Errors(before) => all.push(Baseline { checker, on_disk, before }),
+                    CheckOutcome::Failed(why) => {
+                        found.notes.push(answers::not_checked(&draft.path, checker.program(), why));
+                    }
+                    CheckOutcome::NotInstalled(why) => self.note_missing(checker, &draft.path, why, found),
+                    CheckOutcome::Unsupported => {}
                 }
             }
         }
         Ok(all)
     }
 
-    /// What a dry run cannot know: these checkers read what is on disk.
-    async fn not_asked(&self, drafts: &[FileDraft], found: &mut Findings) -> Result<(), ToolError> {
+    /// Notes in a dry run which checkers did not run because they read files on disk.
+    async fn note_skipped(&self, drafts: &[FileDraft], found: &mut Findings) -> Result<(), ToolError> {
         for draft in drafts {
-            for (checker, _) in self.on_disk(draft).await? {
+            for (checker, _) in self.checks_on_disk(draft).await? {
                 let why = text!("it reads what is on disk, and this is a dry run");
                 found.notes.push(answers::not_checked(&draft.path, checker.program(), why));
             }
@@ -301,16 +321,16 @@ impl Checks {
         Ok(())
     }
 
-    /// The checkers that read a changed file on disk, each with the project of the file or the file alone.
-    async fn on_disk(&self, draft: &FileDraft) -> Result<Vec<(&Checker, OnDisk)>, ToolError> {
+    /// Returns the checkers that read a changed file on disk, each with the project of the file or the file alone.
+    async fn checks_on_disk(&self, draft: &FileDraft) -> Result<Vec<(&Checker, OnDisk)>, ToolError> {
         let mut all = Vec::new();
         for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
             let Reads::Project(file) = &checker.reads else { continue };
-            // The errors of a file that moves have another name before.
+            // Before a move the errors have the file's old name, so they cannot be compared.
             let moves = draft.old_bytes().is_none() && draft.texts().is_some_and(|[before, _]| !before.is_empty());
-            match self.project_of(&draft.path, file).await? {
+            match self.find_project(&draft.path, file).await? {
                 Some(folder) if checker.in_modules => {
-                    let projects = self.projects_below(folder, file).await?;
+                    let projects = self.projects_to_check(folder, file).await?;
                     all.extend(projects.into_iter().map(|project| (checker, OnDisk::Project(project))));
                 }
                 Some(folder) => all.push((checker, OnDisk::Project(folder))),
@@ -323,13 +343,13 @@ impl Checks {
         Ok(all)
     }
 
-    /// The nearest folder above a file, within the root, that holds this one.
-    async fn project_of(&self, path: &str, file: &str) -> Result<Option<String>, ToolError> {
+    /// Finds the nearest folder above a file, within the root, that contains `file`.
+    async fn find_project(&self, path: &str, file: &str) -> Result<Option<String>, ToolError> {
         let path = path.to_owned();
         let file = file.to_owned();
         blocking(self.workspace(), move |workspace, _| {
             let above = std::path::Path::new(&path).ancestors().skip(1).filter_map(std::path::Path::to_str);
-            // It becomes an argument: a folder called `-v` is no option.
+            // The folder becomes an argument: without `./` a folder called `-v` would be an option.
             let named = |folder: &str| match folder {
                 "" => ".".to_owned(),
                 _ if folder.starts_with('-') => format!("./{folder}"),
@@ -340,8 +360,9 @@ impl Checks {
         .await
     }
 
-    /// The projects that `tsc` has to check for the one in a folder: those that its `file` refers to if it has no files of its own.
-    async fn projects_below(&self, folder: String, file: &str) -> Result<Vec<String>, ToolError> {
+    /// Returns the projects that `tsc` must check for the one in a folder: those that its `file` refers to if it has no
+    /// files of its own.
+    async fn projects_to_check(&self, folder: String, file: &str) -> Result<Vec<String>, ToolError> {
         const MOST_BYTES: usize = 64 << 10;
         let file = file.to_owned();
         blocking(self.workspace(), move |workspace, _| {
@@ -358,38 +379,38 @@ impl Checks {
         .await
     }
 
-    /// The edited files that their projects' checkers have something new against.
-    async fn worse_in_project<'d>(
+    /// Runs the checkers on disk again, and returns the edited files in which they find new errors.
+    async fn new_errors_on_disk<'d>(
         &self,
         drafts: &'d [FileDraft],
-        asked: &[Asked<'_>],
+        baselines: &[Baseline<'_>],
         found: &mut Findings,
-    ) -> Result<Vec<Worse<'d>>, ToolError> {
+    ) -> Result<Vec<FileWithErrors<'d>>, ToolError> {
         let maps: HashMap<&str, LineMap> = drafts.iter().map(|draft| (&*draft.path, lines_of(draft))).collect();
         let mut all = Vec::new();
-        for Asked { checker, on_disk, before } in asked {
+        for Baseline { checker, on_disk, before } in baselines {
             let path = if let OnDisk::File(file) = on_disk { file } else { &drafts[0].path };
-            let after = match self.ask(checker, on_disk.subject()).await? {
-                Said::Errors(after) => after,
-                Said::Nothing(why) => {
+            let after = match self.run_checker(checker, on_disk.subject()).await? {
+                CheckOutcome::Errors(after) => after,
+                CheckOutcome::Failed(why) => {
                     found.notes.push(answers::not_checked(path, checker.program(), why));
                     continue;
                 }
-                Said::Absent(why) => {
+                CheckOutcome::NotInstalled(why) => {
                     self.note_missing(checker, path, why, found);
                     continue;
                 }
-                Said::Unfit => continue,
+                CheckOutcome::Unsupported => continue,
             };
             let new = new_ones(before, &after, |path| maps.get(path), checker.sight);
             let (inside, elsewhere): (Vec<_>, Vec<_>) = new.into_iter().partition(|one| maps.contains_key(&*one.path));
-            // A file may be in several projects.
+            // A file may belong to several projects.
             let known = found.elsewhere.clone();
             found.elsewhere.extend(elsewhere.into_iter().filter(|error| !known.contains(error)));
             for draft in drafts {
                 let errors: Vec<Diagnostic> = inside.iter().filter(|one| one.path == draft.path).cloned().collect();
-                if !errors.is_empty() && !all.iter().any(|worse: &Worse<'_>| worse.draft.path == draft.path) {
-                    all.push(Worse { draft, lines: lines_of(draft), errors, by: by(checker) });
+                if !errors.is_empty() && !all.iter().any(|worse: &FileWithErrors<'_>| worse.draft.path == draft.path) {
+                    all.push(FileWithErrors { draft, lines: lines_of(draft), errors, by: by_checker(checker) });
                 }
             }
         }
@@ -397,7 +418,7 @@ impl Checks {
     }
 }
 
-fn by(checker: &Checker) -> Text {
+fn by_checker(checker: &Checker) -> Text {
     text!("by {program}", program = checker.program())
 }
 
@@ -406,20 +427,21 @@ fn lines_of(draft: &FileDraft) -> LineMap {
     LineMap::of(&before, &after)
 }
 
-fn worse<'d>(
+fn compare<'d>(
     draft: &'d FileDraft,
     old: &[Diagnostic],
     new: &[Diagnostic],
     sight: Sight,
     by: Text,
-) -> Option<Worse<'d>> {
+) -> Option<FileWithErrors<'d>> {
     let lines = lines_of(draft);
     let errors = new_ones(old, new, |_| Some(&lines), sight);
-    (!errors.is_empty()).then_some(Worse { draft, lines, errors, by })
+    (!errors.is_empty()).then_some(FileWithErrors { draft, lines, errors, by })
 }
 
-/// What is wrong in process with the text before and after. What cannot be judged as it is has nothing to be compared with.
-fn both(
+/// Parses the text before and after a change in process. Returns `None` if the new text has no errors, or if one of the
+/// two cannot be judged.
+fn parse_both(
     reader: &syntax::Reader,
     path: &str,
     [before, after]: &[String; 2],

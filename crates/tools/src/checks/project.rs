@@ -1,9 +1,10 @@
-//! Commands that look at the whole project, such as `cargo check`: once before the first change, so that it is known what was
-//! wrong already, and once after the last change of each reply.
+//! Commands that check the whole project, such as `cargo check`. They run before the first change of a conversation, to
+//! record the errors that exist already, and after the last change of each reply.
 //!
-//! They are the person's, never the model's, and yet they run only inside the sandbox: a build runs what the model wrote.
+//! The user configures these commands, and the model cannot change them. Even so they run only in the sandbox, because
+//! a build runs code that the model wrote.
 
-use super::answers::line_of;
+use super::answers::error_line;
 use crate::validate::{Diagnostic, appeared, read_output};
 use crate::{blocking, capped};
 use std::collections::{BTreeSet, HashSet};
@@ -17,35 +18,35 @@ use toolfence_protocol::{
     Args, Error, ErrorCode, ErrorKind, Language, Limits, Output, Text, ToolCall, ToolFailure, ToolResult, clip, text,
 };
 
-/// The name under which a model sees what they find, where others have the name of a tool.
+/// The name of their results for the model, in the place of a tool's name.
 pub const PROJECT_CHECK: &str = "project_check";
 
-/// Bytes of output of which errors are read.
-const KEPT: usize = 4 << 20;
+/// The most bytes of output that are searched for errors.
+const MOST_OUTPUT: usize = 4 << 20;
 
-/// Errors that are told one by one.
+/// The most errors of one command that a report lists.
 const MOST_ERRORS: usize = 20;
 
-/// Bytes that are shown of an output of which no error can be read.
+/// The most bytes that a report shows of output in which no error was recognized.
 const MOST_SHOWN: usize = 4000;
 
-/// The commands of one project, and what each said last.
+/// The check commands of one project, and their latest results.
 #[derive(Debug)]
 pub struct ProjectChecks {
     commands: Arc<CommandRunner>,
     lines: Vec<String>,
-    /// Those whose new errors roll changes back.
+    /// The commands whose new errors roll changes back.
     rolling_back: HashSet<String>,
-    /// One for each line; `None` before the first look.
-    last: Mutex<Option<Vec<Seen>>>,
+    /// The latest result of each line; `None` before the first run.
+    last: Mutex<Option<Vec<LastRun>>>,
 }
 
-/// What is known of one command.
+/// The latest results of one command.
 #[derive(Debug, Clone, Default)]
-struct Seen {
+struct LastRun {
     found: Option<CheckRun>,
-    /// Why it could not be run the last time.
-    trouble: Option<Text>,
+    /// Why the command could not run the last time.
+    problem: Option<Text>,
 }
 
 /// The changes of a reply that were rolled back.
@@ -83,27 +84,28 @@ impl RolledBack {
     }
 }
 
-/// What a command found.
+/// The result of one run of a command.
 #[derive(Debug, Clone, PartialEq)]
 struct CheckRun {
     status: i32,
     errors: Vec<Diagnostic>,
-    /// Of an output without errors that can be read.
+    /// The output, if the command failed and no error in it was recognized.
     output: String,
-    /// Whether there was more of it than was read.
+    /// Whether the command printed more than was read.
     cut: bool,
 }
 
 impl ProjectChecks {
-    /// These command lines, which bash runs in the root. Each may take as long as a command may at the most; one that is there twice runs once.
+    /// Creates checks with these command lines, which bash runs in the root. Each may take as long as any command.
+    /// Duplicate lines run once.
     pub fn new(commands: Arc<CommandRunner>, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
         let mut known = HashSet::new();
         let lines = lines.into_iter().filter(|line| known.insert(line.clone())).collect();
         ProjectChecks { commands, lines, rolling_back: HashSet::new(), last: Mutex::new(None) }
     }
 
-    /// Rolls back the changes that the tools for files made in a reply after which one of these command lines finds new errors.
-    /// What commands changed stays.
+    /// Rolls back the changes that the file tools made in a reply if one of these command lines finds new errors after
+    /// it. Changes that commands made are kept.
     #[must_use]
     pub fn rolling_back(self, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
         ProjectChecks { rolling_back: lines.into_iter().collect(), ..self }
@@ -114,63 +116,65 @@ impl ProjectChecks {
         !self.rolling_back.is_empty()
     }
 
-    /// What stands for a call where a host shows what runs.
+    /// Returns the call under which a host displays the checks.
     pub fn call(&self) -> ToolCall {
         let args = Args::from_iter([("command".to_owned(), self.lines.join("; ").into())]);
         ToolCall::new(PROJECT_CHECK, PROJECT_CHECK, args)
     }
 
-    /// Looks at the project as it is, if that was never done. Wait for it before the first change. A part of what a command
-    /// prints may be told later; then the sentence about the cut is in the language of `toolbox`, whose limits hold too.
+    /// Runs the commands on the unchanged project unless they ran before. Must complete before the first change. The
+    /// limits of `toolbox` apply. Its language is that of the note about truncated output, which a later report may
+    /// show.
     ///
     /// # Errors
-    /// As those of a tool that the model can do nothing about.
+    /// Fails with an error that ends the turn, because the model cannot correct it.
     pub async fn before_changes(&self, toolbox: &Toolbox, progress: &dyn Progress) -> Result<(), Error> {
         let mut last = self.last.lock().await;
         if last.is_none() {
-            let mut seen = self.look(&vec![Seen::default(); self.lines.len()], toolbox, progress).await?;
-            // Nobody was told of it yet.
-            seen.iter_mut().for_each(|seen| seen.trouble = None);
+            let mut seen = self.run_all(&vec![LastRun::default(); self.lines.len()], toolbox, progress).await?;
+            // The model has not seen this problem, so the next report must not call it known.
+            seen.iter_mut().for_each(|seen| seen.problem = None);
             *last = Some(seen);
         }
         Ok(())
     }
 
-    /// Looks again; says in the language of `toolbox` what is wrong now and was not the last time.
+    /// Runs the commands again and reports, in the language of `toolbox`, the errors that are new since the last run.
     ///
     /// # Errors
-    /// As those of a tool that the model can do nothing about.
+    /// Fails with an error that ends the turn, because the model cannot correct it.
     pub async fn after_changes(&self, toolbox: &Toolbox, progress: &dyn Progress) -> Result<ToolResult, Error> {
         let started = Instant::now();
         let mut last = self.last.lock().await;
-        let before = last.clone().unwrap_or_else(|| vec![Seen::default(); self.lines.len()]);
-        let now = self.look(&before, toolbox, progress).await?;
+        let before = last.clone().unwrap_or_else(|| vec![LastRun::default(); self.lines.len()]);
+        let now = self.run_all(&before, toolbox, progress).await?;
         let made = MadeChanges::take();
         let mut back = None;
         if self.must_roll_back(&before, &now) {
             back = Some(self.roll_back(made).await?);
         }
-        let output = told(&self.lines, &before, &now, back.as_ref(), toolbox.language(), toolbox.limits().output_bytes);
-        // After a roll-back the project is looked at again before the next change: some changes may have stayed. The answer must not
-        // wait for that, since what was rolled back has to reach the model even if the turn is stopped.
+        let output =
+            report(&self.lines, &before, &now, back.as_ref(), toolbox.language(), toolbox.limits().output_bytes);
+        // After a roll-back the commands run again before the next change, because some changes may have stayed. They
+        // do not run now: the list of rolled-back files must reach the model even if the turn is stopped.
         *last = Some(now).filter(|_| back.is_none());
         let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(ToolResult::new(PROJECT_CHECK, PROJECT_CHECK, output, elapsed))
     }
 
-    /// Whether a command finds something new for which changes are rolled back.
-    fn must_roll_back(&self, before: &[Seen], now: &[Seen]) -> bool {
+    /// Returns `true` if a command that rolls changes back finds new errors.
+    fn must_roll_back(&self, before: &[LastRun], now: &[LastRun]) -> bool {
         let rows = self.lines.iter().zip(before.iter().zip(now));
         let mut rolling_back = rows.filter(|(line, _)| self.rolling_back.contains(*line));
         rolling_back.any(|(line, (before, now))| match &now.found {
-            Some(found) if now.trouble.is_none() => {
-                is_worse(before.found.as_ref(), found, &said(line, before.found.as_ref(), found).1)
+            Some(found) if now.problem.is_none() => {
+                is_worse(before.found.as_ref(), found, &describe_run(line, before.found.as_ref(), found).1)
             }
             _ => false,
         })
     }
 
-    /// Takes changes back, the last one first.
+    /// Undoes the changes, the last one first.
     async fn roll_back(&self, made: Vec<MadeChange>) -> Result<RolledBack, Error> {
         let all = blocking(self.commands.workspace(), move |workspace, _| {
             let mut all = RolledBack::default();
@@ -189,14 +193,19 @@ impl ProjectChecks {
         })
     }
 
-    async fn look(&self, before: &[Seen], toolbox: &Toolbox, progress: &dyn Progress) -> Result<Vec<Seen>, Error> {
+    async fn run_all(
+        &self,
+        before: &[LastRun],
+        toolbox: &Toolbox,
+        progress: &dyn Progress,
+    ) -> Result<Vec<LastRun>, Error> {
         let mut all = Vec::new();
         for (line, before) in self.lines.iter().zip(before) {
             progress.note(line);
-            all.push(match self.found(line, toolbox.language(), toolbox.limits(), progress).await {
-                Ok(found) => Seen { found: Some(found), trouble: None },
+            all.push(match self.run_line(line, toolbox.language(), toolbox.limits(), progress).await {
+                Ok(found) => LastRun { found: Some(found), problem: None },
                 Err(ToolError::Respond(failure)) => {
-                    Seen { found: before.found.clone(), trouble: Some(failure.message) }
+                    LastRun { found: before.found.clone(), problem: Some(failure.message) }
                 }
                 Err(ToolError::Fatal(error)) => return Err(error),
             });
@@ -204,7 +213,7 @@ impl ProjectChecks {
         Ok(all)
     }
 
-    async fn found(
+    async fn run_line(
         &self,
         line: &str,
         language: Language,
@@ -214,7 +223,7 @@ impl ProjectChecks {
         if !self.commands.is_held().await? {
             return Err(ToolFailure::new(
                 ErrorCode::Denied,
-                text!("No sandbox is available here that would hold it, and it may run what you wrote."),
+                text!("No sandbox is available here to run it in, and it may execute code that you wrote."),
             )
             .into());
         }
@@ -225,7 +234,7 @@ impl ProjectChecks {
             most_seconds: limits.command_seconds_most,
             network: false,
             outside: false,
-            keep: KEPT,
+            keep: MOST_OUTPUT,
             looks: false,
             writes_builds: false,
             on_private_copy: true,
@@ -244,16 +253,16 @@ impl ProjectChecks {
     }
 }
 
-/// Whether a command finds something that it did not find before.
+/// Returns `true` if the command reports new errors, or fails after it passed before.
 fn is_worse(before: Option<&CheckRun>, now: &CheckRun, new: &[Diagnostic]) -> bool {
     before.is_some_and(|before| !new.is_empty() || (now.status != 0 && before.status == 0))
 }
 
-/// The report for the model about all commands.
-fn told(
+/// Builds the report about all commands for the model.
+fn report(
     lines: &[String],
-    before: &[Seen],
-    now: &[Seen],
+    before: &[LastRun],
+    now: &[LastRun],
     back: Option<&RolledBack>,
     language: Language,
     most: u64,
@@ -262,13 +271,13 @@ fn told(
     let mut worse = Vec::new();
     let mut new_errors = Vec::new();
     for (line, (before, now)) in lines.iter().zip(before.iter().zip(now)) {
-        if let Some(why) = &now.trouble {
-            if before.trouble.as_ref() != Some(why) {
-                texts.push(text!("`{line}` could not be asked: {why}\n", line, why = why.clone()));
+        if let Some(why) = &now.problem {
+            if before.problem.as_ref() != Some(why) {
+                texts.push(text!("`{line}` could not run: {why}\n", line, why = why.clone()));
             }
         } else if let Some(found) = &now.found {
-            let (said, new) = said(line, before.found.as_ref(), found);
-            texts.push(said);
+            let (description, new) = describe_run(line, before.found.as_ref(), found);
+            texts.push(description);
             if is_worse(before.found.as_ref(), found, &new) {
                 worse.push(Text::from(format!("`{line}`")));
             }
@@ -276,7 +285,7 @@ fn told(
         }
     }
     if texts.is_empty() {
-        texts.push(text!("Nothing could be asked, as before.\n"));
+        texts.push(text!("No check could run, as before.\n"));
     }
     texts.extend(back.map(RolledBack::text));
     let count = worse.len();
@@ -301,21 +310,21 @@ fn told(
     output
 }
 
-/// What is told of one command, and the errors that are new.
-fn said(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (Text, Vec<Diagnostic>) {
-    let ended = |mut text: Text| {
+/// Describes the result of one command, and returns its new errors.
+fn describe_run(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (Text, Vec<Diagnostic>) {
+    let with_line_end = |mut text: Text| {
         text.push("\n");
         text
     };
     if now.status == 0 {
         let again = before.is_some_and(|before| before.status != 0);
         return (
-            ended(if again { text!("`{line}` passes again.", line) } else { text!("`{line}` passes.", line) }),
+            with_line_end(if again { text!("`{line}` passes again.", line) } else { text!("`{line}` passes.", line) }),
             Vec::new(),
         );
     }
     if now.errors.is_empty() {
-        return (ended(unread(line, before, now)), Vec::new());
+        return (with_line_end(describe_unrecognized(line, before, now)), Vec::new());
     }
     let known = before.map_or(&[][..], |before| &before.errors);
     let new = appeared(known, &now.errors);
@@ -330,14 +339,14 @@ fn said(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (Text, Vec<Dia
             text.then(text!("{count} {count|error was|errors were} there before.", count = Field::Grouped(old as u64)));
     }
     if new.is_empty() {
-        return (ended(text), new);
+        return (with_line_end(text), new);
     }
     if before.is_none() {
-        text = text.then(text!("Whether they are new is not known: it was not asked before."));
+        text = text.then(text!("It did not run before, so these errors may be old."));
     }
-    text = ended(text);
+    text = with_line_end(text);
     for error in new.iter().take(MOST_ERRORS) {
-        text.push(line_of(&error.path, error));
+        text.push(error_line(&error.path, error));
     }
     if new.len() > MOST_ERRORS {
         text.push(text!("... and {count} more.\n", count = new.len() - MOST_ERRORS));
@@ -348,8 +357,9 @@ fn said(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (Text, Vec<Dia
     (text, new)
 }
 
-/// Of an output of which no error can be read: how it ended, and the output without its last line end.
-fn unread(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> Text {
+/// Describes a failed run in whose output no error was recognized: the exit status, and the output without its last
+/// line end.
+fn describe_unrecognized(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> Text {
     let known = before.filter(|before| before.status != 0);
     if known.is_some_and(|before| before.output == now.output) {
         return text!("`{line}` ends with status {status}, as before.", line, status = now.status);
@@ -369,13 +379,13 @@ fn unread(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> Text {
 mod tests {
     use super::*;
 
-    fn found(status: i32, errors: &[(&str, u64, &str)], output: &str) -> Seen {
+    fn found(status: i32, errors: &[(&str, u64, &str)], output: &str) -> LastRun {
         let errors = errors.iter().map(|(path, line, message)| Diagnostic::of(*path, *line, 0, message)).collect();
-        Seen { found: Some(CheckRun { status, errors, output: output.to_owned(), cut: false }), trouble: None }
+        LastRun { found: Some(CheckRun { status, errors, output: output.to_owned(), cut: false }), problem: None }
     }
 
-    fn said_of(before: &Seen, now: &Seen) -> (String, bool) {
-        let output = told(
+    fn report_of(before: &LastRun, now: &LastRun) -> (String, bool) {
+        let output = report(
             &["make".to_owned()],
             std::slice::from_ref(before),
             std::slice::from_ref(now),
@@ -387,13 +397,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_told_and_what_is_old_is_counted() {
-        let (passes, never) = (found(0, &[], ""), Seen::default());
+    fn new_errors_are_listed_and_old_ones_counted() {
+        let (passes, never) = (found(0, &[], ""), LastRun::default());
         let old = found(1, &[("a.c", 3, "no x1")], "");
         let moved = found(1, &[("a.c", 9, "no x2")], "");
         let more = found(1, &[("a.c", 9, "no x2"), ("b.c", 1, "no y"), ("a.c", 3, "no x1")], "");
         let (broke, broke_else) = (found(2, &[], "it burned\n"), found(2, &[], "it drowned"));
-        let stuck = Seen { trouble: Some("It is gone.".into()), ..found(0, &[], "") };
+        let stuck = LastRun { problem: Some("It is gone.".into()), ..found(0, &[], "") };
         for (before, now, text, good) in [
             (&passes, &passes, "`make` passes.\n", true),
             (&old, &passes, "`make` passes again.\n", true),
@@ -408,16 +418,16 @@ mod tests {
             (&passes, &broke, "`make` ends with status 2. It passed before.\nit burned\n", false),
             (&broke, &broke, "`make` ends with status 2, as before.\n", true),
             (&broke, &broke_else, "`make` ends with status 2.\nit drowned\n", true),
-            (&passes, &stuck, "`make` could not be asked: It is gone.\n", true),
-            (&stuck, &stuck, "Nothing could be asked, as before.\n", true),
+            (&passes, &stuck, "`make` could not run: It is gone.\n", true),
+            (&stuck, &stuck, "No check could run, as before.\n", true),
             (
                 &never,
                 &old,
-                "`make` finds 1 error. Whether they are new is not known: it was not asked before.\na.c: line 3: no x1\n",
+                "`make` finds 1 error. It did not run before, so these errors may be old.\na.c: line 3: no x1\n",
                 true,
             ),
         ] {
-            assert_eq!(said_of(before, now), (text.to_owned(), good), "{before:?} {now:?}");
+            assert_eq!(report_of(before, now), (text.to_owned(), good), "{before:?} {now:?}");
         }
     }
 
@@ -425,17 +435,17 @@ mod tests {
     fn many_errors_are_counted() {
         let many: Vec<(String, u64)> = (0..25).map(|n| (format!("{}.c", "abcde".repeat(n + 1)), 1)).collect();
         let many: Vec<(&str, u64, &str)> = many.iter().map(|(path, line)| (&**path, *line, "no")).collect();
-        let (text, _) = said_of(&found(0, &[], ""), &found(1, &many, ""));
+        let (text, _) = report_of(&found(0, &[], ""), &found(1, &many, ""));
         assert!(text.starts_with("`make` finds 25 new errors.\n") && text.ends_with("\n... and 5 more.\n"), "{text}");
     }
 
     #[test]
-    fn what_is_told_is_bounded() {
+    fn reports_are_bounded() {
         let long = |n: usize| format!("{}/{}.c", "d".repeat(4000), "abcde".repeat(n + 1));
         let many: Vec<Diagnostic> = (0..100).map(|n| Diagnostic::of(long(n), 1, 0, "no")).collect();
         let errors = CheckRun { status: 1, errors: many, output: String::new(), cut: false };
-        let bad = Seen { found: Some(errors), trouble: None };
-        let output = told(
+        let bad = LastRun { found: Some(errors), problem: None };
+        let output = report(
             &["a".into(), "b".into()],
             &[found(0, &[], ""), found(0, &[], "")],
             &[bad.clone(), bad],
@@ -444,8 +454,8 @@ mod tests {
             100_000,
         );
         assert!(output.truncated && output.text.to_string().len() <= 100_000, "{}", output.text.to_string().len());
-        let told = output.data.expect("errors");
-        assert_eq!(told["new_errors"].as_array().map(Vec::len), Some(2 * MOST_ERRORS));
+        let data = output.data.expect("the output has data");
+        assert_eq!(data["new_errors"].as_array().map(Vec::len), Some(2 * MOST_ERRORS));
         assert!(
             output.failure.is_some_and(|failure| failure.message.to_string().starts_with("`a` and `b` find errors"))
         );

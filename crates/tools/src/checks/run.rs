@@ -1,7 +1,7 @@
-//! Checkers, started: the text on their stdin or the project before them, inside the sandbox, for a bounded time.
+//! Runs checkers in the sandbox for a bounded time, with the text on their stdin or on the files of the project.
 //!
-//! `process` has the deadline, ends what a checker leaves running and ends all of it with the call; a blocking wait with a
-//! time-out would know the child alone.
+//! `process` enforces the deadline, and ends a checker and all its descendants with the call. A blocking wait with a
+//! timeout would know only the child itself.
 
 use super::Checks;
 use crate::blocking;
@@ -16,33 +16,34 @@ use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;
 use toolfence_workspace::Root;
 
-/// Seconds a checker of a text may take, and one of a project.
+/// The time limits for a checker of a text and for one of a project, in seconds.
 const TEXT_SECONDS: u64 = 10;
 const PROJECT_SECONDS: u64 = 120;
 
-/// What a checker says.
+/// The outcome of running a checker.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum CheckOutcome {
     Errors(Vec<Diagnostic>),
-    /// Why it said nothing: whole sentences, or the end of one without its full stop.
-    Nothing(Text),
-    /// It cannot be started on this machine, and why.
-    Absent(Text),
-    /// It does not read the dialect of this text.
-    Unfit,
+    /// The checker gave no verdict. The reason is either whole sentences or a clause without its full stop.
+    Failed(Text),
+    /// The checker cannot be started on this machine, for this reason.
+    NotInstalled(Text),
+    /// The checker does not support the dialect of this text.
+    Unsupported,
 }
 
 impl Checks {
-    /// The findings of a checker about a text, a project or a file. Of several ways to read a text the first that finds nothing
-    /// counts, or else the one that reads furthest, because it knows best where the mistake is.
-    pub(super) async fn ask(&self, checker: &Checker, subject: Subject<'_>) -> Result<Said, ToolError> {
+    /// Runs a checker on a text, a project or a file. If the text can be read in several ways, the first way without
+    /// errors counts, or else the one whose first error is furthest down, because it is the most likely to locate the
+    /// mistake.
+    pub(super) async fn run_checker(&self, checker: &Checker, subject: Subject<'_>) -> Result<CheckOutcome, ToolError> {
         let Some(program) = self.program_for(checker, subject).await? else {
-            return Ok(Said::Absent(text!("it is not installed")));
+            return Ok(CheckOutcome::NotInstalled(text!("it is not installed")));
         };
         let is_text = matches!(subject, Subject::Text(_));
         let most = if is_text { TEXT_SECONDS } else { PROJECT_SECONDS };
         let started = Instant::now();
-        let mut best = Said::Unfit;
+        let mut best = CheckOutcome::Unsupported;
         let cache = cache_for(subject);
         for words in checker.ways(subject, &cache) {
             let seconds = most.saturating_sub(started.elapsed().as_secs());
@@ -51,7 +52,7 @@ impl Checks {
             }
             let words: Vec<OsString> =
                 std::iter::once(program.clone().into()).chain(words.into_iter().skip(1).map(OsString::from)).collect();
-            best = best.or(self.ask_so(checker, &words, subject, seconds).await?);
+            best = best.or_better(self.run_once(checker, &words, subject, seconds).await?);
             if best.is_clean() {
                 break;
             }
@@ -59,7 +60,7 @@ impl Checks {
         Ok(best)
     }
 
-    /// The program of a checker: for some the project's own, or else that of the system.
+    /// Finds the program of a checker: for some the project's own, or else that of the system.
     async fn program_for(&self, checker: &Checker, subject: Subject<'_>) -> Result<Option<PathBuf>, ToolError> {
         let name = checker.program().to_owned();
         let from = match subject {
@@ -71,28 +72,28 @@ impl Checks {
         blocking(self.workspace(), move |workspace, _| Ok(program_from(workspace.root(), from.as_deref(), &name))).await
     }
 
-    async fn ask_so(
+    async fn run_once(
         &self,
         checker: &Checker,
         words: &[OsString],
         subject: Subject<'_>,
         seconds: u64,
-    ) -> Result<Said, ToolError> {
+    ) -> Result<CheckOutcome, ToolError> {
         let input = if let Subject::Text(text) = subject { text } else { "" };
         let checking = Checking { words, input, seconds, harmless: checker.harmless };
         let outcome = match self.commands().check(&checking).await {
             Ok(Some(outcome)) => outcome,
-            Ok(None) => return Ok(Said::Nothing(text!("no sandbox is available here that would hold it"))),
-            Err(ToolError::Respond(failure)) => return Ok(Said::Nothing(failure.message)),
+            Ok(None) => return Ok(CheckOutcome::Failed(text!("no sandbox is available here to run it in"))),
+            Err(ToolError::Respond(failure)) => return Ok(CheckOutcome::Failed(failure.message)),
             Err(fatal) => return Err(fatal),
         };
         let root = self.workspace().root().path().to_string_lossy().into_owned();
-        Ok(said(&outcome, &root, seconds, subject))
+        Ok(interpret(&outcome, &root, seconds, subject))
     }
 }
 
-/// The path of the file that a checker of this subject keeps between two runs, in the `/tmp` of the session. Without a session, it ends
-/// with the run.
+/// Returns the path of the file that a checker of this subject keeps between two runs, in the `/tmp` of the session.
+/// Without a session, the file exists only during the run.
 fn cache_for(subject: Subject<'_>) -> String {
     let mut hasher = DefaultHasher::new();
     match subject {
@@ -102,7 +103,7 @@ fn cache_for(subject: Subject<'_>) -> String {
     format!("/tmp/checker-{:016x}.tsbuildinfo", hasher.finish())
 }
 
-/// The program that a project has in the `node_modules/.bin` of `folder` or above it, or else that of the system.
+/// Finds a program in the `node_modules/.bin` of `folder` or a folder above it, or else that of the system.
 pub(super) fn program_from(root: &Root, folder: Option<&str>, name: &str) -> Option<PathBuf> {
     for folder in folder.iter().flat_map(|folder| Path::new(folder).ancestors()) {
         let program = folder.join("node_modules/.bin").join(name);
@@ -113,47 +114,47 @@ pub(super) fn program_from(root: &Root, folder: Option<&str>, name: &str) -> Opt
     root.programs().of_system(name)
 }
 
-/// The folder of a file, relative to the root.
+/// Returns the folder of a file, relative to the root.
 pub(super) fn folder_of(path: &str) -> String {
     path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned())
 }
 
-impl Said {
+impl CheckOutcome {
     fn is_clean(&self) -> bool {
-        matches!(self, Said::Errors(errors) if errors.is_empty())
+        matches!(self, CheckOutcome::Errors(errors) if errors.is_empty())
     }
 
-    /// The one that knows more, or else the first.
-    fn or(self, other: Said) -> Said {
+    /// Returns the more informative of two outcomes, or the first if they are equal.
+    fn or_better(self, other: CheckOutcome) -> CheckOutcome {
         match (&self, &other) {
-            (Said::Errors(one), Said::Errors(two)) => {
+            (CheckOutcome::Errors(one), CheckOutcome::Errors(two)) => {
                 let first = |errors: &[Diagnostic]| errors.first().map_or(u64::MAX, |error| error.line);
                 if first(two) > first(one) { other } else { self }
             }
-            (Said::Errors(_), _) => self,
-            (Said::Nothing(_), Said::Absent(_) | Said::Unfit) => self,
+            (CheckOutcome::Errors(_), _) => self,
+            (CheckOutcome::Failed(_), CheckOutcome::NotInstalled(_) | CheckOutcome::Unsupported) => self,
             _ => other,
         }
     }
 }
 
-fn said(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) -> Said {
+fn interpret(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) -> CheckOutcome {
     let of_text = matches!(subject, Subject::Text(_));
     if outcome.timed_out {
-        return Said::Nothing(text!("it took longer than {seconds} seconds", seconds));
+        return CheckOutcome::Failed(text!("it took longer than {seconds} seconds", seconds));
     }
     if outcome.memory_exceeded {
-        return Said::Nothing(text!("it used more memory than sandbox.memory lets it have"));
+        return CheckOutcome::Failed(text!("it used more memory than sandbox.memory allows"));
     }
     if outcome.truncated {
-        return Said::Nothing(text!("it wrote more than anybody would read"));
+        return CheckOutcome::Failed(text!("it printed too much output"));
     }
     if outcome.exit_code == 0 {
-        return Said::Errors(Vec::new());
+        return CheckOutcome::Errors(Vec::new());
     }
-    // A shell, or a script in the place of a program, ends with these if it cannot start the program.
+    // A shell, or a wrapper script, exits with these if it cannot start the program.
     if matches!(outcome.exit_code, 126 | 127) {
-        return Said::Absent(ended(outcome));
+        return CheckOutcome::NotInstalled(describe_exit(outcome));
     }
     let mut found = read_output(&outcome.output, root);
     if of_text {
@@ -161,25 +162,25 @@ fn said(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) -> Sa
         found.iter_mut().for_each(|one| one.syntax = true);
     }
     if found.is_empty() && of_text && is_about_layout(&outcome.output) {
-        return Said::Errors(found);
+        return CheckOutcome::Errors(found);
     }
     if matches!(subject, Subject::Project(_)) && is_about_no_files(&outcome.output) {
-        return Said::Errors(Vec::new());
+        return CheckOutcome::Errors(Vec::new());
     }
     if found.is_empty() && is_missing_component(outcome) {
-        return Said::Absent(text!("it is not installed"));
+        return CheckOutcome::NotInstalled(text!("it is not installed"));
     }
     if found.is_empty() {
-        return Said::Nothing(ended(outcome));
+        return CheckOutcome::Failed(describe_exit(outcome));
     }
     if matches!(subject, Subject::File(_)) {
         found.retain(|error| !is_unresolved(error));
     }
-    Said::Errors(found)
+    CheckOutcome::Errors(found)
 }
 
-/// How a checker ended, and the first line that it printed.
-fn ended(outcome: &Outcome) -> Text {
+/// Describes the exit status of a checker and the first line that it printed.
+fn describe_exit(outcome: &Outcome) -> Text {
     let line = outcome.output.lines().find(|line| !line.trim().is_empty());
     let line = line.map(|line| Text::from(line.chars().filter(|c| !c.is_control()).take(200).collect::<String>()));
     text!(
@@ -189,7 +190,7 @@ fn ended(outcome: &Outcome) -> Text {
     )
 }
 
-/// Whether this is the script of rustup for a component that is not installed.
+/// Returns `true` if rustup's proxy reports that the component is not installed.
 fn is_missing_component(outcome: &Outcome) -> bool {
     outcome.output.starts_with("error: ") && outcome.output.lines().take(2).any(|line| line.contains("rustup"))
 }

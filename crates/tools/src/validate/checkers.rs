@@ -1,24 +1,25 @@
-//! The languages' own checkers: for which files, which command, and what it is given. Data only; `tools` starts them.
+//! The table of checkers: the files, the command and the input of each. The module `checks` runs them.
 
 use super::{Diagnostic, Sight};
 use toolfence_policy::rules::UserGlob;
 use toolfence_protocol::{Error, ErrorKind, Result, text};
 
-/// A program that says what is wrong with a file.
+/// A program that reports errors in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checker {
-    /// Globs for its files.
+    /// The globs for its files.
     files: Vec<UserGlob>,
-    /// The program and its arguments; the program is looked for in the PATH of commands.
+    /// The program and its arguments. The program is looked up in the PATH of commands.
     pub command: Vec<String>,
-    /// What it reads.
+    /// What the checker reads.
     #[doc(hidden)]
     pub reads: Reads,
-    /// How much it sees.
+    /// How many of the existing errors the checker reports.
     #[doc(hidden)]
     pub sight: Sight,
-    /// Whether it reads nothing but its stdin, and runs nothing: such a one runs where no sandbox is available too.
+    /// Whether the checker reads only its stdin and executes nothing. Such a checker also runs if no sandbox is
+    /// available.
     pub harmless: bool,
     /// Whether a program of this name in the project's `node_modules/.bin` is preferred to the one in the PATH.
     #[doc(hidden)]
@@ -31,10 +32,10 @@ pub struct Checker {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reads {
-    /// The text, on its stdin: it is asked before anything is written.
+    /// The text, on its stdin. The checker runs before anything is written.
     Text,
-    /// The project that this file above the changed one describes, on disk: it is asked before the change and after it. The
-    /// folder of that file stands for `{folder}` in the command.
+    /// The project on disk that the nearest file of this name describes, in a folder above the changed file. The
+    /// checker runs before and after the change. `{folder}` in the command becomes the folder of that file.
     Project(String),
 }
 
@@ -49,12 +50,12 @@ pub enum Subject<'a> {
     File(&'a str),
 }
 
-/// The words in a command that are replaced, and the file that a checker keeps between two runs.
+/// The placeholders in a command. `{cache}` is a file that the checker keeps between two runs.
 const FOLDER: &str = "{folder}";
 const FILE: &str = "{file}";
 const CACHE: &str = "{cache}";
 
-/// `tsc` before the project or the file. Each run leaves what the next one can reuse.
+/// The command of `tsc` without the project or the file. Each run leaves a build info that the next one can reuse.
 const TSC: &[&str] = &["tsc", "--noEmit", "--pretty", "false", "--incremental", "--tsBuildInfoFile", CACHE];
 
 /// Options for a file without a `tsconfig.json`: everything that a bundler or a current runtime accepts.
@@ -73,25 +74,27 @@ const TSC_ALONE: &[&str] = &[
     FILE,
 ];
 
-/// Errors of `tsc` about names and modules that it does not find. Without a project nothing says where these come from.
+/// Codes of `tsc` for unresolved names and modules. Without a project `tsc` cannot know where these are defined.
 const UNRESOLVED: &[&str] = &[
     "TS2304:", "TS2307:", "TS2503:", "TS2580:", "TS2582:", "TS2584:", "TS2591:", "TS2688:", "TS2792:", "TS2867:",
     "TS2868:", "TS7016:",
 ];
 
-/// Python's own compiler, and what it says in the shape of all others.
+/// A script that compiles Python code and reports errors in the common format.
 const PYTHON: &str = "import sys
 try: compile(sys.stdin.buffer.read(), '<stdin>', 'exec', dont_inherit=True)
 except SyntaxError as e: sys.exit(f'<stdin>:{e.lineno or 1}:{e.offset or 0}: {e.msg}')";
 
-/// It lays out what it can read, and says only whether it would; `/dev/null` are its settings, in the place of a project's.
+/// The command of `rustfmt`, which reports syntax errors while it checks the layout. `/dev/null` replaces the project's
+/// settings.
 const RUSTFMT: &[&str] =
     &["rustfmt", "--check", "-l", "--color", "never", "--config-path", "/dev/null", "--edition", "{edition}"];
 
-/// The editions of Rust, the newest first. A text does not say which is its own, and no one reads all that the others do.
+/// The editions of Rust, the newest first. A text does not name its edition, and no edition accepts all that the others
+/// do.
 const EDITIONS: &[&str] = &["2024", "2021", "2018", "2015"];
 
-/// The built-in ones, in the order they are tried.
+/// Returns the built-in checkers, in the order in which they are tried.
 pub fn built_in() -> Vec<Checker> {
     let text = |files: &[&str], command: &[&str]| checker(files, command, Reads::Text, Sight::First, true);
     vec![
@@ -116,16 +119,16 @@ fn typescript() -> Checker {
 
 fn checker(files: &[&str], command: &[&str], reads: Reads, sight: Sight, harmless: bool) -> Checker {
     let command = command.iter().map(|word| (*word).to_owned());
-    let checker = Checker::new(files, command).expect("what is built in is right");
+    let checker = Checker::new(files, command).expect("the built-in checkers are valid");
     Checker { reads, sight, harmless, ..checker }
 }
 
 impl Checker {
-    /// One that gets the text on its stdin, for the files of these globs: they match at any depth below the root and ignore
-    /// case. It runs only inside the sandbox.
+    /// Creates a checker that gets the text on its stdin, for the files that match these globs at any depth below the
+    /// root, without regard to case. It runs only in the sandbox.
     ///
     /// # Errors
-    /// A glob that is not one, with the place of the mistake; no command.
+    /// Fails if a glob is invalid, with the position of the mistake, or if the command is empty.
     pub fn new(
         files: impl IntoIterator<Item = impl AsRef<str>>,
         command: impl IntoIterator<Item = String>,
@@ -142,36 +145,37 @@ impl Checker {
         Ok(Checker { files, command, reads, sight, harmless: false, in_modules: false, alone: Vec::new() })
     }
 
-    /// Makes it a checker that runs before and after a change, in projects that have a file of this name, and that sees every
-    /// error. The folder of that file stands for `{folder}` in its command.
+    /// Turns it into a checker that runs before and after a change, in projects that have a file of this name, and that
+    /// reports every error. `{folder}` in its command becomes the folder of that file.
     #[must_use]
     pub fn in_project(self, file: impl Into<String>) -> Checker {
         Checker { reads: Reads::Project(file.into()), sight: Sight::All, ..self }
     }
 
-    /// The globs for its files, as they were written.
+    /// Returns the globs for its files, as they were written.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|glob| &*glob.shown)
     }
 
-    /// Whether it is for the file of this path, relative to the root.
+    /// Returns `true` if it checks the file at this path, relative to the root.
     pub fn is_for(&self, path: &str) -> bool {
         self.files.iter().any(|glob| glob.is(path))
     }
 
-    /// The name of its program.
+    /// Returns the name of its program.
     pub fn program(&self) -> &str {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// Whether it also checks a file on disk that belongs to no project.
+    /// Returns `true` if it also checks a file on disk that belongs to no project.
     #[doc(hidden)]
     pub fn checks_files_alone(&self) -> bool {
         !self.alone.is_empty()
     }
 
-    /// The commands for this subject, which are run until one finds nothing wrong. A text in another dialect than its name says has
-    /// no command, because the program would refuse it. `cache` is the path of the file that the program keeps.
+    /// Returns the commands for this subject, which run until one finds no error. Returns none for a text in another
+    /// dialect than its name suggests, because the program would reject it. `cache` is the path of the file that the
+    /// program keeps.
     #[doc(hidden)]
     pub fn ways(&self, subject: Subject<'_>, cache: &str) -> Vec<Vec<String>> {
         let (text, folder, file) = match subject {
@@ -187,7 +191,7 @@ impl Checker {
         let word = |word: &String, edition: &str| match &**word {
             "--input-type=" => format!("--input-type={}", if is_module(text) { "module" } else { "commonjs" }),
             "{edition}" => edition.to_owned(),
-            // With a folder before it, no name is an option or a list of arguments.
+            // With `./` before it, no name is mistaken for an option or a list of arguments.
             FILE => format!("./{file}"),
             CACHE => cache.to_owned(),
             other => other.replace(FOLDER, folder),
@@ -199,11 +203,11 @@ impl Checker {
     }
 }
 
-/// The projects that a `tsconfig.json` refers to, as it names them, if it has no files of its own: a checker then has to read these.
-/// At most eight.
+/// Returns the projects that a `tsconfig.json` refers to, as it names them, if it has no files of its own, so that a
+/// checker must read these projects instead. Returns at most eight.
 pub fn referenced_projects(config: &str) -> Vec<String> {
     const MOST: usize = 8;
-    // Comments and commas before a closing bracket are usual here.
+    // `tsconfig.json` may contain comments and trailing commas.
     let config =
         toolfence_protocol::json::read(config, true).ok().and_then(|reading| reading.values.into_iter().next());
     let Some(config) = config else { return Vec::new() };
@@ -215,7 +219,8 @@ pub fn referenced_projects(config: &str) -> Vec<String> {
     references.filter_map(|one| one["path"].as_str().map(str::to_owned)).take(MOST).collect()
 }
 
-/// Whether an error says only that a name or a module was not found, which is no error in a file that belongs to no project.
+/// Returns `true` if an error only reports an unresolved name or module, which is not an error in a file without a
+/// project.
 pub fn is_unresolved(error: &Diagnostic) -> bool {
     let message = error.message.to_string();
     UNRESOLVED.iter().any(|code| message.starts_with(code))
@@ -225,7 +230,7 @@ fn is_another_shell(line: &str) -> bool {
     line.starts_with("#!") && ["zsh", "fish", "csh", "ksh"].iter().any(|shell| line.contains(shell))
 }
 
-/// What only a module has: by that node itself tells them apart.
+/// Returns `true` if the text has syntax that only a module can have, by which Node itself detects modules.
 fn is_module(text: &str) -> bool {
     let begins = |line: &str, word: &str| {
         line.strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric) && !rest.starts_with('('))
@@ -238,11 +243,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_decides_what_is_asked() {
+    fn the_text_selects_the_command() {
         let table = built_in();
         let subject = |path, text| if path == "x/a.ts" { Subject::Project(".") } else { Subject::Text(text) };
         let words = |path: &'static str, text: &'static str| {
-            let checker = table.iter().find(|checker| checker.is_for(path)).expect("it is known");
+            let checker = table.iter().find(|checker| checker.is_for(path)).expect("a checker exists");
             let ways: Vec<String> =
                 checker.ways(subject(path, text), "c").iter().map(|words| words.join(" ")).collect();
             ways.first().map(|first| format!("{first}{}", "+".repeat(ways.len() - 1)))
@@ -282,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn globs_say_which_files() {
+    fn globs_select_files() {
         let own = |glob: &str| Checker::new([glob], ["x".to_owned()]);
         for (glob, yes, no) in [
             ("*.lua", "a/B.LUA", "a.lua/b"),

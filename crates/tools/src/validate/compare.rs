@@ -1,25 +1,26 @@
-//! What is wrong after a change and was not before.
+//! Finds the errors that a change introduces.
 //!
-//! Two diagnostics are the same when they say the same, numbers aside, on the same line of the same file, followed through
-//! the change; or when both stand in what was changed. In doubt nothing is new: a change must not be held to blame for what
-//! a checker only sees now.
+//! Two diagnostics are the same if their messages agree, apart from numbers, on the same line of the same file, tracked
+//! through the change, or if both lie in changed lines. Doubtful cases count as old: a change must not be blamed for an
+//! error that a checker only notices now.
 
 use super::{Diagnostic, LineMap};
 use std::collections::HashMap;
 
-/// How much a checker sees of what is wrong.
+/// How many of the existing errors a checker reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight {
-    /// The first error of a text; behind it there may be others.
+    /// Only the first error of a text. Others may follow it.
     First,
-    /// It goes on after an error by a guess, and one error may look like several, here or there.
+    /// The checker guesses how to continue after an error, so that one error may be reported as several, in varying
+    /// places.
     Guesses,
-    /// Every error, but for those that an unreadable text hides.
+    /// Every error, except those that a syntax error hides.
     All,
 }
 
-/// What of `after` has no counterpart in `before`, in the order it is told. `lines` gives for each file that was changed
-/// where its lines are now.
+/// Returns the diagnostics of `after` that have no counterpart in `before`, in their order. `lines` maps each changed
+/// file to where its lines are now.
 pub fn new_ones<'m>(
     before: &[Diagnostic],
     after: &[Diagnostic],
@@ -27,67 +28,67 @@ pub fn new_ones<'m>(
     sight: Sight,
 ) -> Vec<Diagnostic> {
     let hidden = before.iter().any(|old| old.syntax);
-    let mut left =
-        Left { old: before.iter().collect(), new: after.iter().filter(|new| new.syntax || !hidden).collect() };
+    let mut unpaired =
+        Unpaired { old: before.iter().collect(), new: after.iter().filter(|new| new.syntax || !hidden).collect() };
     let none = LineMap::default();
     let lines = |path: &str| lines(path).unwrap_or(&none);
-    left.pair_up(
-        |old| Some((old.path.clone(), lines(&old.path).after(old.line)?, old.saying())),
-        |new| Some((new.path.clone(), new.line, new.saying())),
+    unpaired.pair_up(
+        |old| Some((old.path.clone(), lines(&old.path).after(old.line)?, old.message_without_numbers())),
+        |new| Some((new.path.clone(), new.line, new.message_without_numbers())),
     );
-    left.pair_up(
-        |old| lines(&old.path).hunk_of_old(old.line).map(|_| (old.path.clone(), 0, old.saying())),
-        |new| lines(&new.path).hunk_of_new(new.line).map(|_| (new.path.clone(), 0, new.saying())),
+    unpaired.pair_up(
+        |old| lines(&old.path).hunk_of_old(old.line).map(|_| (old.path.clone(), 0, old.message_without_numbers())),
+        |new| lines(&new.path).hunk_of_new(new.line).map(|_| (new.path.clone(), 0, new.message_without_numbers())),
     );
     if sight != Sight::All {
-        // A text that cannot be read is wrong in other words and places as soon as anything near is changed.
+        // With a syntax error, any change nearby alters the message and the location of later errors.
         let at = |path: &str, hunk: Option<usize>| hunk.map(|hunk| (path.to_owned(), hunk as u64, String::new()));
-        left.pair_up(
+        unpaired.pair_up(
             |old| at(&old.path, lines(&old.path).hunk_of_old(old.line)),
             |new| at(&new.path, lines(&new.path).hunk_of_new(new.line)),
         );
-        let worse = after.len() > before.len();
+        let has_more = after.len() > before.len();
         let blamed = |new: &&Diagnostic| match sight {
             Sight::First => !before.iter().any(|old| lines(&old.path).first_after(old.line) <= new.line),
-            _ => before.is_empty() || worse || lines(&new.path).hunk_of_new(new.line).is_some(),
+            _ => before.is_empty() || has_more || lines(&new.path).hunk_of_new(new.line).is_some(),
         };
-        left.new.retain(blamed);
+        unpaired.new.retain(blamed);
     }
-    left.new.into_iter().cloned().collect()
+    unpaired.new.into_iter().cloned().collect()
 }
 
-/// What of `after` has no counterpart in `before` where nobody knows what was changed in between: two are the same when they
-/// say the same of the same file, numbers aside; those on the same line first.
+/// Returns the diagnostics of `after` that have no counterpart in `before`, if the changes in between are unknown. Two
+/// are the same if their messages for the same file agree, apart from numbers. Those on the same line are paired first.
 pub fn appeared(before: &[Diagnostic], after: &[Diagnostic]) -> Vec<Diagnostic> {
-    let mut left = Left { old: before.iter().collect(), new: after.iter().collect() };
-    let placed = |one: &Diagnostic| Some((one.path.clone(), one.line, one.saying()));
-    let anywhere = |one: &Diagnostic| Some((one.path.clone(), 0, one.saying()));
-    left.pair_up(placed, placed);
-    left.pair_up(anywhere, anywhere);
-    left.new.into_iter().cloned().collect()
+    let mut unpaired = Unpaired { old: before.iter().collect(), new: after.iter().collect() };
+    let placed = |one: &Diagnostic| Some((one.path.clone(), one.line, one.message_without_numbers()));
+    let anywhere = |one: &Diagnostic| Some((one.path.clone(), 0, one.message_without_numbers()));
+    unpaired.pair_up(placed, placed);
+    unpaired.pair_up(anywhere, anywhere);
+    unpaired.new.into_iter().cloned().collect()
 }
 
-/// What has no counterpart yet.
-struct Left<'d> {
+/// The diagnostics that have no counterpart yet.
+struct Unpaired<'d> {
     old: Vec<&'d Diagnostic>,
     new: Vec<&'d Diagnostic>,
 }
 
-/// File, place, words: what makes two the same.
-type Mark = (String, u64, String);
+/// The key by which diagnostics are the same: file, line or hunk, and message.
+type Key = (String, u64, String);
 
-impl Left<'_> {
-    /// Takes away those that have the same mark, one for one.
-    fn pair_up(&mut self, old: impl Fn(&Diagnostic) -> Option<Mark>, new: impl Fn(&Diagnostic) -> Option<Mark>) {
-        let mut marked: HashMap<Mark, Vec<usize>> = HashMap::new();
+impl Unpaired<'_> {
+    /// Removes pairs of an old and a new diagnostic with the same key.
+    fn pair_up(&mut self, old: impl Fn(&Diagnostic) -> Option<Key>, new: impl Fn(&Diagnostic) -> Option<Key>) {
+        let mut by_key: HashMap<Key, Vec<usize>> = HashMap::new();
         for (at, diagnostic) in self.old.iter().enumerate() {
-            if let Some(mark) = old(diagnostic) {
-                marked.entry(mark).or_default().push(at);
+            if let Some(key) = old(diagnostic) {
+                by_key.entry(key).or_default().push(at);
             }
         }
         let mut paired = vec![false; self.old.len()];
         self.new.retain(|diagnostic| {
-            let other = new(diagnostic).and_then(|mark| marked.get_mut(&mark)?.pop());
+            let other = new(diagnostic).and_then(|key| by_key.get_mut(&key)?.pop());
             other.inspect(|at| paired[*at] = true).is_none()
         });
         let mut at = 0;

@@ -1,39 +1,39 @@
-//! One thing that is wrong, and where.
+//! A diagnostic: one error and its location.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use toolfence_protocol::{Text, text};
 
-/// What a checker says of one place.
+/// An error that a checker reports at one location.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// The file, relative to the root; "" for the text that was checked.
     pub path: String,
-    /// From 1; 0 where the checker names none.
+    /// The line, from 1; 0 if the checker reports none.
     pub line: u64,
-    /// In characters, from 1; 0 where the checker names none.
+    /// The column in characters, from 1; 0 if the checker reports none.
     pub column: u64,
-    /// On one line: a checker's own words, or a text of the syntax check.
+    /// The message on one line: that of the checker, or a text of the syntax check.
     pub message: Text,
-    /// Whether the text cannot be read: what else is wrong with it may be hidden by that.
+    /// Whether this is a syntax error, which may hide other errors.
     pub syntax: bool,
 }
 
-/// A longer message would be a text of its own.
+/// The longest message in characters. Longer ones are cut.
 const LONGEST: usize = 300;
 
 impl Diagnostic {
-    /// Something in the way of reading the text that is checked.
+    /// Creates a syntax error of the checked text.
     pub fn syntax(line: u64, column: u64, message: impl AsRef<str>) -> Diagnostic {
         Diagnostic { path: String::new(), line, column, message: one_line(message.as_ref()).into(), syntax: true }
     }
 
-    /// Something wrong with a file that can be read.
+    /// Creates an error, other than of syntax, in a file.
     pub fn of(path: impl Into<String>, line: u64, column: u64, message: impl AsRef<str>) -> Diagnostic {
         Diagnostic { path: path.into(), line, column, message: one_line(message.as_ref()).into(), syntax: false }
     }
 
-    /// The message with its place before it.
+    /// Returns the message preceded by its location.
     pub fn text(&self) -> Text {
         match (self.line, self.column) {
             (0, _) => self.message.clone(),
@@ -44,8 +44,8 @@ impl Diagnostic {
         }
     }
 
-    /// What it says without numbers, which change when something else does.
-    pub(super) fn saying(&self) -> String {
+    /// Returns the message with `#` in place of each number, because an unrelated change may alter numbers.
+    pub(super) fn message_without_numbers(&self) -> String {
         let message = self.message.to_string();
         let mut out = String::with_capacity(message.len());
         for char in message.chars() {
@@ -65,7 +65,8 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Without line ends and control characters: it may stand in a header.
+/// Removes line ends and control characters, because the message may become part of a header, and cuts it to
+/// [`LONGEST`].
 pub(super) fn one_line(text: &str) -> String {
     let text: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST + 1).collect();
     match text.char_indices().nth(LONGEST) {
@@ -79,10 +80,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_no_part_of_what_is_said() {
-        let saying = |text| Diagnostic::syntax(1, 1, text).saying();
-        assert_eq!(saying("'(' was never closed on line 12"), "'(' was never closed on line #");
-        assert_eq!(saying("expected 2 arguments, got 13"), saying("expected 1 arguments, got 4"));
+    fn comparison_ignores_numbers() {
+        let normalized = |text| Diagnostic::syntax(1, 1, text).message_without_numbers();
+        assert_eq!(normalized("'(' was never closed on line 12"), "'(' was never closed on line #");
+        assert_eq!(normalized("expected 2 arguments, got 13"), normalized("expected 1 arguments, got 4"));
     }
 
     #[test]

@@ -1,29 +1,29 @@
-//! Where the lines of a text are after a change.
+//! Maps the lines of a text to their positions after a change.
 //!
-//! The bound is on the work: beyond it, what lies between the first and the last line that differ counts as one hunk.
+//! The work is bounded: beyond the bound, everything between the first and the last different line counts as one hunk.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::ops::Range;
 
-/// Changed lines before and after together, beyond which hunks are not told apart: in the worst case Myers' time grows with their
-/// square, also where nearly all of them are on one side.
+/// The most changed lines, old and new together, that are split into hunks. In the worst case the time of Myers'
+/// algorithm grows with the square of their number, even if nearly all of them are on one side.
 const MOST_CHANGED: usize = 4000;
 
-/// Lines that were replaced by others. Both ranges count from 1; an empty one stands before its line.
+/// Lines that replaced others. Both ranges count from 1. An empty range is located before its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub(super) old: Range<u64>,
     pub(super) new: Range<u64>,
 }
 
-/// What became of each line of a text.
+/// The new position of each line of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineMap {
     hunks: Vec<Hunk>,
 }
 
 impl LineMap {
-    /// From one text to the other.
+    /// Maps the lines of `before` to those of `after`.
     pub fn of(before: &str, after: &str) -> LineMap {
         let (old, new): (Vec<&str>, Vec<&str>) = (before.split('\n').collect(), after.split('\n').collect());
         let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -38,7 +38,7 @@ impl LineMap {
         LineMap { hunks }
     }
 
-    /// Where a line of the old text is in the new one; `None` where it is there no more.
+    /// Returns the new number of an old line; `None` if the line was removed or replaced.
     pub fn after(&self, line: u64) -> Option<u64> {
         let before = self.hunks.iter().take_while(|hunk| hunk.old.start <= line).last();
         match before {
@@ -48,23 +48,24 @@ impl LineMap {
         }
     }
 
-    /// The hunk whose old lines hold this one, or are beside it: what is missing shows where the next thing stands.
+    /// Returns the hunk whose old lines contain this one or are adjacent to it. Adjacent lines count because a checker
+    /// reports a missing token at the one after it.
     pub(super) fn hunk_of_old(&self, line: u64) -> Option<usize> {
         self.hunks.iter().position(|hunk| touches(&hunk.old, line))
     }
 
-    /// The hunk whose new lines hold this one, or are beside it.
+    /// Returns the hunk whose new lines contain this one or are adjacent to it.
     pub(super) fn hunk_of_new(&self, line: u64) -> Option<usize> {
         self.hunks.iter().position(|hunk| touches(&hunk.new, line))
     }
 
-    /// The first line of the new text that is what it is because of this line of the old one.
+    /// Returns the first line of the new text that this line of the old one accounts for.
     pub(super) fn first_after(&self, line: u64) -> u64 {
         let inside = self.hunk_of_old(line).map(|at| self.hunks[at].new.start);
         inside.or_else(|| self.after(line)).unwrap_or(line)
     }
 
-    /// The lines of the old text that stand where these of the new one do.
+    /// Returns the old lines at the position of these new ones.
     pub fn before(&self, lines: Range<u64>) -> Range<u64> {
         self.old_line(lines.start)..self.old_line(lines.end)
     }
@@ -83,7 +84,7 @@ fn touches(lines: &Range<u64>, line: u64) -> bool {
     lines.start.saturating_sub(1) <= line && line <= lines.end
 }
 
-/// Ops that touch are one hunk.
+/// Merges adjacent operations into one hunk.
 fn hunks(head: usize, ops: &[DiffOp]) -> Vec<Hunk> {
     let mut hunks: Vec<Hunk> = Vec::new();
     for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_followed_through_a_change() {
+    fn lines_are_tracked_through_a_change() {
         let map = LineMap::of("a\nb\nc\nd\n", "new\na\nC\nCC\nd\n");
         let after: Vec<Option<u64>> = (1..=5).map(|line| map.after(line)).collect();
         assert_eq!(after, [Some(2), None, None, Some(5), Some(6)]);
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_too_much_work_is_one_hunk() {
+    fn a_large_change_is_one_hunk() {
         let text = |word: &str| (0..3000).map(|n| format!("{word}{n}\n")).collect::<String>();
         let map = LineMap::of(&format!("same\n{}end\n", text("a")), &format!("same\n{}end\n", text("b")));
         assert_eq!(map.hunks, [Hunk { old: 2..3002, new: 2..3002 }]);

@@ -1,7 +1,7 @@
-//! What is wrong with a text before and after a change, and what of it is new.
+//! Diagnostics of a text before and after a change, and the comparison that finds the new ones.
 //!
-//! This module reads what checkers printed, parses the syntax of some languages in process (feature `syntax`), and compares
-//! two lists of [`Diagnostic`]s. It runs no checker and opens no file: texts come in, diagnostics come out.
+//! This module parses the output of checkers, parses the syntax of some languages in process (feature `syntax`), and
+//! compares two lists of [`Diagnostic`]s. It runs no checker and opens no file: texts come in, diagnostics come out.
 
 mod checkers;
 mod compare;

@@ -1,6 +1,6 @@
-//! What checkers print, read. A line that is none of the known shapes is passed over.
+//! Parses the output of checkers. Lines in unknown formats are ignored.
 //!
-//! | shape | who prints it |
+//! | format | printed by |
 //! |---|---|
 //! | `a.rs:3:5: words`, `a.sh: line 3: words`, `a.go:3: words` | compilers, shells, most linters |
 //! | `a.ts(3,5): error TS2322: words` | `tsc` |
@@ -9,31 +9,31 @@
 
 use super::Diagnostic;
 
-/// The most errors of one output.
+/// The most errors that are read from one output.
 const MOST: usize = 2000;
 
-/// Bytes of a path, as Linux has it (`PATH_MAX`): what is longer names no file.
+/// The longest path in bytes, as on Linux (`PATH_MAX`). A longer string cannot name a file.
 const LONGEST_PATH: usize = 4096;
 
-/// The errors in an output; warnings are none. Paths below `root` are told relative to it, and what stands for the text on
-/// stdin is "".
+/// Returns the errors in an output, without warnings. Paths below `root` become relative to it, and names for stdin
+/// become "".
 pub fn read(output: &str, root: &str) -> Vec<Diagnostic> {
     let mut reader = OutputReader { root, found: Vec::new(), heading: None, node: None };
     for line in output.lines() {
         if reader.found.len() == MOST {
             break;
         }
-        reader.line(line.trim_end());
+        reader.read_line(line.trim_end());
     }
     reader.found
 }
 
-/// Whether it complains of how a text is laid out, which is none of anybody's errors.
+/// Returns `true` if `rustfmt` could read the text but failed to format it, which is not an error of the text.
 pub fn is_about_layout(output: &str) -> bool {
     output.lines().any(|line| line.starts_with(NO_LAYOUT))
 }
 
-/// Whether `tsc` found no file of the project, which is not an error before the first one is written.
+/// Returns `true` if `tsc` found no file of the project, which is not an error before the first one is written.
 pub fn is_about_no_files(output: &str) -> bool {
     output.lines().any(|line| line.starts_with("error TS18003:") || line.contains(": error TS18003:"))
 }
@@ -41,23 +41,23 @@ pub fn is_about_no_files(output: &str) -> bool {
 struct OutputReader<'a> {
     root: &'a str,
     found: Vec<Diagnostic>,
-    /// The words of an error whose place comes behind.
+    /// The message of an error whose location follows on a later line.
     heading: Option<&'a str>,
-    /// The place of an error whose words come behind.
+    /// The location of an error whose message follows on a later line.
     node: Option<(&'a str, u64)>,
 }
 
 impl<'a> OutputReader<'a> {
-    fn line(&mut self, line: &'a str) {
+    fn read_line(&mut self, line: &'a str) {
         if let Some(place) = line.trim_start().strip_prefix("--> ") {
-            if let (Some(words), Some((path, row, column, _))) = (self.heading.take(), placed(place)) {
-                self.keep(path, row, column, words);
+            if let (Some(words), Some((path, row, column, _))) = (self.heading.take(), split_location(place)) {
+                self.push(path, row, column, words);
             }
-        } else if let Some((path, row, column, words)) = placed(line).filter(|(.., words)| !words.is_empty()) {
-            self.keep(path, row, column, words);
+        } else if let Some((path, row, column, words)) = split_location(line).filter(|(.., words)| !words.is_empty()) {
+            self.push(path, row, column, words);
         } else if let Some((kind, words)) = line.split_once(": ").filter(|(kind, _)| is_error(kind)) {
             match self.node.take() {
-                Some((path, row)) if kind.ends_with("Error") => self.keep(path, row, 0, words),
+                Some((path, row)) if kind.ends_with("Error") => self.push(path, row, 0, words),
                 _ => self.heading = Some(words),
             }
         } else if line.starts_with("warning") || line.starts_with(NO_LAYOUT) {
@@ -67,7 +67,7 @@ impl<'a> OutputReader<'a> {
         }
     }
 
-    fn keep(&mut self, path: &str, line: u64, column: u64, words: &str) {
+    fn push(&mut self, path: &str, line: u64, column: u64, words: &str) {
         let words = words.trim();
         if path.len() > LONGEST_PATH {
             return;
@@ -90,34 +90,34 @@ impl<'a> OutputReader<'a> {
     }
 }
 
-/// How `rustfmt` begins to say that it could read a text, and not lay it out.
+/// The start of the message with which `rustfmt` reports a text that it can read but not format.
 const NO_LAYOUT: &str = "error[internal]";
 
-/// `error`, `error[E0308]`, `SyntaxError`.
+/// Returns `true` for `error`, `error[E0308]` and `SyntaxError`.
 fn is_error(kind: &str) -> bool {
     kind == "error" || kind.starts_with("error[") && kind != NO_LAYOUT || kind == "SyntaxError"
 }
 
-/// Codes of `tsc` for what it cannot read are those from 1000 to 1999.
+/// Returns `true` for syntax errors. Those of `tsc` have the codes from 1000 to 1999.
 fn is_about_syntax(words: &str) -> bool {
     let code = words.strip_prefix("TS").and_then(|rest| rest.split(':').next());
     code.is_some_and(|code| code.len() == 4 && code.starts_with('1')) || words.contains("syntax error")
 }
 
-/// Path, line, column or 0, and what follows.
-fn placed(line: &str) -> Option<(&str, u64, u64, &str)> {
-    in_parentheses(line).or_else(|| in_words(line)).or_else(|| with_colons(line)).or_else(|| behind_a_name(line))
+/// Splits a line into path, line, column (0 if absent) and message.
+fn split_location(line: &str) -> Option<(&str, u64, u64, &str)> {
+    in_parentheses(line).or_else(|| in_words(line)).or_else(|| with_colons(line)).or_else(|| after_program_name(line))
 }
 
-/// `luac: stdin:3: words`: the program itself says its name first.
-fn behind_a_name(line: &str) -> Option<(&str, u64, u64, &str)> {
+/// Splits `luac: stdin:3: words`, where the name of the program precedes the location.
+fn after_program_name(line: &str) -> Option<(&str, u64, u64, &str)> {
     let (program, rest) = line.split_once(": ")?;
     let is_name =
         !program.is_empty() && program.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/+".contains(&byte));
     with_colons(rest).filter(|_| is_name && !is_error(program) && !program.starts_with("warning"))
 }
 
-/// `src/a.ts(3,5): error TS2322: words`
+/// Splits `src/a.ts(3,5): error TS2322: words`.
 fn in_parentheses(line: &str) -> Option<(&str, u64, u64, &str)> {
     let (place, words) = line.split_once("): ")?;
     let (path, numbers) = place.rsplit_once('(')?;
@@ -125,23 +125,23 @@ fn in_parentheses(line: &str) -> Option<(&str, u64, u64, &str)> {
     Some((path, row.parse().ok()?, column.parse().ok()?, words))
 }
 
-/// `bash: line 3: words`
+/// Splits `bash: line 3: words`.
 fn in_words(line: &str) -> Option<(&str, u64, u64, &str)> {
     let (path, rest) = line.split_once(": line ")?;
     let (row, words) = rest.split_once(": ")?;
     Some((path, row.parse().ok()?, 0, words))
 }
 
-/// `a.rs:3:5: words`, `a.go:3: words`; and `a.rs:3:5`, with no words.
+/// Splits `a.rs:3:5: words` and `a.go:3: words`, and also `a.rs:3:5` without a message.
 fn with_colons(line: &str) -> Option<(&str, u64, u64, &str)> {
-    // Behind the first of these are words.
+    // The message starts after the first of these.
     let place = line.find(": ").map_or(line, |end| &line[..end + 1]);
     for (colon, _) in place.match_indices(':').filter(|(colon, _)| *colon > 0) {
-        let (row, behind) = number(&line[colon + 1..]);
+        let (row, rest) = number(&line[colon + 1..]);
         let Some(row) = row else { continue };
-        let (column, words) = match behind.strip_prefix(':').map(number) {
+        let (column, words) = match rest.strip_prefix(':').map(number) {
             Some((Some(column), words)) => (column, words),
-            _ => (0, behind),
+            _ => (0, rest),
         };
         let words = words.strip_prefix(':').or(words.is_empty().then_some(words))?;
         return (column > 0 || !words.is_empty()).then_some((&line[..colon], row, column, words.trim_start()));
@@ -158,7 +158,7 @@ fn number(text: &str) -> (Option<u64>, &str) {
 mod tests {
     use super::*;
 
-    fn told(output: &str) -> Vec<String> {
+    fn diagnostics(output: &str) -> Vec<String> {
         let found = read(output, "/home/p");
         found
             .iter()
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_is_read() {
+    fn every_format_is_parsed() {
         for (output, wanted) in [
             (
                 "src/a.ts(3,5): error TS2322: Type 'string' is not assignable.\n",
@@ -194,32 +194,36 @@ mod tests {
                 "|1|0|Unexpected token ';'|false",
             ),
         ] {
-            assert_eq!(told(output), [wanted], "{output}");
+            assert_eq!(diagnostics(output), [wanted], "{output}");
         }
     }
 
     #[test]
-    fn what_is_no_error_is_none() {
+    fn other_lines_are_ignored() {
         for output in [
             "warning: unused variable\n  --> src/main.rs:1:5\n",
             "src/main.rs:1:5: warning: unused variable",
             "    at wrapSafe (node:internal/modules/cjs/loader:1464:18)",
             "Finished in 3:4",
             "warning: a.c:3: words\nsome words: a.c:3: words",
-            "error[internal]: left behind trailing whitespace\n --> <stdin>:7:7:17\n",
+            "error[internal]: left rest trailing whitespace\n --> <stdin>:7:7:17\n",
             "12:30:00 started",
             "::::\n:1:\n: line : \n(,): \n --> \n",
         ] {
-            assert_eq!(told(output), Vec::<String>::new(), "{output}");
+            assert_eq!(diagnostics(output), Vec::<String>::new(), "{output}");
         }
     }
 
     #[test]
-    fn a_line_is_gone_through_once() {
+    fn long_lines_take_linear_time() {
         let line = format!("{}: {}", "a ".repeat(200_000), "1:".repeat(400_000));
         let started = std::time::Instant::now();
-        assert_eq!(told(&line), Vec::<String>::new());
-        assert_eq!(told(&format!("{}:3:5: words", "a/".repeat(10_000))), Vec::<String>::new(), "no path is so long");
+        assert_eq!(diagnostics(&line), Vec::<String>::new());
+        assert_eq!(
+            diagnostics(&format!("{}:3:5: words", "a/".repeat(10_000))),
+            Vec::<String>::new(),
+            "no path is so long"
+        );
         assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
     }
 }

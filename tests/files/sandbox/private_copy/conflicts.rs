@@ -1,4 +1,5 @@
-//! What the user saves while a command runs: nothing of the user is lost, and a command that changed the same keeps nothing.
+//! Files that the user saves while a command runs: no change of the user is lost, and a command that changed the same
+//! file keeps nothing.
 
 use super::{Copied, Say};
 use serde_json::json;
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use toolfence_kit::{Picture, Random, picture};
 use toolfence_policy::AskMode;
 
-/// Where the command and the user wait for each other. The tests leave it out of what they compare.
+/// The folder in which the command and the user wait for each other. Comparisons exclude it.
 const MARKS: &str = "marks";
 
 /// How the user saves a file.
@@ -46,9 +47,10 @@ impl Save {
     }
 }
 
-/// The moments of a command at which the user can save: before its first step, between its steps, and after the last one.
+/// Returns a command that waits at each moment at which the user can save: before its first step, between steps, and
+/// after the last one.
 fn waiting(steps: &[String]) -> String {
-    // The gate is read as a whole each time: the kernel may keep showing that a new file does not exist.
+    // The whole folder is listed each time, because the kernel may keep reporting that a new file does not exist.
     let wait = |step: usize| {
         format!(
             "touch {MARKS}/{step}; until read -r gate < {MARKS}/gate && [ \"$gate\" = {step} ]; do sleep 0.003; done\n"
@@ -74,8 +76,8 @@ fn reaches(layers: &Path, step: usize, has_ended: &AtomicBool) -> bool {
     false
 }
 
-/// Runs a command of these steps. `saves` has for each moment what the user saves: before the steps, after each one, and last while the
-/// question is open. Returns the output.
+/// Runs a command of these steps and returns its output. `saves` has the files that the user saves at each moment:
+/// before the steps, after each one, and last while the question is open.
 fn run(copied: &mut Copied, steps: &[String], saves: &[Vec<Save>]) -> String {
     let root = copied.place.root.clone();
     run_while(copied, steps, &|moment| saves[moment].iter().for_each(|save| save.make(&root)))
@@ -105,7 +107,7 @@ fn run_while(copied: &mut Copied, steps: &[String], act: &(dyn Fn(usize) + Sync)
     })
 }
 
-/// The project without the folder of marks and the script.
+/// Takes a snapshot of the project without the folder of marks and the script.
 fn tree(root: &Path) -> Picture {
     let mut tree = picture(root);
     tree.retain(|path, _| !path.starts_with(MARKS) && path != Path::new("attempt.sh"));
@@ -162,7 +164,7 @@ fn a_file_that_the_user_saved_before_the_command_or_elsewhere_is_no_conflict() {
     copied.place.file("tree/a.txt", "one\n");
     copied.place.file("tree/b.txt", "one\n");
     for round in 0..10 {
-        // In the same tick of the clock.
+        // Within the same clock tick.
         copied.place.file("tree/a.txt", format!("{round}\n"));
         let saves = [vec![], vec![save(Way::ByRename, "tree/b.txt")], vec![]];
         let output = run(&mut copied, &["echo x >> tree/a.txt".into()], &saves);
@@ -174,7 +176,7 @@ fn a_file_that_the_user_saved_before_the_command_or_elsewhere_is_no_conflict() {
 
 const FOLDERS: [&str; 3] = ["a", "b", "b/c"];
 
-/// A step of a command with what it touches: files, and folders with all in them.
+/// Returns a step of a command with the paths that it touches: files, and folders with everything in them.
 fn step(random: &mut Random) -> (String, Vec<String>) {
     let folder = *random.pick(&FOLDERS);
     let file = format!("{folder}/{}", random.below(3));
@@ -205,7 +207,7 @@ fn nothing_that_the_user_saves_at_any_moment_is_lost() {
         let (mut steps, mut touched): (Vec<String>, Vec<String>) = (vec!["echo agent > own".into()], vec![]);
         for _ in 0..count {
             let (step, paths) = step(&mut random);
-            // A step in a folder that an earlier one removed fails, which changes nothing.
+            // A step in a folder that an earlier one removed fails and changes nothing.
             steps.push(format!("({step}) 2> /dev/null || true"));
             touched.extend(paths);
         }
@@ -229,7 +231,7 @@ fn nothing_that_the_user_saves_at_any_moment_is_lost() {
         let output = run(&mut copied, &steps, &saves);
         let after = tree(&copied.place.root);
         let what = format!("{steps:#?}\n{saves:#?}\n{output}");
-        // Every byte of the user is there.
+        // Every byte that the user saved exists.
         let all: Vec<&Save> = saves.iter().flatten().collect();
         for save in &all {
             let text =
@@ -244,7 +246,7 @@ fn nothing_that_the_user_saves_at_any_moment_is_lost() {
             conflicts += 1;
             assert!(output.starts_with("[Not kept: ") && output.contains("another process changed"), "{what}");
             assert!(all.iter().any(|save| touches(&save)), "no conflict was to be expected: {what}");
-            // Nothing of the command is in the project.
+            // No change of the command is in the project.
             let is_saved = |path: &PathBuf| all.iter().any(|save| Path::new(&save.path) == path);
             let rest =
                 |tree: &Picture| -> Picture { tree.clone().into_iter().filter(|(path, _)| !is_saved(path)).collect() };
@@ -255,7 +257,7 @@ fn nothing_that_the_user_saves_at_any_moment_is_lost() {
     assert!(kept >= 10 && conflicts >= 10, "{kept} {conflicts}");
 }
 
-/// The project stays as the user left it.
+/// The project keeps the state in which the user left it.
 #[test]
 fn a_file_that_the_user_removes_or_renames_during_the_command_is_a_conflict() {
     for (command, user) in [
@@ -272,7 +274,7 @@ fn a_file_that_the_user_removes_or_renames_during_the_command_is_a_conflict() {
         ("chmod +x a.txt", "rm a.txt; echo user > a.txt"),
         ("rm a.txt; ln -s other.txt a.txt", "chmod 600 a.txt"),
     ] {
-        // Before the step, the command would see what the user did.
+        // Before the step, the command would see the user's change.
         for moment in 1..3 {
             let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
             for path in ["a.txt", "other.txt", "tree/deep/f.txt"] {

@@ -1,5 +1,5 @@
-//! The hostile commands of the case files that run on a private copy without a question: with a user who keeps nothing, none of them
-//! changes the project or the home, or leaves a process.
+//! The hostile commands of the case files that run on a private copy without a question. With a user who keeps nothing,
+//! none of them changes the project or the home, or leaves a process running.
 
 use super::Copied;
 use serde_json::json;
@@ -13,13 +13,13 @@ use toolfence_policy::{AskMode, Pending, Policy, Verdict};
 use toolfence_protocol::{ErrorCode, Text, ToolCall};
 use toolfence_tools as tools;
 
-/// Set for the copy of this program that runs the commands, to how many of them it runs at most.
+/// The variable that marks the copy of this program that runs the commands. Its value is the most commands to run.
 const MOST: &str = "TOOLFENCE_TEST_HOSTILE";
 
-/// Commands of a usual run of the tests.
+/// The number of commands in an ordinary run of the tests.
 const SAMPLE: usize = 150;
 
-/// The user keeps nothing.
+/// A user who keeps nothing.
 struct KeepsNothing;
 
 impl Progress for KeepsNothing {
@@ -41,7 +41,8 @@ fn no_hostile_command_changes_anything() {
     run_elsewhere("no_hostile_command_changes_anything", usize::MAX);
 }
 
-/// Runs the test in a copy of this program with a home of its own, which is the parent of all processes that the commands start.
+/// Runs the test in a copy of this program with its own home. The copy is the ancestor of all processes that the
+/// commands start.
 fn run_elsewhere(test: &str, most: usize) {
     if let Ok(most) = std::env::var(MOST) {
         return run_all(most.parse().expect("it is a number"));
@@ -93,7 +94,7 @@ fn run_all(most: usize) {
     copied.git(&["init", "-q"]);
     copied.git(&["add", "-A"]);
     copied.git(&["commit", "-qm", "one"]);
-    // What is committed can be read from the history: a command sees the objects of the repository.
+    // A command sees the objects of the repository, so committed content can be read from the history.
     copied.place.file(".env", "KEY=SECRETVALUE\n");
     copied.place.file("config/server.key", "SECRETVALUE\n");
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).expect("it is allowed");
@@ -112,7 +113,7 @@ fn run_all(most: usize) {
         }
     }
     let all = commands.len();
-    // A seeded sample.
+    // The sample is reproducible.
     let mut random = Random::new(20_261_128);
     while commands.len() > most {
         commands.swap_remove(random.below(commands.len()));
@@ -150,7 +151,7 @@ fn run_all(most: usize) {
     println!("{all} hostile commands run on a private copy, {not_run} ask or are denied; {ran} were run: {ends:?}");
 }
 
-/// The project without the files with long output, which are the host's own.
+/// Takes a snapshot of the project without the files with long output, which the host writes.
 fn project(root: &Path) -> Picture {
     let mut project = picture(root);
     project.retain(|path, _| !path.starts_with(".toolfence"));
@@ -163,14 +164,14 @@ fn difference(one: &Picture, other: &Picture) -> Vec<String> {
     paths.into_iter().map(|path| path.display().to_string()).collect()
 }
 
-/// The processes that this one or a child of it started, each with its number and name, apart from helpers of the sandbox that wait for
-/// a command.
+/// Lists the processes that this one or its children started, each with number and name, except sandbox helpers that
+/// wait for a command.
 fn descendants() -> HashSet<String> {
     let mut parents: HashMap<u32, (u32, String)> = HashMap::new();
     for entry in fs::read_dir("/proc").expect("there is /proc").flatten() {
         let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        // proc_pid_stat(5): the name is in parentheses and may have any character.
+        // proc_pid_stat(5): the name is in parentheses and may contain any character.
         let (Some(open), Some(close)) = (stat.find('('), stat.rfind(')')) else { continue };
         let parent = stat[close + 1..].split_whitespace().nth(1).and_then(|parent| parent.parse().ok());
         parents.insert(number, (parent.unwrap_or(0), stat[open + 1..close].to_owned()));

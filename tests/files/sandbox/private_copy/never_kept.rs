@@ -1,11 +1,11 @@
-//! What a command wrote and no answer keeps, and what is asked about in every mode.
+//! Changes that no answer keeps, and changes that are asked about in every mode.
 
 use super::{Copied, Say};
 use serde_json::json;
 use toolfence_policy::{AskMode, Policy, Settings};
 use toolfence_protocol::ErrorCode;
 
-/// Writes the script to a file, so that its words are not what the policy judges.
+/// Writes the script to a file and runs it, so that the policy does not judge its words.
 fn script(copied: &mut Copied, script: &str, answers: &[Say]) -> super::Turn<'static> {
     copied.place.file("attempt.sh", script);
     copied.bash(". ./attempt.sh", answers)
@@ -23,7 +23,7 @@ fn a_change_to_a_file_that_instructs_agents_asks_in_every_mode() {
             let details = turn.question().changes.as_deref().expect("it has run");
             assert!(details.contains(path), "{mode:?} {path}: {details}");
             assert_eq!(turn.output(), format!("[Not kept: {path}: mine]\n"));
-            // `always` does not cover a later change of the same command either.
+            // `always` does not cover a later change by the same command either.
             script(&mut copied, &text, &[Say::Always]);
             copied.place.file("attempt.sh", format!("{text}; echo more >> {path}"));
             copied.bash(". ./attempt.sh", &[Say::No("mine")]);
@@ -95,7 +95,8 @@ fn a_blocked_file_of_the_project_stays_when_its_folder_is_removed_or_moved() {
     }
 }
 
-/// Git may ignore such a file, it may be a link to another file, and a folder with it may be removed or replaced.
+/// Git may ignore such a file, it may be a link to another file, and a folder that contains it may be removed or
+/// replaced.
 #[test]
 fn instructions_are_asked_about_in_every_form() {
     for text in [
@@ -123,7 +124,7 @@ fn instructions_are_asked_about_in_every_form() {
     }
 }
 
-/// Nothing of a copy that cannot be read is kept, so later calls of the reply must not build on it.
+/// If a copy cannot be read, none of its changes is kept, so later calls of the reply must not build on it.
 #[test]
 fn later_calls_are_cancelled_if_the_changes_cannot_be_read() {
     let Some(mut copied) = Copied::new(AskMode::Never) else { return };

@@ -1,4 +1,5 @@
-//! Commands that change repositories on private copies: what is kept, what is asked, and what the repository is like afterwards.
+//! Commands that change repositories on private copies: which changes are kept, which are asked about, and the state of
+//! the repository afterwards.
 
 use super::{Copied, Say};
 use std::path::Path;
@@ -9,7 +10,7 @@ use toolfence_policy::AskMode;
 const BEGIN: &str = "git init -q -b main && git config user.name a && git config user.email a@b && echo one > a.txt && mkdir -p src && \
                      echo 1 > src/x && git add . && git commit -qm first && echo two >> a.txt && git commit -qam second";
 
-/// Makes the names of commits the same in both runs.
+/// Fixes the dates, so that commit hashes are the same in both runs.
 const DATES: &str = "export GIT_AUTHOR_DATE=2001-01-01T00:00:00Z GIT_COMMITTER_DATE=2001-01-01T00:00:00Z;";
 
 /// A day of work with git. Each line runs as one command.
@@ -55,7 +56,7 @@ const DAY: &[&str] = &[
     "git clone -q --no-hardlinks lib copy && rm -rf copy",
 ];
 
-/// What git says about a repository. Times and numbers of files are not in it.
+/// Returns git's description of a repository, without times and inode numbers.
 fn state(root: &Path) -> String {
     let questions = "git for-each-ref; git symbolic-ref HEAD; git ls-files -s; git status --porcelain; git stash list; git config --local --list; \
                      git log --all --format='%H %P %s'; git worktree list --porcelain | sed 's#/.*/##'; git reflog --format='%H %gs'; git fsck --full 2>&1; \
@@ -70,7 +71,7 @@ fn plainly(root: &Path, command: &str) {
     bash.env("GIT_EDITOR", ":").env("GIT_SEQUENCE_EDITOR", ":").output().expect("there is a shell");
 }
 
-/// A project with the repository of [`BEGIN`].
+/// Creates a project with the repository of [`BEGIN`].
 fn begun(mode: AskMode) -> Option<Copied> {
     let copied = Copied::new(mode)?;
     plainly(&copied.place.root, BEGIN);
@@ -126,7 +127,7 @@ fn a_repository_without_a_change_is_not_asked_about() {
     for command in ["touch a.txt && git status", "git diff", "git log --oneline", "git stash list", "git add ."] {
         copied.bash(command, &[]);
     }
-    // These write only files that git keeps for itself.
+    // These commands write only internal files of git.
     for command in ["touch a.txt && git commit -qam nothing", "git fetch -q nowhere", "git reset -q --hard HEAD"] {
         copied.bash(command, &[]);
     }
@@ -144,7 +145,7 @@ fn a_refused_commit_leaves_every_byte_as_it_was() {
 }
 
 #[test]
-fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
+fn the_mode_sandboxed_asks_about_lost_history() {
     let Some(mut copied) = begun(AskMode::Sandboxed) else { return };
     copied.place.file(".git/info/exclude", "build\n");
     copied.bash("git init -q build/lib; git branch x/y; git tag v1; git worktree add -q wt", &[]);
@@ -174,7 +175,7 @@ fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
         assert!(turn.question().changes.is_some(), "{command}");
         assert_eq!(copied.picture(), before, "{command}");
     }
-    // Commits of a detached HEAD.
+    // Commits on a detached HEAD.
     let turn = copied.bash("git switch -q --detach; git commit -q --allow-empty -m lost", &[]);
     assert_eq!(turn.output(), "[Kept: the repository]\n");
     assert!(copied.bash("git switch -q main", &[Say::No("no")]).question().changes.is_some());
@@ -183,23 +184,23 @@ fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
     assert!(state(&copied.place.root).contains(" y\n"));
 }
 
-/// An index of one file, with a path that git would not accept (gitformat-index(5), version 2).
+/// Returns an index with one file, whose path git would not accept (gitformat-index(5), version 2).
 fn index_with_path(path: &str) -> Vec<u8> {
     let mut index = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
     index.extend([0; 24]);
     index.extend(0o100_644_u32.to_be_bytes());
     index.extend([0; 12]);
-    // The name of the empty blob.
+    // The hash of the empty blob.
     index.extend(*b"\xe6\x9d\xe2\x9b\xb2\xd1\xd6\x43\x4b\x8b\x29\xae\x77\x5a\xd8\xc2\xe4\x8c\x53\x91");
     index.extend(u16::try_from(path.len()).expect("it is short").to_be_bytes());
     index.extend(path.as_bytes());
     index.extend(vec![0; 8 - (62 + path.len()) % 8]);
-    // Git does not check a sum of zeros (`index.skipHash`).
+    // Git does not verify a checksum of zeros (`index.skipHash`).
     index.extend([0; 20]);
     index
 }
 
-/// The rest of what the command changed is kept.
+/// The other changes of the command are kept.
 #[test]
 fn a_repository_with_a_change_that_could_run_a_program_is_not_kept() {
     for (command, named) in [
@@ -250,7 +251,7 @@ fn a_repository_with_a_change_that_could_run_a_program_is_not_kept() {
         ("rm .git/config; mkdir .git/config", ".git/config"),
         (": > .git/objects/pack/multi-pack-index", ".git/objects/pack/multi-pack-index"),
         ("printf 'x\\t/etc/passwd\\0' > .git/MERGE_RR", ".git/MERGE_RR"),
-        // With the next commit, git would copy the blocked file to where a command can read it.
+        // At the next commit, git would copy the blocked file to where a command can read it.
         (
             "h=0123456789012345678901234567890123456789; mkdir -p .git/rr-cache/$h; echo x > .git/rr-cache/$h/preimage; \
              printf '%s\\t.env\\0' $h > .git/MERGE_RR",
@@ -294,7 +295,7 @@ fn hooks_run_confined_and_their_changes_are_kept_with_the_commit() {
     assert!(!copied.place.root.with_file_name("outside").exists());
 }
 
-/// What makes git take a folder for a repository is not completed by a second command.
+/// A second command cannot complete the files that make a folder a repository.
 #[test]
 fn a_folder_that_was_there_does_not_become_a_repository() {
     let Some(mut copied) = begun(AskMode::Never) else { return };

@@ -1,4 +1,5 @@
-//! Output that is not put into the project: it stays with the session until the project's folder changes, or until the user keeps it.
+//! Build output that is not put into the project: it stays in the session until the project's folder changes or the
+//! user keeps it.
 
 use super::{Copied, Say};
 use std::fs;
@@ -10,7 +11,7 @@ use toolfence_sandbox::isolation::Settings;
 use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 
-/// A project that ignores some folders, in a session whose user does not want output in the project.
+/// Creates a project that ignores some folders, in a session whose user does not want output in the project.
 fn without_output() -> Option<Copied> {
     let mut copied = Copied::new(AskMode::Risky)?;
     copied.place.file(".gitignore", "target/\ndist/\nnode_modules/\n*.log\n/db.sqlite3\n");
@@ -33,14 +34,14 @@ fn later_commands_see_the_output_of_earlier_ones() {
     assert!(turn.output().contains("[Not in the project: target (1 file)]"), "{}", turn.output());
     let turn = copied.bash("cat target/debug/app; echo 2 >> target/debug/app; rm -f none", &[]);
     assert_eq!(turn.output(), "1\n");
-    // Also one that only reads.
+    // A read-only command sees it too.
     assert_eq!(copied.bash("cat target/debug/app", &[]).output(), "1\n2\n");
     copied.bash("rm -r target; echo x > one.log", &[]);
     assert_eq!(copied.bash("ls; cat one.log", &[]).output().lines().last(), Some("x"));
     assert!(is_missing(&copied, "target") && is_missing(&copied, "one.log") && is_missing(&copied, "sub/node_modules"));
 }
 
-/// The old program of the session must not hide the one that the user built.
+/// The old program in the session must not hide the one that the user built.
 #[test]
 fn output_is_dropped_when_the_project_has_a_newer_build() {
     let Some(mut copied) = without_output() else { return };
@@ -64,7 +65,7 @@ fn a_removed_folder_of_the_session_does_not_hide_the_users_new_one() {
     assert!(copied.bash("ls target/debug", &[]).output().starts_with("app\nnew\n"));
 }
 
-/// As after an `npm ci` that failed: what it removed must not hide what the user installed.
+/// As after a failed `npm ci`: the removed files must not hide those that the user installed.
 #[test]
 fn a_failed_installation_does_not_hide_the_users_own() {
     let Some(mut copied) = without_output() else { return };
@@ -86,7 +87,7 @@ fn kept_output_gets_into_the_project() {
     assert_eq!(copied.place.content("dist/d"), "d\n");
     assert!(is_missing(&copied, "target"));
     assert!(copied.runner.keep_output(Path::new("dist")).is_err());
-    // The rest is still there.
+    // The other output still exists.
     assert_eq!(copied.bash("cat target/debug/app dist/d", &[]).output(), "1\nd\n");
 }
 
@@ -123,7 +124,7 @@ fn another_process_keeps_output_also_after_the_session_and_the_next_session_dele
     assert_eq!(open(&place).output_of_session().expect("it can be listed"), []);
 }
 
-/// A package can contain a file with a blocked name. The folder stays without it.
+/// A package can contain a file with a blocked name. The folder is kept without it.
 #[test]
 fn blocked_names_do_not_stay_with_the_session() {
     let Some(mut copied) = without_output() else { return };
@@ -136,7 +137,7 @@ fn blocked_names_do_not_stay_with_the_session() {
     assert!(is_missing(&copied, "node_modules/p/.env") && !is_missing(&copied, "node_modules/p/f"));
 }
 
-/// A build of the user between two commands is newer than what the second one wrote.
+/// The user's build between two commands is newer than the output of the second one.
 #[test]
 fn a_build_of_the_user_during_a_command_wins() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
@@ -178,7 +179,7 @@ fn a_new_folder_with_many_files_is_put_into_the_project_as_a_whole() {
     );
 }
 
-/// The user may have let the configuration of git name a folder of the output in the meantime.
+/// The user may meanwhile have made the configuration of git name a folder of the output.
 #[test]
 fn output_that_git_would_run_is_not_put_into_the_project() {
     let Some(mut copied) = without_output() else { return };

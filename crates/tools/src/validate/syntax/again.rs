@@ -1,7 +1,8 @@
-//! Texts that were right when they were read, kept with their trees: after a change only what it touched is read.
+//! Incremental parsing: texts without errors are kept with their trees, so that after a change only the changed part is
+//! parsed.
 //!
-//! A tree without errors says that its text is right, however it was made. One with errors may say it in other words than
-//! one that was made from the whole text, so that the whole text is read then.
+//! An incremental tree without errors proves that its text has none. An incremental tree with errors may report them
+//! differently from a tree of the whole text, so the whole text is parsed then.
 
 use super::tree::{self, Grammar};
 use crate::validate::Diagnostic;
@@ -9,24 +10,25 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use tree_sitter::{InputEdit, Point, Tree};
 
-/// Files that are kept, and bytes of their texts. A tree takes up to a hundred times the memory of its text.
+/// The most files that are kept, and the most bytes of their texts. A tree takes up to a hundred times the memory of
+/// its text.
 const MOST_FILES: usize = 8;
 const MOST_BYTES: usize = 256 << 10;
 
-/// The files that were read last, the latest at the end.
+/// The files that were parsed last, the latest at the end.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<VecDeque<File>>);
+pub(super) struct ParsedFiles(Mutex<VecDeque<ParsedFile>>);
 
 #[derive(Debug)]
-struct File {
+struct ParsedFile {
     path: String,
     text: String,
-    /// Without errors.
+    /// The tree of the text, without errors.
     tree: Tree,
 }
 
-impl Known {
-    /// What is wrong; `None` where it would be too much work to find out, or `give_up` says so.
+impl ParsedFiles {
+    /// Returns the errors of the text, or `None` if parsing exceeds its bounds or `give_up` returns `true`.
     pub(super) fn check(
         &self,
         path: &str,
@@ -35,25 +37,25 @@ impl Known {
         give_up: &dyn Fn() -> bool,
     ) -> Option<Vec<Diagnostic>> {
         let last = self.take(path);
-        let again = last.as_ref().and_then(|last| tree::read(grammar, text, Some(&last.edited(text)), give_up));
+        let again = last.as_ref().and_then(|last| tree::read(grammar, text, Some(&last.edited_tree(text)), give_up));
         let tree = match again.filter(|tree| !tree.root_node().has_error()) {
             Some(tree) => Some(tree),
             None => tree::read(grammar, text, None, give_up),
         };
         let found = tree.as_ref().map(|tree| tree::errors(grammar, tree, text));
         let right = tree.filter(|tree| !tree.root_node().has_error());
-        let right = right.map(|tree| File { path: path.to_owned(), text: text.to_owned(), tree });
+        let right = right.map(|tree| ParsedFile { path: path.to_owned(), text: text.to_owned(), tree });
         self.keep(right.or(last));
         found
     }
 
-    fn take(&self, path: &str) -> Option<File> {
+    fn take(&self, path: &str) -> Option<ParsedFile> {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = files.iter().position(|file| file.path == path)?;
         files.remove(at)
     }
 
-    fn keep(&self, file: Option<File>) {
+    fn keep(&self, file: Option<ParsedFile>) {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.extend(file);
         while files.len() > MOST_FILES || files.iter().map(|file| file.text.len()).sum::<usize>() > MOST_BYTES {
@@ -62,15 +64,15 @@ impl Known {
     }
 }
 
-impl File {
-    /// Its tree with what is another text marked in it.
-    fn edited(&self, text: &str) -> Tree {
+impl ParsedFile {
+    /// Returns the old tree with the range marked in which `text` differs from the old text.
+    fn edited_tree(&self, text: &str) -> Tree {
         let (old, new) = (self.text.as_bytes(), text.as_bytes());
         let same = |one: &mut dyn Iterator<Item = (&u8, &u8)>| one.take_while(|(one, two)| one == two).count();
         let start = char_start(text, same(&mut old.iter().zip(new)));
-        let behind = same(&mut old[start..].iter().rev().zip(new[start..].iter().rev()));
-        let behind = new.len() - char_end(text, new.len() - behind);
-        let (old_end, new_end) = (old.len() - behind, new.len() - behind);
+        let suffix = same(&mut old[start..].iter().rev().zip(new[start..].iter().rev()));
+        let suffix = new.len() - char_end(text, new.len() - suffix);
+        let (old_end, new_end) = (old.len() - suffix, new.len() - suffix);
         let mut tree = self.tree.clone();
         tree.edit(&InputEdit {
             start_byte: start,

@@ -1,15 +1,15 @@
-//! What no grammar is given: a text so deep that nobody wrote it by hand. The scanners of the grammars keep their state in
-//! a kilobyte, and what does not fit there they forget.
+//! Limits on the nesting of texts, far beyond hand-written code. The scanners of the grammars keep their state in one
+//! kilobyte and drop whatever exceeds it.
 
-/// Brackets that are open at a time, wherever they stand: strings and comments are not told apart. Angles count within a
-/// statement: where they may be brackets or signs, a grammar follows both readings.
+/// The most brackets that are open at a time, including those in strings and comments. Angle brackets count within one
+/// statement: where they may be either brackets or operators, a grammar follows both readings.
 const DEEPEST: usize = 500;
 
-/// The widest beginning of a line, in blanks: each level of a block is at least one of them.
+/// The widest indentation of a line, in blanks. Each level of a block adds at least one.
 const WIDEST: usize = 400;
 
-/// Whether the text is within them.
-pub(super) fn hold(text: &str) -> bool {
+/// Returns `true` if the text is within the limits.
+pub(super) fn is_within(text: &str) -> bool {
     let (mut open, mut angles) = (0_usize, 0_usize);
     for byte in text.bytes() {
         match byte {

@@ -1,11 +1,11 @@
-//! What is wrong with the syntax of a text, found in process: where the language's own checker is not at hand, and before
-//! anything is written.
+//! The in-process syntax check, for languages whose own checker is not available. It runs before anything is written.
 //!
-//! Deterministic and bounded: texts over [`MOST_BYTES`], or nested deeper than any that a person writes, are not checked.
-//! With the feature `syntax` there are grammars for the languages of [`LANGUAGES`]; without it JSON and TOML remain.
+//! The check is deterministic and bounded: texts longer than [`MOST_BYTES`], or nested deeper than hand-written code,
+//! are not checked. With the feature `syntax` there are grammars for the languages of [`LANGUAGES`]. Without it only
+//! JSON and TOML are checked.
 //!
-//! HTML has no grammar here: whatever one writes is HTML to a browser, and most files of that name are templates. Nor has
-//! the shell: where there are tools there is bash, and no grammar reads it as bash does.
+//! HTML is not checked: browsers accept any text, and most files with that extension are templates. Neither are shell
+//! scripts: wherever the tools run bash is available, and no grammar reads scripts exactly as bash does.
 
 #[cfg(feature = "syntax")]
 mod again;
@@ -18,24 +18,24 @@ mod yaml;
 
 use super::{Diagnostic, Sight};
 
-/// The longest text that is checked.
+/// The longest text that is checked, in bytes.
 pub const MOST_BYTES: usize = 1 << 20;
 
 /// A language whose syntax is checked in process.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Language {
-    /// Its name.
+    /// The name of the language.
     pub name: &'static str,
-    /// How names of its files end, after a dot.
+    /// The extensions of its files, without the dot.
     pub endings: &'static [&'static str],
-    /// How much the check sees.
+    /// How many of the existing errors the check reports.
     pub sight: Sight,
-    how: How,
+    method: Method,
 }
 
 #[derive(Debug)]
-enum How {
+enum Method {
     Json,
     Toml,
     #[cfg(feature = "syntax")]
@@ -44,21 +44,21 @@ enum How {
     Tree(tree::Grammar),
 }
 
-const fn own(name: &'static str, endings: &'static [&'static str], how: How) -> Language {
-    Language { name, endings, sight: Sight::First, how }
+const fn simple(name: &'static str, endings: &'static [&'static str], method: Method) -> Language {
+    Language { name, endings, sight: Sight::First, method }
 }
 
 #[cfg(feature = "syntax")]
 const fn tree(name: &'static str, endings: &'static [&'static str], grammar: tree::Grammar) -> Language {
-    Language { name, endings, sight: Sight::Guesses, how: How::Tree(grammar) }
+    Language { name, endings, sight: Sight::Guesses, method: Method::Tree(grammar) }
 }
 
-/// All of them.
+/// All languages that are checked in process.
 pub static LANGUAGES: &[Language] = &[
-    own("JSON", &["json"], How::Json),
-    own("TOML", &["toml"], How::Toml),
+    simple("JSON", &["json"], Method::Json),
+    simple("TOML", &["toml"], Method::Toml),
     #[cfg(feature = "syntax")]
-    own("YAML", &["yaml", "yml"], How::Yaml),
+    simple("YAML", &["yaml", "yml"], Method::Yaml),
     #[cfg(feature = "syntax")]
     tree("JSON with comments", &["jsonc", "code-workspace"], tree::Grammar::Json),
     #[cfg(feature = "syntax")]
@@ -81,7 +81,7 @@ pub static LANGUAGES: &[Language] = &[
     tree("CSS", &["css"], tree::Grammar::Css),
 ];
 
-/// The language of a file of this name, if it is one of [`LANGUAGES`].
+/// Returns the language of a file by its name, if it is one of [`LANGUAGES`].
 pub fn language(path: &str) -> Option<&'static Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase())?;
@@ -89,35 +89,36 @@ pub fn language(path: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.endings.contains(&ending))
 }
 
-/// Files that are called JSON and are read with comments.
+/// Returns `true` for `.json` files whose format permits comments.
 fn has_comments(path: &str, name: &str) -> bool {
     const BEGINNINGS: &[&str] =
         &["tsconfig", "jsconfig", "tslint", "devcontainer", ".eslintrc", ".babelrc", "babel.config"];
     BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) || path.split('/').any(|part| part == ".vscode")
 }
 
-/// What is wrong with the text of a file of this name; `None` where that is not known: another language, or a text that is
-/// too long, too deep or too much work. An empty text is a beginning, and nothing is wrong with it.
+/// Returns the syntax errors of a text, whose language follows from its file name. Returns `None` if the text was not
+/// judged: the language is unknown, or the text is too long, too deeply nested or too expensive to parse. An empty text
+/// has no errors.
 pub fn check(path: &str, text: &str) -> Option<Vec<Diagnostic>> {
     Reader::new().check_until(path, text, &|| false)
 }
 
-/// Reads the texts of files that change: of one that was right the last time only what changed since is read. What is
-/// found is what [`check`] finds. It keeps a few texts that were right, a quarter of a megabyte in all, and their trees,
-/// which may take a hundred times as much.
+/// Checks texts incrementally: if the last version of a file had no errors, only the part that changed since is parsed.
+/// The errors are those that [`check`] finds. The reader keeps the trees of a few texts without errors, a quarter of a
+/// megabyte of text in all. Trees may take a hundred times as much memory.
 #[derive(Debug, Default)]
 pub struct Reader {
     #[cfg(feature = "syntax")]
-    known: again::Known,
+    files: again::ParsedFiles,
 }
 
 impl Reader {
-    /// One that has read nothing.
+    /// Creates a reader without any texts.
     pub fn new() -> Reader {
         Reader::default()
     }
 
-    /// What is wrong, as [`check`] says it, as long as `give_up` does not say that it takes too long; it is asked often.
+    /// Returns the errors as [`check`] does, or `None` if `give_up` returns `true`, which is called often.
     pub fn check_until(&self, path: &str, text: &str, give_up: &dyn Fn() -> bool) -> Option<Vec<Diagnostic>> {
         let language = language(path)?;
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
@@ -127,13 +128,15 @@ impl Reader {
         if text.len() > MOST_BYTES || give_up() {
             return None;
         }
-        match &language.how {
-            How::Json => Some(json(text)),
-            How::Toml => Some(toml(text)),
+        match &language.method {
+            Method::Json => Some(json(text)),
+            Method::Toml => Some(toml(text)),
             #[cfg(feature = "syntax")]
-            How::Yaml => yaml::check(text, give_up),
+            Method::Yaml => yaml::check(text, give_up),
             #[cfg(feature = "syntax")]
-            How::Tree(grammar) => bounds::hold(text).then(|| self.known.check(path, *grammar, text, give_up)).flatten(),
+            Method::Tree(grammar) => {
+                bounds::is_within(text).then(|| self.files.check(path, *grammar, text, give_up)).flatten()
+            }
         }
     }
 }

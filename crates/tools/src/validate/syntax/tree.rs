@@ -1,5 +1,5 @@
-//! Syntax by a tree-sitter grammar. The parser never fails: what does not fit is an error node, what would have to be there
-//! a missing one.
+//! The syntax check with tree-sitter grammars. The parser never fails: text that does not fit becomes an error node,
+//! and a missing token a missing node.
 
 use crate::validate::Diagnostic;
 use crate::validate::diagnostic::one_line;
@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use toolfence_protocol::{Text, text};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-/// Which grammar.
+/// A tree-sitter grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grammar {
     C,
@@ -23,30 +23,30 @@ pub(super) enum Grammar {
     Tsx,
 }
 
-/// The most errors of one text that are told: more say nothing more.
-const MOST: usize = 50;
+/// The most errors that are reported for one text. More would not help.
+const MOST_ERRORS: usize = 50;
 
-/// What reading a byte of a text may cost: steps of the parser, and how often it is looked at. Texts that people write take
-/// half of that at the most.
-const STEPS_A_BYTE: usize = 2;
-const LOOKS_A_BYTE: usize = 64;
+/// The limits for parsing, per byte of text: steps of the parser, and how often it reads the byte. Hand-written texts
+/// need at most half of that.
+const STEPS_PER_BYTE: usize = 2;
+const READS_PER_BYTE: usize = 64;
 
-/// What any text may cost beside that.
-const AT_LEAST: usize = 1 << 18;
+/// The fixed part of both limits, in addition to the part per byte.
+const FIXED_BUDGET: usize = 1 << 18;
 
-/// Bytes that are handed to the parser at a time.
-const PIECE: usize = 4096;
+/// The bytes that the parser gets at a time.
+const CHUNK: usize = 4096;
 
 /// The longest piece of text in a message, in characters.
-const LONGEST: usize = 40;
+const LONGEST_SNIPPET: usize = 40;
 
-/// What is wrong with a text that was read.
+/// Returns the errors of a parsed text.
 pub(super) fn errors(grammar: Grammar, tree: &Tree, text: &str) -> Vec<Diagnostic> {
     if !tree.root_node().has_error() {
         return Vec::new();
     }
     match grammar {
-        // What macros and new properties make of them cannot be read by a grammar, and is right all the same.
+        // Macros and new properties make valid texts that the grammar cannot parse, so only brackets are checked.
         Grammar::C | Grammar::Css => brackets(leaves(tree), text).into_iter().collect(),
         _ => all_errors(tree, text),
     }
@@ -56,12 +56,12 @@ fn all_errors(tree: &Tree, text: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut pending = vec![tree.root_node()];
     while let Some(node) = pending.pop() {
-        if found.len() == MOST {
+        if found.len() == MOST_ERRORS {
             break;
         }
         let parts = children(&node);
         if node.is_missing() {
-            found.push(told(&node, text, text!("`{token}` is missing here", token = node.kind())));
+            found.push(diagnostic_at(&node, text, text!("`{token}` is missing here", token = node.kind())));
         } else if node.is_error() && !parts.iter().any(Node::has_error) {
             found.push(brackets(parts, text).unwrap_or_else(|| unexpected(&node, text)));
         } else if node.has_error() {
@@ -71,7 +71,7 @@ fn all_errors(tree: &Tree, text: &str) -> Vec<Diagnostic> {
     found
 }
 
-/// The first of these that is not closed, or that closes nothing.
+/// Returns the first bracket that is not closed, or that closes nothing.
 fn brackets<'t>(tokens: impl IntoIterator<Item = Node<'t>>, text: &str) -> Option<Diagnostic> {
     let mut open: Vec<Node<'_>> = Vec::new();
     for token in tokens.into_iter().filter(|token| !token.is_missing()) {
@@ -88,25 +88,27 @@ fn brackets<'t>(tokens: impl IntoIterator<Item = Node<'t>>, text: &str) -> Optio
         match open.pop() {
             Some(other) if other.kind() == closed => {}
             Some(other) => {
-                return Some(told(&other, text, text!("`{bracket}` is never closed", bracket = other.kind())));
+                return Some(diagnostic_at(&other, text, text!("`{bracket}` is never closed", bracket = other.kind())));
             }
-            None => return Some(told(&token, text, text!("`{bracket}` closes nothing", bracket = token.kind()))),
+            None => {
+                return Some(diagnostic_at(&token, text, text!("`{bracket}` closes nothing", bracket = token.kind())));
+            }
         }
     }
-    open.last().map(|first| told(first, text, text!("`{bracket}` is never closed", bracket = first.kind())))
+    open.last().map(|first| diagnostic_at(first, text, text!("`{bracket}` is never closed", bracket = first.kind())))
 }
 
 fn unexpected(node: &Node<'_>, text: &str) -> Diagnostic {
     let snippet = node.utf8_text(text.as_bytes()).unwrap_or_default();
-    let snippet: String = snippet.lines().next().unwrap_or_default().chars().take(LONGEST).collect();
+    let snippet: String = snippet.lines().next().unwrap_or_default().chars().take(LONGEST_SNIPPET).collect();
     let message = match snippet.is_empty() {
         true => text!("something is missing here"),
         false => text!("unexpected `{snippet}`", snippet = one_line(&snippet)),
     };
-    told(node, text, message)
+    diagnostic_at(node, text, message)
 }
 
-/// Every token, in order.
+/// Iterates over all tokens in order.
 fn leaves(tree: &Tree) -> impl Iterator<Item = Node<'_>> {
     let mut pending = vec![tree.root_node()];
     std::iter::from_fn(move || {
@@ -120,33 +122,34 @@ fn leaves(tree: &Tree) -> impl Iterator<Item = Node<'_>> {
     })
 }
 
-/// The tree of a text, with what did not change taken from an edited one of before; `None` where it would be too much work,
-/// or `give_up` says so.
+/// Parses a text. Unchanged parts are taken from `before`, the edited tree of an earlier version. Returns `None` if
+/// parsing exceeds its bounds or `give_up` returns `true`.
 pub(super) fn read(grammar: Grammar, text: &str, before: Option<&Tree>, give_up: &dyn Fn() -> bool) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&grammar.language()).ok()?;
-    let (most_steps, most_looks) = (AT_LEAST + STEPS_A_BYTE * text.len(), AT_LEAST + LOOKS_A_BYTE * text.len());
-    let (steps, looks) = (Cell::new(0), Cell::new(0));
+    let (most_steps, most_reads) =
+        (FIXED_BUDGET + STEPS_PER_BYTE * text.len(), FIXED_BUDGET + READS_PER_BYTE * text.len());
+    let (steps, reads) = (Cell::new(0), Cell::new(0));
     let mut bounded = |_: &tree_sitter::ParseState| {
-        /// Of the parser, from one call to the next.
+        /// Steps of the parser between two calls of this callback.
         const STEPS: usize = 100;
         steps.set(steps.get() + STEPS);
-        let within = steps.get() <= most_steps && looks.get() <= most_looks;
+        let within = steps.get() <= most_steps && reads.get() <= most_reads;
         if within && !give_up() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let mut read = |at: usize, _| {
         let rest = text.as_bytes().get(at..).unwrap_or_default();
-        let piece = &rest[..rest.len().min(PIECE)];
-        looks.set(looks.get() + piece.len());
-        // Beyond the bound the text is over, and the parser comes to where it is stopped.
-        if looks.get() > most_looks || give_up() { &[] } else { piece }
+        let piece = &rest[..rest.len().min(CHUNK)];
+        reads.set(reads.get() + piece.len());
+        // Beyond the bound the text ends here, so that the parser gets to the callback that stops it.
+        if reads.get() > most_reads || give_up() { &[] } else { piece }
     };
     let options = ParseOptions::new().progress_callback(&mut bounded);
     let tree = parser.parse_with_options(&mut read, before, Some(options))?;
-    (looks.get() <= most_looks && !give_up()).then_some(tree)
+    (reads.get() <= most_reads && !give_up()).then_some(tree)
 }
 
-fn told(node: &Node<'_>, text: &str, message: Text) -> Diagnostic {
+fn diagnostic_at(node: &Node<'_>, text: &str, message: Text) -> Diagnostic {
     let at = node.start_position();
     let line_start = node.start_byte().saturating_sub(at.column);
     let column = text.get(line_start..node.start_byte()).map_or(at.column, |before| before.chars().count());
