@@ -32,12 +32,12 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Valid JSON is what `serde_json` reads, but for a key that stands twice.
+/// Valid JSON is what `serde_json` reads, except for a key that occurs twice.
 fn strict_is_serde_json(text: &str) {
     let theirs = serde_json::from_str::<Value>(text);
     match (json::strict(text), theirs) {
         (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs),
-        (Err(problem), Ok(_)) => assert!(problem.message.to_string().contains("stands twice"), "refused: {problem:?}"),
+        (Err(problem), Ok(_)) => assert!(problem.message.to_string().contains("occurs twice"), "refused: {problem:?}"),
         (Ok(ours), Err(error)) => panic!("read {ours}, but: {error}"),
         (Err(problem), Err(_)) => {
             assert!(text.is_char_boundary(problem.at.min(text.len())) && problem.at <= text.len())

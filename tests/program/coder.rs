@@ -482,7 +482,8 @@ fn what_is_on_offer() {
     let tools = lines_of(&coder(folder.path(), &["tools", "--json"], ""));
     let names: Vec<&str> =
         tools[0]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert!(["read_file", "list_files", "search", "write_file", "bash"].iter().all(|name| names.contains(name)));
+    let builtins: Vec<&str> = toolfence_policy::toolset::builtins().iter().map(|spec| &*spec.name).collect();
+    assert_eq!(names, builtins, "every tool of the table is in the toolbox");
     let told = coder(folder.path(), &["prompt"], "");
     let listed = coder(folder.path(), &["tools"], "");
     for name in &names {
