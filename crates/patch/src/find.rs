@@ -1,17 +1,18 @@
-//! Where a row of numbers stands in a longer one, nearest to a place or everywhere. Linear in the longer one at worst.
+//! Finds a sequence of numbers in a longer one, nearest to a place or everywhere, in time linear in the longer one at
+//! worst.
 
 use super::index::Index;
 
-/// Where something stands.
+/// Where a sequence occurs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
     Nowhere,
     At(usize),
-    /// More than one place and no reason to prefer one, in order.
+    /// More than one place and no reason to prefer one; sorted.
     Several(Vec<usize>),
 }
 
-/// How much may be looked at in all; what is left.
+/// The remaining number of comparisons, shared by all searches.
 #[derive(Debug)]
 pub(super) struct Work(u64);
 
@@ -29,12 +30,12 @@ impl Work {
     }
 }
 
-/// Comparing a row costs about as much as so many numbers.
+/// Returns the cost of comparing a sequence, in units of about eight numbers.
 fn cost(length: usize) -> usize {
     1 + length / 8
 }
 
-/// The only place, or the one nearest to `near`. `needle` is not empty.
+/// Returns the only place, or the one nearest to `near`. `needle` is not empty.
 pub(super) fn nearest(index: &Index<'_>, needle: &[u32], near: Option<usize>, work: &mut Work) -> Found {
     if let Some(near) = near
         && let Some(found) = outward(index, needle, near, work)
@@ -45,7 +46,7 @@ pub(super) fn nearest(index: &Index<'_>, needle: &[u32], near: Option<usize>, wo
     choose(&all, near)
 }
 
-/// One of several places by a number, if that is possible.
+/// Chooses the place nearest to `near`, if there is exactly one.
 pub(super) fn choose(all: &[usize], near: Option<usize>) -> Found {
     match (all, near) {
         ([], _) => Found::Nowhere,
@@ -65,7 +66,8 @@ pub(super) fn choose(all: &[usize], near: Option<usize>) -> Found {
     }
 }
 
-/// Looks from `near` to both sides. `None` when that is more work than looking everywhere, or leaves a choice.
+/// Searches from `near` in both directions. `None` if that costs more than searching everywhere, or finds several
+/// candidates.
 fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut Work) -> Option<Found> {
     let (places, offset) = rarest(index, needle);
     let center = places.partition_point(|place| (*place as usize) < near + offset);
@@ -90,7 +92,7 @@ fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut Work) -> O
     }
 }
 
-/// All places, in order.
+/// Returns all places, sorted.
 pub(super) fn everywhere(index: &Index<'_>, needle: &[u32], work: &mut Work) -> Vec<usize> {
     let (places, offset) = rarest(index, needle);
     let steps = places.len().saturating_mul(cost(needle.len()));
@@ -103,24 +105,24 @@ pub(super) fn everywhere(index: &Index<'_>, needle: &[u32], work: &mut Work) -> 
     starts.filter(|at| is_at(index, needle, *at)).collect()
 }
 
-/// The places of the number that occurs least, and which of the row it is.
+/// Returns the places of the number that occurs least, and its index in the sequence.
 fn rarest<'i>(index: &'i Index<'_>, needle: &[u32]) -> (&'i [u32], usize) {
     let places = needle.iter().map(|number| index.places(*number)).enumerate();
     places.min_by_key(|(_, places)| places.len()).map_or((&[][..], 0), |(offset, places)| (places, offset))
 }
 
-/// Where the row begins if its number `offset` is at `place`, if it fits there.
+/// Returns where the sequence begins if its number `offset` is at `place` and the rest matches.
 fn start(index: &Index<'_>, needle: &[u32], place: u32, offset: usize) -> Option<usize> {
     let at = (place as usize).checked_sub(offset)?;
     (at + needle.len() <= index.file().len()).then_some(at)
 }
 
-/// Whether the row stands at a place of the file.
+/// Returns whether the sequence occurs at a place of the file.
 pub(super) fn is_at(index: &Index<'_>, needle: &[u32], at: usize) -> bool {
     index.file().get(at..at + needle.len()) == Some(needle)
 }
 
-/// Knuth, Morris and Pratt.
+/// Searches with the algorithm of Knuth, Morris and Pratt.
 fn scan(file: &[u32], needle: &[u32]) -> Vec<usize> {
     let borders = borders(needle);
     let mut found = Vec::new();
@@ -139,7 +141,7 @@ fn scan(file: &[u32], needle: &[u32]) -> Vec<usize> {
     found
 }
 
-/// For each beginning of the row, how long its longest border is.
+/// Returns the length of the longest border of each prefix of the sequence.
 fn borders(needle: &[u32]) -> Vec<u32> {
     let mut borders = vec![0_u32; needle.len()];
     let mut length = 0;

@@ -1,13 +1,13 @@
-//! Headings: lines that stand above a hunk. They part a file into sections; a hunk belongs into one of them.
+//! Finds the section of a hunk by its headings, which are lines above the hunk.
 
 use super::find::{Found, Work, choose};
 use super::text::Text;
 use memchr::memmem;
 
-/// What a line that holds a heading costs.
+/// The cost of a line that contains a heading.
 const STEPS_A_HIT: usize = 32;
 
-/// The lines under which the innermost heading is meant, in order: each heading is looked for below the one before it.
+/// Returns the lines of the innermost heading, sorted. Each heading is searched below the one before it.
 pub(super) fn sections(text: &Text<'_>, headings: &[&str], work: &mut Work) -> Vec<usize> {
     let mut above: Option<Vec<usize>> = None;
     for heading in headings {
@@ -20,7 +20,7 @@ pub(super) fn sections(text: &Text<'_>, headings: &[&str], work: &mut Work) -> V
     above.unwrap_or_default()
 }
 
-/// The first place below each of the places above.
+/// Returns the first place below each of the places above.
 fn below(here: &[usize], above: &[usize]) -> Vec<usize> {
     let firsts = above.iter().filter_map(|line| here.get(here.partition_point(|at| at <= line)).copied());
     let mut found: Vec<usize> = firsts.collect();
@@ -28,7 +28,7 @@ fn below(here: &[usize], above: &[usize]) -> Vec<usize> {
     found
 }
 
-/// The lines that are the heading; if none is, those that begin with it; if none does, those that hold it.
+/// Returns the lines equal to the heading; otherwise those that begin with it; otherwise those that contain it.
 fn lines_of(text: &Text<'_>, heading: &str, work: &mut Work) -> Vec<usize> {
     let heading = heading.trim().as_bytes();
     let all = text.range(0, text.len());
@@ -54,7 +54,7 @@ fn lines_of(text: &Text<'_>, heading: &str, work: &mut Work) -> Vec<usize> {
     kinds.into_iter().find(|lines| !lines.is_empty()).unwrap_or_default()
 }
 
-/// Which of the places of a hunk its headings mean. `Err` is the first section, when the only place is above it.
+/// Chooses among the places of a hunk by its headings. `Err` is the first section, if the only place is above it.
 pub(super) fn narrow(all: &[usize], sections: &[usize]) -> Result<Found, usize> {
     let Some(first) = sections.first() else { return Ok(choose(all, None)) };
     let ends = sections.iter().skip(1).copied().chain([usize::MAX]);

@@ -1,17 +1,17 @@
-//! Finds lines that an edit would double: the replacement begins or ends with the lines around the range.
+//! Finds lines that an edit would duplicate, because its replacement repeats lines around the range.
 
 use super::lines::{LineEdit, lines_of};
 use super::text::Text;
 
-/// Lines at an end of a replacement that are compared.
+/// Maximum number of lines compared at each end of a replacement.
 const MOST_LINES: usize = 20;
 
-/// Letters and digits of lines that say something; `}` may well come twice.
+/// Minimum number of letters and digits in repeated lines; a line such as `}` often occurs twice on purpose.
 const LEAST_TELLING: usize = 3;
 
-/// The numbers of lines, from 1, that these edits leave in place and that a replacement restates next to them.
+/// Returns the numbers of lines, from 1, that these edits leave in place and that a replacement repeats next to them.
 ///
-/// It warns and proves nothing: a line may be meant to occur twice. Edits that do not fit the text are passed on without a look.
+/// The result is only a warning: a line may be meant to occur twice. Edits that do not fit the text are ignored.
 pub fn restated_neighbours(text: &[u8], edits: &[LineEdit<'_>]) -> Vec<u64> {
     let Some(text) = Text::new(text) else { return Vec::new() };
     let mut restated = Vec::new();

@@ -1,8 +1,9 @@
-//! Where the hunks of one file stand in its text.
+//! Finds the places of the hunks of one file in its text.
 //!
-//! The body decides and the numbers are hints: a hunk stands where its old lines are, compared by the first [`Pass`] in
-//! which they are anywhere. In several places it is the one nearest to the number, moved as far as the hunk before was;
-//! never is a looser pass asked to break a tie. Every hunk is looked for in the text as it was, so their order is free.
+//! The body decides and the numbers are hints: a hunk goes where its old lines are, compared by the first [`Pass`] in
+//! which they occur at all. Among several places, the one nearest to the stated number is chosen, corrected by the
+//! offset of the hunk before; a looser pass never breaks a tie. Every hunk is searched in the original text, so their
+//! order does not matter.
 
 use super::explain;
 use super::find::{self, Found, Work};
@@ -14,21 +15,21 @@ use super::pass::Pass;
 use super::text::{self, Text};
 use std::collections::BTreeMap;
 
-/// Steps for all hunks of a file together: some seconds.
+/// The steps allowed for all hunks of a file together, which take some seconds.
 const MOST_WORK: u64 = 1 << 31;
 
-/// Nobody reads more failures than that.
+/// Maximum number of failures to report.
 const MOST_MISSES: usize = 8;
 
-/// Where a hunk stands.
+/// The place of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The line of its first old line, or before which it inserts; from 0.
+    /// Its first old line, or the line before which it inserts; from 0.
     pub(super) at: usize,
     pub(super) pass: Pass,
 }
 
-/// A place for every hunk, or why some have none.
+/// Returns a place for every hunk, or why some have none.
 pub(super) fn all(text: &Text<'_>, hunks: &[Hunk<'_>]) -> Result<Vec<Place>, Vec<Miss>> {
     let mut placer = Placer::new(text, hunks);
     let (mut places, mut misses) = (Vec::new(), Vec::new());
@@ -48,11 +49,11 @@ struct Placer<'p, 'a> {
     text: &'p Text<'a>,
     hunks: &'p [Hunk<'a>],
     indexes: [Option<Index<'a>>; 5],
-    /// Whether the file is one line that ends in a carriage return alone, or holds some, and the patch does not mean these.
+    /// Whether the file has carriage returns and no line feed, and the patch does not show its carriage returns.
     lone_returns: bool,
-    /// The passes that can see anything the one before does not.
+    /// The passes that can match anything the one before does not.
     passes: Vec<Pass>,
-    /// How far hunks were from the line they stated.
+    /// The distance of each hunk placed so far from its stated line, by that line.
     offsets: BTreeMap<u64, i64>,
     work: Work,
 }
@@ -86,7 +87,7 @@ impl<'p, 'a> Placer<'p, 'a> {
     }
 
     fn place(&mut self, hunk: &Hunk<'a>) -> Result<Place, Why> {
-        // What is added would get line feeds, which no line of the file has.
+        // Added lines would get line feeds, which no line of the file has.
         if self.lone_returns {
             return Err(Why::LoneReturns);
         }
@@ -109,7 +110,7 @@ impl<'p, 'a> Placer<'p, 'a> {
     }
 
     fn find(&mut self, pass: Pass, hunk: &Hunk<'a>, near: Option<usize>) -> Result<Found, Why> {
-        // Most patches are right, and then nothing has to be looked for.
+        // Most patches are right, and then no search is necessary.
         if let Some(at) = near.filter(|at| !is_anchored(hunk) && self.stand_at(pass, hunk.old(), *at)) {
             return Ok(Found::At(at));
         }
@@ -132,9 +133,9 @@ impl<'p, 'a> Placer<'p, 'a> {
         headings::narrow(&all, &sections).map_err(above)
     }
 
-    /// Context above and none below is the form of a hunk at the end of a file. If the hunk fits there as well, its number and
-    /// its form contradict each other. A number that says the end is right if a looser pass finds the lines there: lines that
-    /// are indented one level too deep are found exactly at another bracket (`}` below `}`).
+    /// A hunk with context above and none below has the form of one at the end of the file. If it fits there as well,
+    /// its number and its form contradict each other. A number that means the end is right if a looser pass finds the
+    /// lines there: lines that are indented one level too deep match exactly at another bracket (`}` below `}`).
     fn doubt_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize, near: Option<usize>) -> Result<(), Why> {
         let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.sign == Sign::Context);
         let end = self.text.len().saturating_sub(hunk.old().count());
@@ -143,7 +144,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             return Ok(());
         }
         let fits = |pass: &Pass| self.stand_at(*pass, hunk.old(), end);
-        // A number after the end is one that says the end as well.
+        // A number after the end of the file means the end as well.
         let stated = hunk.stated.and_then(|stated| self.drifted(stated.checked_sub(1)?));
         let says_end = near == Some(end) || stated.is_some_and(|at| usize::try_from(at).is_ok_and(|at| at >= end));
         if fits(&pass) || says_end && self.passes.iter().any(fits) {
@@ -163,13 +164,13 @@ impl<'p, 'a> Placer<'p, 'a> {
         Ok(place)
     }
 
-    /// The line from 0 at which a hunk should be, by its number and by how far the hunk before it was from its own.
+    /// Returns the line, from 0, where a hunk should be by its number, corrected by the offset of the hunk before it.
     fn expected(&self, hunk: &Hunk<'_>) -> Option<usize> {
         if hunk.old().next_back().is_some_and(|line| line.unended) {
             return Some(self.text.len().saturating_sub(hunk.old().count()));
         }
         let stated = hunk.stated.and_then(|stated| stated.checked_sub(1))?;
-        // A number behind the end says nothing about where.
+        // A number after the end of the file is no hint.
         usize::try_from(self.drifted(stated)?).ok().filter(|at| *at < self.text.len())
     }
 
@@ -178,7 +179,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         i64::try_from(line).ok()?.checked_add(drift).map(|at| at.max(0))
     }
 
-    /// A hunk without old lines has only its number and its headings to say where it goes.
+    /// Places a hunk without old lines by its number and its headings.
     fn insertion(&mut self, hunk: &Hunk<'_>) -> Result<Place, Why> {
         let end = self.text.len();
         let at = |at| Ok(Place { at, pass: Pass::Exact });
@@ -199,7 +200,8 @@ impl<'p, 'a> Placer<'p, 'a> {
         }
     }
 
-    /// Whether lines that a hunk only adds at its edge are there. Lines that say nothing, such as `}`, may come twice.
+    /// Returns whether lines that the hunk adds at its edges are already there. Lines with little content, such as `}`,
+    /// may repeat.
     fn is_there_already(&self, hunk: &Hunk<'a>, at: usize) -> bool {
         let added = |line: &&Line<'_>| line.sign == Sign::Add;
         let first = hunk.lines.iter().take_while(added).count();
@@ -254,7 +256,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         }
     }
 
-    /// Where the new lines stand as they are.
+    /// Returns the line where the new lines already are.
     fn applied_at(&mut self, hunk: &Hunk<'a>, near: Option<usize>) -> Option<usize> {
         let pass = *self.passes.iter().rfind(|pass| **pass <= Pass::Ends)?;
         let new = self.numbers(pass, hunk.new_lines());
@@ -282,7 +284,7 @@ fn index<'i, 'a>(
     })
 }
 
-/// Whether a hunk can stand only at the end: it says so, or it takes or gives the last line its line feed.
+/// Returns whether a hunk must be at the end of the file: it says so, or it adds or removes the last line feed.
 fn is_anchored(hunk: &Hunk<'_>) -> bool {
     hunk.at_end || changes_end(hunk)
 }
@@ -293,7 +295,7 @@ fn changes_end(hunk: &Hunk<'_>) -> bool {
     old.is_some() && new.is_some() && unended(old) != unended(new)
 }
 
-/// Whether a pass sees what the hunk changes: one that does not could take the new lines for the old ones.
+/// Returns whether a pass distinguishes the old from the new lines; otherwise it could match the new lines as old ones.
 fn tells_sides_apart(pass: Pass, hunk: &Hunk<'_>) -> bool {
     if hunk.is_idle() || (pass <= Pass::Ends && changes_end(hunk)) {
         return true;

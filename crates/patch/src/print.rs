@@ -1,10 +1,11 @@
-//! A patch as a unified diff that says the same.
+//! Prints a patch as an equivalent unified diff.
 
 use super::model::{FilePatch, Hunk, Kind, Patch, Sign};
 use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for Patch<'_> {
-    /// As git writes it. Of several headings the innermost is kept; that a hunk must stand at the end is not said.
+    /// Prints the patch as git does. Of several headings only the innermost is printed; that a hunk must be at the end
+    /// of the file is not.
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         self.files.iter().try_for_each(|file| file_head(file, out).and_then(|()| hunks(file, out)))
     }
@@ -72,7 +73,7 @@ fn one(hunk: &Hunk<'_>, moved: &mut i64, out: &mut Formatter<'_>) -> fmt::Result
     Ok(())
 }
 
-/// A name as git writes it: in quotes where it could be read as something else.
+/// Formats a name as git does: in quotes if it could be misread.
 fn quoted(prefix: &str, name: &str) -> String {
     let plain = |c: char| !c.is_control() && !c.is_whitespace() && c != '"' && c != '\\';
     if name.chars().all(plain) {

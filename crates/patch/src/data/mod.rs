@@ -1,8 +1,8 @@
-//! Values of a JSON text replaced, added or removed, where everything else stays byte for byte.
+//! Replaces, adds or removes values in a JSON text and keeps everything else byte for byte.
 //!
-//! The text may be JSONC: JSON with comments and trailing commas. `jsonc-parser` says where each value is, and an edit is a few
-//! insertions and cuts at such places. The result is read again before it is returned: it must have the value that the edit asks
-//! for, and be strict JSON if the text was.
+//! The text may be JSONC: JSON with comments and trailing commas. `jsonc-parser` locates each value, and an edit is a
+//! few insertions and cuts at such places. The result is parsed again before it is returned: it must have the value
+//! that the edit asks for, and be strict JSON if the text was.
 
 mod read;
 mod splice;
@@ -14,10 +14,10 @@ use splice::Splices;
 use toolfence_protocol::clip::middle;
 use toolfence_protocol::{Text, text};
 
-/// The most bytes that the edits of a call read together: each edit reads the text that the one before it made.
+/// Maximum number of bytes that the edits of a call read together: each edit reads the result of the one before it.
 const MOST_WORK: usize = 64 << 20;
 
-/// The most names that the report of a missing one lists, and the most bytes of each.
+/// Maximum number of names in the report of a missing one, and of bytes per name.
 const MOST_NAMES: usize = 10;
 const LONGEST_NAME: usize = 100;
 
@@ -41,7 +41,7 @@ pub enum DataProblem {
 }
 
 impl DataProblem {
-    /// The cause and what to do, in any language.
+    /// Returns the cause and what to do about it, translatable.
     pub fn text(&self) -> Text {
         match self {
             DataProblem::Missing(text) | DataProblem::Invalid(text) => text.clone(),
@@ -49,16 +49,17 @@ impl DataProblem {
     }
 }
 
-/// Makes the edits one after the other, each on the result of the one before, or none of them.
+/// Makes the edits in order, each on the result of the one before, or none of them.
 ///
-/// A value that is set replaces the old one of its place. Setting a name that its object does not have adds it at the end.
-/// Everything else stays, also comments next to a removed value; new values have the indentation and the line ends of the text.
+/// A value that is set replaces the old one at its place. Setting a name that its object does not have adds it at the
+/// end. Everything else stays, including comments next to a removed value; new values get the indentation and the line
+/// ends of the text.
 ///
 /// Time is linear in the length of the text for each edit.
 ///
 /// # Errors
-/// The text is no JSON or JSONC, nests deeper than 128, or has an object with a name that occurs twice; there is no such place;
-/// the edits are too many for the length of the text.
+/// Fails if the text is no JSON or JSONC, nests deeper than 128, or has an object with a repeated name; if a place does
+/// not exist; or if there are too many edits for the length of the text.
 ///
 /// ```
 /// use serde_json::json;
@@ -94,7 +95,7 @@ pub fn edit_data(text: &[u8], edits: &[DataEdit<'_>]) -> Result<Vec<u8>, DataPro
     Ok([bom, text.as_bytes()].concat())
 }
 
-/// The problem with the number of its edit, where there are several.
+/// Adds the number of the edit to a problem, if there are several edits.
 fn of_edit(number: usize, of: usize, problem: DataProblem) -> DataProblem {
     let numbered = |problem: Text| if of > 1 { text!("Edit {number}: {problem}", number, problem) } else { problem };
     match problem {
@@ -108,7 +109,7 @@ fn edited(text: &str, edit: &DataEdit<'_>) -> Result<String, DataProblem> {
     let document = Document::read(text).map_err(DataProblem::Invalid)?;
     let (splices, want) = planned(&document, &parts, edit)?;
     let new = splices.apply(text);
-    // The plan follows the layout of the text, which can be anything. Only a result that was read again is returned.
+    // The plan follows the layout of the text, which can be anything, so the result is parsed again and checked.
     let is_strict = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     let is_right = Document::read(&new).is_ok_and(|document| document.value == want);
     if !is_right || is_strict(text) && !is_strict(&new) {
@@ -121,7 +122,7 @@ fn edited(text: &str, edit: &DataEdit<'_>) -> Result<String, DataProblem> {
     Ok(new)
 }
 
-/// The parts of a JSON Pointer.
+/// Splits a JSON Pointer into its parts.
 fn pointer(at: &str) -> Result<Vec<String>, Text> {
     if at.is_empty() {
         return Ok(Vec::new());
@@ -152,13 +153,13 @@ fn pointer(at: &str) -> Result<Vec<String>, Text> {
     Ok(parts)
 }
 
-/// What a part of a pointer means in a list.
+/// The meaning of a part of a pointer in a list.
 enum Place {
     At(usize),
     End,
 }
 
-/// The splices that make an edit, and the value of the whole document after it.
+/// Returns the splices that make an edit, and the value of the whole document after it.
 fn planned(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Result<(Splices, Value), DataProblem> {
     let Some((last, parents)) = parts.split_last() else {
         let Some(value) = edit.value else {
@@ -216,7 +217,7 @@ fn planned(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Re
     Ok((splices, want))
 }
 
-/// The index of the item that a part names.
+/// Returns the index of the item that a part names.
 fn found(items: &Items<'_>, part: &str, at: &str) -> Result<usize, DataProblem> {
     match items {
         Items::Object(_) => items.named(part).ok_or_else(|| missing(items, part, at)),
@@ -239,7 +240,7 @@ fn place(items: &Items<'_>, part: &str, at: &str) -> Result<Place, DataProblem> 
     }
 }
 
-/// Why there is nothing at a part of a pointer.
+/// Explains why there is no value at a part of a pointer.
 fn missing(items: &Items<'_>, part: &str, at: &str) -> DataProblem {
     let shown = |name: &str| if name.is_empty() { "\"\"".to_owned() } else { middle(name, LONGEST_NAME).into_owned() };
     let (at, part) = (shown(at), shown(part));

@@ -1,11 +1,11 @@
-//! Where a passage occurs. Everything is linear, also for what repeats itself.
+//! Finds the occurrences of a passage, in linear time even in repetitive text.
 
 use memchr::memmem::Finder;
 
-/// Shorter texts are met by chance.
+/// Shorter texts may occur by coincidence.
 const LEAST_TELLING: usize = 4;
 
-/// The first two occurrences, which may overlap.
+/// Returns the first two occurrences, which may overlap.
 pub(super) fn twice(text: &[u8], passage: &[u8]) -> (Option<usize>, Option<usize>) {
     let finder = Finder::new(passage);
     let Some(first) = finder.find(text) else { return (None, None) };
@@ -13,9 +13,10 @@ pub(super) fn twice(text: &[u8], passage: &[u8]) -> (Option<usize>, Option<usize
     (Some(first), second)
 }
 
-/// The lines, from 1, where the first `most` occurrences begin, and how many there are.
+/// Returns the lines, from 1, where the first `most` occurrences begin, and the number of all occurrences.
 ///
-/// After Knuth, Morris and Pratt: to begin again behind each occurrence would be quadratic where they overlap.
+/// It uses the algorithm of Knuth, Morris and Pratt: starting again after each occurrence would be quadratic if they
+/// overlap.
 pub(super) fn all_lines(text: &[u8], passage: &[u8], most: usize) -> (Vec<u64>, u64) {
     let borders = borders(passage);
     let (mut lines, mut total) = (Vec::new(), 0);
@@ -40,7 +41,7 @@ pub(super) fn all_lines(text: &[u8], passage: &[u8], most: usize) -> (Vec<u64>, 
     (lines, total)
 }
 
-/// For each beginning of the passage, the length of the longest part that it both begins and ends with.
+/// Returns the length of the longest border of each prefix of the passage.
 fn borders(passage: &[u8]) -> Vec<u32> {
     let mut borders = vec![0_u32; passage.len()];
     let mut length = 0;
@@ -55,7 +56,7 @@ fn borders(passage: &[u8]) -> Vec<u32> {
     borders
 }
 
-/// The line, from 1, where a text that could not be there by chance is.
+/// Returns the line, from 1, of an occurrence of the passage, unless it is so short that it may be a coincidence.
 pub(super) fn already(text: &[u8], passage: &[u8]) -> Option<u64> {
     if passage.trim_ascii().len() < LEAST_TELLING {
         return None;

@@ -1,20 +1,20 @@
-//! A text in which every line ends with a line feed alone, and the way back to its bytes.
+//! A text whose lines all end with a line feed alone, and the mapping back to the bytes of the original.
 
 use super::super::text::Text;
 use std::borrow::Cow;
 
-/// The text without its mark and without carriage returns before line feeds.
+/// The text without its byte order mark and without carriage returns before line feeds.
 #[derive(Debug)]
 pub(super) struct Flat<'a> {
     bytes: Cow<'a, [u8]>,
-    /// The line feeds, as places here, that had a carriage return before them.
+    /// The positions in this text of the line feeds that had a carriage return before them.
     dropped: Vec<u32>,
-    /// Whether the last line feed is not in the text.
+    /// Whether the last line feed was added.
     made: bool,
 }
 
 impl<'a> Flat<'a> {
-    /// With `ended` a last line without a line feed gets one.
+    /// Flattens a text. With `ended`, a last line without a line feed gets one.
     pub(super) fn new(text: &Text<'a>, ended: bool) -> Flat<'a> {
         let body = text.body();
         let made = ended && !text.is_ended();
@@ -29,12 +29,12 @@ impl<'a> Flat<'a> {
         &self.bytes
     }
 
-    /// The byte of the text, from behind its mark, for a place between two bytes here.
+    /// Maps a position between two bytes to the original text, counted from the end of its mark.
     pub(super) fn place(&self, at: usize) -> usize {
         at + self.dropped.partition_point(|feed| (*feed as usize) < at)
     }
 
-    /// Whether what ends here ends with the line feed that the text does not have.
+    /// Returns whether a part that ends here ends with the line feed that was added.
     pub(super) fn ends_for_feed(&self, end: usize) -> bool {
         self.made && end == self.bytes.len()
     }
@@ -57,7 +57,8 @@ fn without_returns(body: &[u8]) -> (Cow<'_, [u8]>, Vec<u32>) {
     (bytes.into(), dropped)
 }
 
-/// A passage as it is compared: its mark belongs to the text, carriage returns before line feeds to the lines' ends.
+/// Returns a passage in the form that is compared: without a byte order mark if the text has one, and without carriage
+/// returns before line feeds.
 pub(super) fn flattened<'p>(passage: &'p str, text: &Text<'_>) -> Cow<'p, str> {
     let passage = if text.mark().is_empty() { passage } else { passage.strip_prefix('\u{FEFF}').unwrap_or(passage) };
     if passage.contains("\r\n") { passage.replace("\r\n", "\n").into() } else { passage.into() }
