@@ -1,15 +1,16 @@
-//! Which keys of git's configuration make git run no program, read no further configuration and reach no unusual place.
+//! Lists the keys of git's configuration with which git runs no program, reads no further configuration and reaches no
+//! unusual place.
 //!
 //! Both questions are answered by a positive list of keys with a check of the value: a key that is not listed is not
-//! harmless, whatever it does. Keys are taken as `git config --list -z` prints them: section and name in lower case, the
-//! subsection between them as it is. A value of `None` is a key without `=`, which git takes for `true`.
+//! harmless, whatever it does. Keys have the form that `git config --list -z` prints: section and name in lower case,
+//! the subsection between them unchanged. A value of `None` is a key without `=`, which git treats as `true`.
 
 use toolfence_protocol::{Text, text};
 
-/// What the value of a listed key must be.
+/// The allowed values of a listed key.
 #[derive(Clone, Copy)]
 enum Wanted {
-    /// One line of text, which git only stores or shows.
+    /// One line of text, which git only stores or displays.
     Text,
     /// `true`, `false` and their other spellings.
     Bool,
@@ -17,7 +18,7 @@ enum Wanted {
     Plain,
     /// One of these words.
     OneOf(&'static str),
-    /// The name of a remote, or `.`: git would take what looks like an address or a path for one.
+    /// The name of a remote, or `.`, but not a text that git would treat as an address or a path.
     Remote,
     /// A ref or a refspec.
     Refspec,
@@ -25,16 +26,16 @@ enum Wanted {
     Url,
     /// The address of a submodule, which may also be relative to that of the repository.
     SubmoduleUrl,
-    /// An address as `git clone` stores it, which may also name a folder of this machine.
+    /// An address as `git clone` stores it, which may also be a folder of this machine.
     ClonedUrl,
-    /// A path below the folder of the repository's `.git`, or a way up from it as `git submodule` writes it.
+    /// A path below the folder of the repository's `.git`, or a path upwards from it as `git submodule` writes it.
     WayUp,
 }
 
 /// A key with `*` for any subsection, or `section.*` for every key of a section without subsections.
 type Row = (&'static str, Wanted);
 
-/// What a person may let `git config` set as an ordinary write of the repository.
+/// Keys that `git config` may set as an ordinary write of the repository.
 const HARMLESS: &[Row] = &[
     ("user.name", Wanted::Text),
     ("user.email", Wanted::Text),
@@ -116,7 +117,7 @@ const HARMLESS: &[Row] = &[
     ("core.checkstat", Wanted::OneOf("default minimal")),
     ("core.sparsecheckout", Wanted::Bool),
     ("core.sparsecheckoutcone", Wanted::Bool),
-    // `git sparse-checkout` sets it. The file it lets git read lies in the repository and is held to the same list.
+    // `git sparse-checkout` sets it. The file that git then reads is in the repository and is checked by the same list.
     ("extensions.worktreeconfig", Wanted::Bool),
     ("branch.*.rebase", Wanted::OneOf("true false merges")),
     ("branch.*.pushremote", Wanted::Remote),
@@ -134,11 +135,12 @@ const HARMLESS: &[Row] = &[
     ("submodule.*.shallow", Wanted::Bool),
     ("submodule.*.ignore", Wanted::OneOf("all dirty untracked none")),
     ("submodule.*.fetchrecursesubmodules", Wanted::OneOf("true false on-demand")),
-    // `!command` would be run.
+    // Git would run `!command`.
     ("submodule.*.update", Wanted::OneOf("checkout rebase merge none")),
 ];
 
-/// What git itself writes into the configuration of a repository that it makes or changes, and `git config` may set, too.
+/// Keys that git writes into the configuration of a repository that it creates or changes, and that `git config` may
+/// set too.
 const BOTH: &[Row] = &[
     ("core.filemode", Wanted::Bool),
     ("core.ignorecase", Wanted::Bool),
@@ -153,7 +155,7 @@ const BOTH: &[Row] = &[
     ("submodule.*.active", Wanted::Bool),
 ];
 
-/// What `git init`, `git clone`, `git worktree add` and `git submodule add` write beside that.
+/// Further keys that `git init`, `git clone`, `git worktree add` and `git submodule add` write.
 const AS_CLONED: &[Row] = &[
     ("core.repositoryformatversion", Wanted::OneOf("0 1")),
     ("core.bare", Wanted::Bool),
@@ -176,29 +178,30 @@ const AS_CLONED: &[Row] = &[
     ("submodule.recurse", Wanted::Bool),
 ];
 
-/// What `git config` may set as an ordinary write, and [`AS_CLONED`] holds with a wider value.
+/// Keys that `git config` may set as an ordinary write, and for which [`AS_CLONED`] allows more values.
 const REMOTE: &[Row] = &[("remote.*.url", Wanted::Url), ("submodule.*.url", Wanted::SubmoduleUrl)];
 
-/// Whether a person who lets git write the repository may let `git config` set this key without a further warning: git
-/// then runs no program for it, reads no other configuration, and reaches servers only by http, https, ssh or git.
+/// Returns whether `git config` may set this key without a further warning, if the user lets git write the repository:
+/// git then runs no program for it, reads no other configuration, and reaches servers only by http, https, ssh or git.
 ///
-/// Level (a) of the list; [`is_as_cloned`] answers what git writes into new repositories by itself.
+/// [`is_as_cloned`] is the check for keys that git writes into new repositories by itself.
 pub fn is_harmless(key: &str, value: Option<&str>) -> bool {
     [HARMLESS, BOTH, REMOTE].iter().any(|rows| passes(rows, key, value))
 }
 
-/// Whether a repository in whose configuration the key has this value is, as far as this key goes, one as `git init`,
-/// `git clone`, `git worktree add` or `git submodule add` makes it.
+/// Returns whether this value of the key is one that `git init`, `git clone`, `git worktree add` or `git submodule add`
+/// writes.
 pub fn is_as_cloned(key: &str, value: Option<&str>) -> bool {
     [BOTH, AS_CLONED].iter().any(|rows| passes(rows, key, value))
 }
 
-/// Whether the key may be removed from the configuration as an ordinary write: with some value it is harmless.
+/// Returns whether removing the key from the configuration is an ordinary write, because it is harmless with some
+/// value.
 pub fn is_listed(key: &str) -> bool {
     [HARMLESS, BOTH, REMOTE].into_iter().flatten().any(|(pattern, _)| names(pattern, key))
 }
 
-/// The key as `git config --list -z` prints it; `None` where git would not take it for a key.
+/// Returns the key as `git config --list -z` prints it; `None` if git would not accept it as a key.
 pub fn normal(key: &str) -> Option<String> {
     let (section, rest) = key.split_once('.')?;
     let (subsection, name) = rest.rsplit_once('.').map_or((None, rest), |(subsection, name)| (Some(subsection), name));
@@ -210,7 +213,7 @@ pub fn normal(key: &str) -> Option<String> {
     Some(subsection.map_or_else(|| format!("{section}.{name}"), |subsection| format!("{section}.{subsection}.{name}")))
 }
 
-/// What a key that is not harmless can do, as the end of a sentence that begins with the key.
+/// Describes the effect of a key that is not harmless, as the end of a sentence that begins with the key.
 pub fn danger(key: &str) -> Text {
     type Danger = (&'static str, fn() -> Text);
     const DANGERS: &[Danger] = &[
@@ -275,8 +278,8 @@ pub fn danger(key: &str) -> Text {
     known.map_or_else(|| text!("is not one of the keys that are known to make git run nothing"), |(_, danger)| danger())
 }
 
-/// Whether git reaches the address by http, https, ssh or its own protocol, and nothing in it could be an option of the
-/// program that does so.
+/// Returns whether git reaches the address by http, https, ssh or its own protocol, and nothing in it could be an
+/// option of the program that does so.
 pub fn is_network_url(url: &str) -> bool {
     const SCHEMES: &[&str] = &["http", "https", "ssh", "git", "git+ssh", "ssh+git"];
     if !url.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'\\`".contains(&byte)) {
@@ -291,19 +294,19 @@ pub fn is_network_url(url: &str) -> bool {
     !path.is_empty() && !path.starts_with([':', '-']) && !host.contains('/') && host.split('@').all(is_host)
 }
 
-/// A user, with a password or not, or a host, with a port or not.
+/// Matches a user with or without a password, or a host with or without a port.
 fn is_host(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:[]%+~".contains(&byte);
     text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') && text.bytes().all(plain)
 }
 
-/// Whether git takes the word for the name of a remote, and neither for an address nor surely for a path.
+/// Returns whether git accepts the word as the name of a remote, and does not treat it as an address or a path.
 pub fn is_remote_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     text == "." || !text.is_empty() && !text.starts_with(['.', '-']) && text.bytes().all(plain)
 }
 
-/// Whether the text can be a ref or a refspec, and no option.
+/// Returns whether the text can be a ref or a refspec, and no option.
 fn is_refspec(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "+:/*._-@^~#=,{}".contains(c);
     !text.is_empty() && !text.starts_with('-') && !text.contains("..") && text.chars().all(plain)
@@ -313,7 +316,7 @@ fn passes(rows: &[Row], key: &str, value: Option<&str>) -> bool {
     rows.iter().any(|(pattern, wanted)| names(pattern, key) && wanted.holds(value))
 }
 
-/// Whether the pattern of a row names the key.
+/// Returns whether the pattern of a row matches the key.
 fn names(pattern: &str, key: &str) -> bool {
     match pattern.strip_suffix(".*") {
         Some(section) if !section.contains('*') => {
@@ -357,13 +360,13 @@ impl Wanted {
     }
 }
 
-/// `../other.git`: relative to the address of the repository.
+/// Returns whether a URL is relative to the address of the repository: `../other.git`.
 pub fn is_relative(url: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "._-/+".contains(c);
     (url.starts_with("./") || url.starts_with("../")) && url.chars().all(plain)
 }
 
-/// A folder of this machine by its whole name.
+/// Returns whether a URL is the absolute path of a folder on this machine.
 fn is_local(url: &str) -> bool {
     let path = url.strip_prefix("file://").unwrap_or(url);
     path.starts_with('/') && !path.contains(char::is_control)

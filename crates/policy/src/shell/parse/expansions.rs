@@ -1,4 +1,4 @@
-//! Words, quotes and expansions.
+//! Reads words, quotes and expansions.
 
 use super::grammar::{Closer, Frame, Reader, Step};
 use super::is_name;

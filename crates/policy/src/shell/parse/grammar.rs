@@ -1,4 +1,4 @@
-//! The grammar: one loop over an explicit stack of lists, words and quotes.
+//! Parses with one loop over an explicit stack of lists, words and quotes.
 
 use super::builtins;
 use super::documents::Document;
@@ -10,7 +10,7 @@ use super::{
 
 pub(super) type Step = Result<(), Unreadable>;
 
-/// What the parser is in the middle of.
+/// A construct that the parser is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Frame {
     List,
@@ -62,7 +62,7 @@ pub(super) enum Closer {
     CaseItem,
 }
 
-/// Where in a list the parser is.
+/// The position of the parser in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spot {
     /// No command yet.
@@ -89,7 +89,7 @@ struct List {
     command: SimpleCommand,
     /// The redirection that waits for its target.
     redirect: Option<&'static str>,
-    /// How many here-documents wait that began outside of the substitution around this list.
+    /// The number of pending here-documents that began outside the substitution around this list.
     outer_documents: usize,
     in_substitution: bool,
     /// Set in a substitution after a here-document. Bash 5.2 prints a substitution and parses it again, and loses the `;` between
@@ -112,7 +112,7 @@ struct NestedText {
     document: Option<usize>,
 }
 
-/// Everything that is collected from all texts.
+/// The results collected from all texts.
 #[derive(Default)]
 pub(super) struct Parser {
     commands: Vec<SimpleCommand>,
@@ -184,7 +184,7 @@ impl Parser {
         Err(Unreadable { position: 0, construct: "arithmetic with a variable that may be no number" })
     }
 
-    /// The commands, with the texts of here-documents in their redirections.
+    /// Returns the commands, with the texts of here-documents in their redirections.
     pub(super) fn finish(self) -> Parsed {
         let Self { mut commands, documents, names_in_sums, has_loops, .. } = self;
         for redirection in commands.iter_mut().flat_map(|command| &mut command.redirections) {
@@ -234,7 +234,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         Ok(())
     }
 
-    /// Refuses the characters that bash uses inside its words (01, 7F), NUL, and those that a person does not see.
+    /// Refuses the characters that bash uses inside its words (01, 7F), NUL, and invisible ones.
     fn check_characters(&self) -> Step {
         match self.source.find_control() {
             Some(position) => Err(Unreadable { position, construct: "a control character" }),
@@ -511,7 +511,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         self.words.last_mut().expect("quotes and expansions are in a word")
     }
 
-    /// Hands a finished word to the frame around it.
+    /// Passes a finished word to the frame around it.
     pub(super) fn finish_word(&mut self) -> Step {
         self.frames.pop();
         let word = self.words.pop().expect("the word that was read");

@@ -1,12 +1,13 @@
-//! What becomes of a word: a literal, several, a pattern, or unknown.
+//! Classifies a word: a literal, several, a pattern, or unknown.
 
 use super::{ShellWord, is_name};
 
-/// The most words and bytes of a brace list. A longer one is unknown, because a list can be quadratic in its text.
+/// Maximum number of words and bytes of a brace list. A longer one is unknown, because a list can be quadratic in its
+/// text.
 const MAX_BRACE_WORDS: usize = 64;
 const MAX_BRACE_BYTES: usize = 4096;
 
-/// What bash does to a word at its place.
+/// The position of a word, which decides how bash expands it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// Before the name of a command or at it: an assignment, a reserved word or the name.
@@ -19,7 +20,7 @@ pub(super) enum Place {
     Plain,
 }
 
-/// A word while it is read.
+/// A word that is being read.
 pub(super) struct WordBuilder {
     pub(super) place: Place,
     pub(super) position: usize,
@@ -89,7 +90,7 @@ impl WordBuilder {
         self.number &= number;
     }
 
-    /// The text, if it is a plain word without quotes and expansions: only such a word can be reserved.
+    /// Returns the text, if it is a plain word without quotes and expansions: only such a word can be reserved.
     pub(super) fn plain(&self) -> Option<&str> {
         if self.quoted { None } else { Some(&self.text) }
     }
@@ -99,14 +100,14 @@ impl WordBuilder {
         self.place == Place::Leading && is_name(&self.text)
     }
 
-    /// The name of the assignment that this word is.
+    /// Returns the name of the assignment that this word is.
     pub(super) fn assigned_name(&self) -> Option<&str> {
         let equals = self.equals?;
         let name = &self.text[..equals];
         Some(name.strip_suffix('+').unwrap_or(name))
     }
 
-    /// The value of the assignment that this word is: neither braces nor file names are expanded in it.
+    /// Returns the value of the assignment that this word is: neither braces nor file names are expanded in it.
     pub(super) fn finish_value(self) -> ShellWord {
         let start = self.equals.map_or(0, |equals| equals + 1);
         let value = &self.text[start..];
@@ -122,7 +123,7 @@ impl WordBuilder {
         }
     }
 
-    /// The words that bash makes of this one.
+    /// Returns the words to which bash expands this one.
     pub(super) fn finish(self) -> Vec<ShellWord> {
         if self.place == Place::Plain {
             let home = self.marks.iter().find(|mark| mark.1 == '~').map(|mark| mark.0);
@@ -175,7 +176,7 @@ impl WordBuilder {
         })
     }
 
-    /// The text with every quoted character of patterns escaped.
+    /// Returns the text with every quoted character of patterns escaped.
     fn pattern(&self) -> String {
         let mut marks = self.marks.iter().peekable();
         let mut pattern = String::new();
@@ -202,7 +203,7 @@ impl WordBuilder {
         self.quoted && self.text.contains("..")
     }
 
-    /// The literals of a single brace list, or `None` where the result is not certain or too large.
+    /// Returns the literals of a single brace list, or `None` if the result is uncertain or too large.
     fn expand_braces(&self) -> Option<Vec<ShellWord>> {
         let mut braces = self.marks.iter().filter(|mark| matches!(mark.1, '{' | '}'));
         let (Some(&(open, '{')), Some(&(close, '}')), None) = (braces.next(), braces.next(), braces.next()) else {
@@ -246,7 +247,7 @@ impl WordBuilder {
     }
 }
 
-/// The bound of a range of numbers. Zeros before a number would pad all of them.
+/// Parses the bound of a range of numbers. Zeros before a number would pad all of them.
 fn parse_bound(text: &str) -> Option<u32> {
     let is_plain = text.len() <= 6 && (text == "0" || !text.starts_with(['0', '+']));
     if is_plain { text.parse().ok() } else { None }
