@@ -1,10 +1,10 @@
-//! Texts that hurt: what has made parsers slow, or ours while it was written. A new one is one line here; its steps are
+//! Hostile texts that made parsers slow, or ours during its development. A new one is one line here; its steps are
 //! counted (`steps.rs`) and its time is measured (`benches/figures`) at doubling sizes.
 
-/// A shape made so many times as long.
+/// A name, and a function that makes the text for a number of repetitions.
 pub(crate) type Shape = (&'static str, fn(usize) -> String);
 
-/// Replies, each made to hurt another part of the parser.
+/// Replies, each hostile to another part of the parser.
 pub(crate) const REPLIES: &[Shape] = &[
     ("words", |n| "some words and more\n".repeat(n)),
     ("one long line", |n| "word ".repeat(4 * n)),
@@ -188,7 +188,7 @@ pub(crate) const REPLIES: &[Shape] = &[
     }),
 ];
 
-/// Broken JSON, each made to hurt another part of the repairing reader.
+/// Broken JSON, each text hostile to another part of the repairing reader.
 pub(crate) const BROKEN_JSON: &[Shape] = &[
     ("arrays in arrays", |n| "[".repeat(16 * n)),
     ("objects in objects", |n| "{'a':".repeat(4 * n)),
@@ -243,7 +243,7 @@ pub(crate) const BROKEN_JSON: &[Shape] = &[
     ("escapes of other languages", |n| format!("{{'a': '{}'}}", "\\x41\\u{41}".repeat(n))),
 ];
 
-/// What a repair of JSON may look ahead from: each pair of pieces, again and again behind each beginning.
+/// Pieces from which a repair of JSON may look ahead: each pair is repeated after each beginning.
 #[allow(dead_code, reason = "only the counted steps look at pairs")]
 pub(crate) const BEGINNINGS: [&str; 6] = ["", "{\"a\": \"", "{'a': '", "[\"", "{\"a\": \"x \"y", "{\"a\": \"\"\""];
 #[allow(dead_code, reason = "only the counted steps look at pairs")]
@@ -252,7 +252,7 @@ pub(crate) const PIECES: [&str; 24] = [
     "\"a\":", "a", "1", "...", "\u{a0}",
 ];
 
-/// Replies in dialects, and what only looks like them.
+/// Replies in dialects, and texts that look similar.
 pub(crate) const DIALECTS: &[Shape] = &[
     ("shell blocks", |n| "```bash\nls\n```\n".repeat(n)),
     ("quotes in a shell block", |n| format!("```bash\n{}\n```\n", "$((\"$(`".repeat(n))),
@@ -276,7 +276,7 @@ pub(crate) const DIALECTS: &[Shape] = &[
     ("literals of a long key", |n| format!("<|python_start|>[a({}={}", "b".repeat(n), "'x' ".repeat(2 * n))),
     ("quotes and escapes in a literal", |n| format!("<|python_start|>[a(b=\"\"\"{}", "\"\" \\\" ".repeat(2 * n))),
     ("literals of many keys", |n| {
-        // Past the most arguments of a call the text is read a second time, once: every size lies there.
+        // Above the maximum number of arguments the text is read a second time, once: every size is above it.
         let keys: String = (0..4 * n).map(|key| format!("k{key}='x', ")).collect();
         format!("<|tool_call_start|>[a({keys}")
     }),

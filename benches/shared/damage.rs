@@ -1,8 +1,8 @@
-//! Calls that write a file, damaged as weak models damage them, of any size, with what was meant.
+//! Calls that write a file of any size, damaged as by weak models, and the intended calls.
 
 use serde_json::{Value, json};
 
-/// A damaged text of about so many bytes, and the call that was meant.
+/// Makes a damaged text of about this many bytes, and the intended call.
 pub type Make = fn(usize) -> (String, Value);
 
 pub const DAMAGES: [(&str, Make); 10] = [
@@ -63,7 +63,7 @@ fn in_json(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// The call, its content as it is given.
+/// Returns the call with its content inserted unchanged.
 fn written(content: &str) -> String {
     format!("{{\"name\": \"write_file\", \"args\": {{\"path\": \"a.py\", \"content\": {content}}}}}")
 }

@@ -1,8 +1,9 @@
-//! Any client of the HTTP API, on real sockets: what it is told is well-formed, and no turn begins for a request without the token, sent
-//! to a name of somebody else, by a page of somebody else, or with a body that is none.
+//! Any client of the HTTP API, on real sockets: answers are well-formed, and no turn begins for a request without the
+//! token, for another host, from a page of another origin, or with an invalid body.
 //!
-//! The first byte says what is hostile: everything, the parts of a request, or a body alone. The second says which headers of a good
-//! request go before those of a hostile one. Parts have 0xff between them: the method, the path, headers, the body.
+//! The first byte chooses the hostile part: everything, the parts of a request, or only a body. The second chooses the
+//! headers of a good request to send before the hostile ones. Parts have 0xff between them: the method, the path,
+//! headers, the body.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -23,7 +24,7 @@ use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::OpenTurn;
 
-/// Counts the turns that would begin. Nobody answers them, and the project is a folder that is not there any more.
+/// Counts the turns that would begin, without answering them. Its project is a deleted folder.
 struct Nobody(AtomicUsize, Arc<Workspace>);
 
 impl Agents for Nobody {
@@ -86,7 +87,7 @@ static STAGE: LazyLock<Stage> = LazyLock::new(|| {
     let workspace = Workspace::open(&folder, PathRules::default()).expect("it is a folder");
     let _ = std::fs::remove_dir(&folder);
     let begun = Arc::new(Nobody(AtomicUsize::new(0), Arc::new(workspace)));
-    // The fuzzer cannot guess it.
+    // The fuzzer cannot guess this token.
     let token = random_token().expect("random numbers");
     let mut options = ApiOptions::new(token.clone());
     (options.body, options.arrival) = (8192, Duration::from_millis(20));
@@ -103,7 +104,7 @@ static STAGE: LazyLock<Stage> = LazyLock::new(|| {
 fuzz_target!(|data: &[u8]| {
     let [kind, flags, rest @ ..] = data else { return };
     match kind % 3 {
-        // One request behind the other, until the client says no more.
+        // Send one request after the other, until the client has sent all.
         0 => assert_eq!(ask(rest, true).1, 0, "a turn begins without the token"),
         1 => {
             let mut parts = rest.splitn(4, |byte| *byte == 0xff);
@@ -139,7 +140,7 @@ fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8])
     if begun == 0 {
         return;
     }
-    // A client that says no more is gone, and may not be answered.
+    // A client that has closed its side may get no answer.
     assert!(matches!(answers[..], [200 | 503, ..] | []) && (!answers.is_empty() || flags & 8 == 0), "{answers:?}");
     assert!(flags & 2 != 0, "a turn begins without the token");
     let head = String::from_utf8_lossy(&head).to_lowercase();
@@ -158,7 +159,7 @@ fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8])
     assert!(named("content-type:").any(|kind| kind.starts_with("application/json")), "no JSON begins a turn");
 }
 
-/// Whether a host, perhaps with a port, is loopback: written without a look at how the server does it.
+/// Returns whether a host, perhaps with a port, is loopback. It is written independently of the server's check.
 fn is_this_machine(host: &str) -> bool {
     let name = match host.rfind("]") {
         Some(end) => host[..end].trim_start_matches('['),
@@ -171,16 +172,16 @@ fn is_this_machine(host: &str) -> bool {
         || name.parse::<std::net::Ipv6Addr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Sends it. Gives the statuses of the answers, each of which is well-formed, and how many turns have begun. `closes`: nothing follows, and
-/// all answers are read; otherwise the first is.
+/// Sends a request. Returns the statuses of the answers, after checking that each is well-formed, and the number of
+/// turns begun. With `closes`, the client sends nothing else and reads all answers; otherwise it reads the first.
 fn ask(request: &[u8], closes: bool) -> (Vec<u16>, usize) {
     let stage = &*STAGE;
     let before = stage.begun.0.load(Relaxed);
     let told = stage.runtime.block_on(async {
         let mut stream = TcpStream::connect(&stage.address).await.expect("the server listens");
-        // Otherwise the ports of many connections stay taken for a minute.
+        // Otherwise the ports of many connections stay occupied for a minute.
         stream.set_zero_linger().expect("it is open");
-        // What is refused early is not read to its end.
+        // The server does not read all of a request that it refuses early.
         let _ = stream.write_all(request).await;
         if closes {
             let _ = stream.shutdown().await;
@@ -203,20 +204,20 @@ fn ask(request: &[u8], closes: bool) -> (Vec<u16>, usize) {
     (statuses, stage.begun.0.load(Relaxed) - before)
 }
 
-/// The heads and bodies of the answers that are whole.
+/// Returns the heads and bodies of the complete answers.
 fn read_answers(told: &[u8]) -> Vec<(&str, &str)> {
     let (mut rest, mut answers) = (told, Vec::new());
     while let Some(end) = find(rest, b"\r\n\r\n") {
         let (head, behind) = (std::str::from_utf8(&rest[..end]).expect("heads are text"), &rest[end + 4..]);
         assert!(head.starts_with("HTTP/1."), "{head}");
         rest = behind;
-        // Only a client that expects it is told to go on.
+        // The server sends `100 Continue` only to a client that expects it.
         if head.starts_with("HTTP/1.1 100 ") {
             continue;
         }
         let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
         let length: usize = length.unwrap_or_else(|| panic!("no length: {head}"));
-        // To HEAD there is no body.
+        // An answer to HEAD has no body.
         let body =
             if rest.is_empty() || rest.starts_with(b"HTTP/1.") { &[][..] } else { rest.get(..length).unwrap_or(&[]) };
         if body.is_empty() && !rest.is_empty() && !rest.starts_with(b"HTTP/1.") {
@@ -228,12 +229,12 @@ fn read_answers(told: &[u8]) -> Vec<(&str, &str)> {
     answers
 }
 
-/// The status of an answer that is well-formed.
+/// Checks an answer and returns its status.
 fn checked(head: &str, body: &str) -> u16 {
     let status: u16 = head.get(9..12).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{head}"));
     assert!(matches!(status, 200 | 400..=431 | 503), "{head} {body}");
     let is_json = head.to_lowercase().contains("content-type: application/json");
-    // What is no request at all is refused before anybody reads it.
+    // Text that is no request is refused before a handler reads it.
     assert!(is_json || matches!(status, 200 | 400 | 414 | 431), "{head}");
     if is_json && !body.is_empty() {
         let told: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));

@@ -1,7 +1,8 @@
-//! Any client of the pipe: each line is answered or ignored, calls run only where they were allowed, and what comes in
-//! pieces means the same.
+//! Any client of the pipe: each line is answered or ignored, calls run only if they were allowed, and input in pieces
+//! means the same.
 //!
-//! The first byte is the size of the pieces; then come things said, with 0xff between. The first byte of each says what.
+//! The first byte is the size of the pieces; then come messages, with 0xff between. The first byte of each chooses its
+//! kind.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +17,7 @@ use toolfence_policy::{NoFacts, Policy};
 use toolfence_protocol::{Effect, Output, Param, ParamKind, ToolSpec};
 use toolfence_server::pipe::{Ending, Pipe, VERSION};
 
-/// Counts how often it ran.
+/// Counts its runs.
 struct Counting {
     spec: ToolSpec,
     ran: Arc<AtomicUsize>,
@@ -48,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
     for said in said.split(|byte| *byte == 0xff) {
         let Some((&kind, rest)) = said.split_first() else { continue };
         let line = line(kind, rest);
-        // A raw line may say anything.
+        // A raw line may contain any message.
         always |= line.windows(6).any(|word| word == b"always");
         yes += usize::from(line.windows(7).any(|word| word == b"approve"));
         always |= kind % 12 == 11 && line.contains(&b'\\');
@@ -83,7 +84,7 @@ fn line(kind: u8, rest: &[u8]) -> Vec<u8> {
     said.to_string().into_bytes()
 }
 
-/// What one client was told, and how often what has to be asked for ran.
+/// Returns the lines sent to one client, and how often the tool ran that needs approval.
 fn serve(input: &[u8], piece: usize) -> (Vec<Value>, usize) {
     let (reads, writes) = (Arc::default(), Arc::default());
     let toolbox = Toolbox::new().with(Counting::new("look", Effect::Read, &reads)).with(Counting::new(
@@ -104,7 +105,8 @@ fn serve(input: &[u8], piece: usize) -> (Vec<Value>, usize) {
     (told, writes.load(Ordering::Relaxed))
 }
 
-/// Laws of what is told: ids are those of calls that were told, each is answered once, and only what was told runs.
+/// Checks the lines sent to a client: ids are those of announced calls, each is answered once, and only announced calls
+/// run.
 fn check(told: &[Value]) {
     let mut calls = HashSet::new();
     let mut answered = HashSet::new();
@@ -125,7 +127,7 @@ fn check(told: &[Value]) {
     }
 }
 
-/// What happened, without what depends on time and on how the input came.
+/// Returns the kinds of messages, without anything that depends on time or on the pieces of the input.
 fn kinds(told: &[Value]) -> Vec<String> {
     let word = |line: &Value| format!("{} {}", line["event"], line["id"]);
     told.iter().map(word).collect()

@@ -1,6 +1,6 @@
-//! What is said of a text in process before and after a change, in every language, and of what a checker printed.
+//! Checks a text before and after a change, in every language, and the reading of a checker's output.
 //!
-//! The first byte says which language; then come the text before, the text after and an output, with 0xff between.
+//! The first byte chooses the language; then come the text before, the text after and an output, with 0xff between.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ use toolfence_tools::validate::read_output;
 use toolfence_tools::validate::syntax::{LANGUAGES, Reader};
 use toolfence_tools::validate::{Diagnostic, LineMap, new_ones};
 
-/// When it is asked to give up, and when it must have done so: a grammar may take a while to come to where it is asked.
+/// The time limit of a check, and the tolerance above it: a grammar may take some time until it checks the limit.
 const PATIENCE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(4);
 
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
     printed(&output);
 });
 
-/// Whatever the reader knows of the text before, it finds what one finds that knows nothing.
+/// With and without knowledge of the text before, the reader finds the same errors.
 fn checked(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnostic>> {
     let check = |reader: &Reader| {
         let started = Instant::now();
@@ -52,7 +52,7 @@ fn checked(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnostic>> {
     found
 }
 
-/// What did not change is not new, and what is new was found.
+/// Errors in unchanged text are not new, and new errors were found.
 fn what_is_new(before: &str, after: &str, old: &[Diagnostic], new: &[Diagnostic], sight: Sight) {
     let lines = LineMap::of(before, after);
     let found = new_ones(old, new, |_| Some(&lines), sight);

@@ -1,8 +1,9 @@
-//! The time that a reply with a call in a dialect takes beside `tool-parser`, as a whole and in pieces of 4 bytes.
+//! Compares the time for a reply with a call in a dialect with that of `tool-parser`, as a whole and in pieces of 4
+//! bytes.
 //!
-//! `tool-parser` is told which form comes; this parser is not. With dialects it looks for every form at once and keeps to where
-//! CommonMark sees code, quotations and HTML; without them the same reply is prose to it. Both give the text of the arguments as
-//! it comes.
+//! `tool-parser` knows the form in advance; this parser does not. With dialects it looks for every form at once and
+//! respects code, quotations and HTML of CommonMark; without them the same reply is prose to it. Both stream the text
+//! of the arguments.
 
 use crate::at_once;
 use crate::timing::best;
@@ -20,7 +21,7 @@ const CHUNK: usize = 4;
 const FILE: usize = 10_000;
 const PROSE: usize = 2_000;
 
-/// A form: the parser of the peer, and what stands before and behind the text of the file, which is raw or in JSON.
+/// A form: the parser of the peer, and the texts before and after the file's text, which is raw or in JSON.
 struct Form {
     dialect: &'static str,
     parser: fn() -> Box<dyn ToolParser>,
@@ -75,7 +76,7 @@ const FORMS: [Form; 6] = [
 ];
 
 impl Form {
-    /// The prose before the call, and the text of the file.
+    /// Returns the prose before the call, and the text of the file.
     fn texts(&self) -> [String; 2] {
         let prose = "I look at the file first, and then I write it anew with the change that was asked for.\n";
         let line = "    total = total + rate(items, year)  # once more for every item\n";
@@ -98,7 +99,7 @@ pub(crate) fn compare() {
     for form in &FORMS {
         let [prose, file] = form.texts();
         let reply = format!("{prose}{}{file}{}\n", form.before, form.behind);
-        // The tokens of a form come whole, as those of a server do: the peer overlooks some that are cut.
+        // The tokens of a form are not split, as from a server: the peer misses some that are split.
         let pieces = [pieces(&prose), vec![form.before], pieces(&file), vec![form.behind, "\n"]].concat();
         let works: [&dyn Fn() -> usize; 6] = [
             &|| whole(&reply, Dialects::ALL),

@@ -1,6 +1,7 @@
-//! The conformance kit in `tests/conformance`: data for other implementations of the protocol, made from the case files here.
+//! The conformance kit in `tests/conformance`: data for other implementations of the protocol, generated from the case
+//! files here.
 //!
-//! `UPDATE=1` writes it anew.
+//! `UPDATE=1` rewrites it.
 
 use crate::parse;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ fn file(name: &str) -> PathBuf {
     root().join("tests/conformance").join(name)
 }
 
-/// The file holds this, or is written so.
+/// Checks the content of the file, or writes it with `UPDATE=1`.
 fn holds(name: &str, wanted: &str) {
     if std::env::var_os("UPDATE").is_some() {
         fs::write(file(name), wanted).unwrap();
@@ -24,7 +25,7 @@ fn holds(name: &str, wanted: &str) {
     assert!(got == wanted, "tests/conformance/{name} is not what the case files say; UPDATE=1 writes it anew");
 }
 
-/// The event as an implementation has to give it: whose words are free has none.
+/// Returns the event that an implementation must emit, without texts whose wording is free.
 fn event(event: &Event<'_>) -> Value {
     let mut value = sorted(serde_json::to_value(event).unwrap());
     if let Some(error) = value.get_mut("error").and_then(Value::as_object_mut) {
@@ -33,7 +34,7 @@ fn event(event: &Event<'_>) -> Value {
     value
 }
 
-/// Keys in order: whether a map keeps the order of its text depends on who else is built in.
+/// Sorts keys, because whether a map keeps its order depends on the features of other crates in the build.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(members) => {

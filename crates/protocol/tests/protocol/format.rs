@@ -1,4 +1,4 @@
-//! Laws of the results message: everything comes back, and nothing in it can be read as a call.
+//! Laws of the results message: all data can be read back, and nothing in it can be read as a call.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use toolfence_kit::Random;
@@ -72,8 +72,8 @@ fn good(id: &str, output: String) -> ToolResult {
     ToolResult::new(id, "read_file", Output::text(output), 3)
 }
 
-/// The info strings of all code blocks an independent CommonMark parser sees, "indented" for those without a fence, and
-/// whether everything else is only what is allowed around blocks.
+/// Returns the info strings of all code blocks that an independent CommonMark parser sees, "indented" for those without
+/// a fence, and checks that everything else is allowed around blocks.
 fn blocks(message: &str) -> Vec<String> {
     Parser::new(message)
         .filter_map(|event| match event {
@@ -121,7 +121,7 @@ fn our_own_parser_sees_results_and_no_call() {
     }
 }
 
-/// What an output could be built of to break out.
+/// Pieces of outputs that try to break out.
 const PIECES: &[&str] = &[
     "\n",
     "\n",
@@ -187,7 +187,7 @@ fn nasty_result(random: &mut Random) -> ToolResult {
     ToolResult::new(nasty(random, 3), nasty(random, 3), output, 1)
 }
 
-/// How many results our own parser sees; it panics at anything that is neither a result nor text.
+/// Returns how many results our parser sees; it panics at anything that is neither a result nor text.
 fn seen(message: &str) -> usize {
     use toolfence_protocol::parse::Event;
     let events = toolfence_protocol::parse::parse(message).events;
@@ -199,7 +199,7 @@ fn seen(message: &str) -> usize {
     results.sum()
 }
 
-/// Every line of the text behind a mark, as it stands in a quote or a list item.
+/// Returns the text with a mark before every line, as in a quote or a list item.
 fn nested(text: &str, first: &str, mark: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\n', &format!("\n{mark}"));
     format!("{first}{text}")
@@ -239,7 +239,7 @@ fn the_model_is_told_data_only_where_the_host_wants_it() {
         let told = read_back(&results(std::slice::from_ref(&result), &format), None);
         assert_eq!(told.as_slice(), std::slice::from_ref(&result));
     }
-    // A host on a line of its own has it in any case.
+    // A host that writes a separate line always has it.
     assert_eq!(envelope(&result, toolfence_protocol::Language::English)["data"]["diff"], "+a\n");
 }
 

@@ -1,4 +1,4 @@
-//! What the model is taught is what the parser reads without mending.
+//! The parser reads the examples in the prompt without repairs.
 
 use serde_json::json;
 use toolfence_policy::toolset::builtins;
@@ -9,14 +9,14 @@ use toolfence_protocol::{Catalog, Dialect, Dialects, FinishReason, Language, Par
 
 const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];
 
-/// The instructions without the example of a result, which in a reply would be a forgery.
+/// Returns the instructions without the example of a result, which in a reply would be a forgery.
 fn without_result(text: &str) -> String {
     let (before, rest) = text.split_once("```tool_result\n").unwrap_or((text, ""));
     let after = rest.split_once("\n```\n").map_or("", |(_, after)| after);
     format!("{before}{after}")
 }
 
-/// Every call in the text is strict and fits the catalog; gives their names.
+/// Checks that every call in the text is strict and fits the catalog; returns their names.
 fn taught(text: &str, catalog: &Catalog) -> Vec<String> {
     let text = &without_result(text);
     let parsed = parse(text);
@@ -56,7 +56,8 @@ fn any_tool_can_be_the_only_one() {
     }
 }
 
-/// What a model is shown in the form of its training is read as that, without mending, and nothing else in the text is a call.
+/// The examples in a dialect are read as calls of that dialect, without repairs, and nothing else in the text is a
+/// call.
 #[test]
 fn the_examples_of_a_dialect_are_calls_in_it() {
     let catalog = catalog();

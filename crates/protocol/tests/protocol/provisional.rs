@@ -1,4 +1,4 @@
-//! What is told before a block is decided: provisional events, what is held back, what a limit ends.
+//! Tests events before a block is decided: provisional events, events that are held back, and the effect of limits.
 
 use crate::parse::{cases, events};
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use toolfence_kit::{Pieces, Random};
 use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
 use toolfence_protocol::{Dialect, FinishReason};
 
-/// What became of a provisional id.
+/// The outcome of a provisional id.
 #[derive(Debug, PartialEq)]
 enum Fate {
     Open,
@@ -14,8 +14,8 @@ enum Fate {
     Withdrawn,
 }
 
-/// Every id that was started ends in one call, or is withdrawn by a block of its id that was malformed or incomplete; progress is
-/// told only between. No two of them are open at a time, and no two calls of a reply share an id.
+/// Every started id ends in one call, or is withdrawn by a malformed or incomplete block of the same id; progress is
+/// emitted only in between. Only one is open at a time, and no two calls of a reply share an id.
 #[test]
 fn what_was_started_is_called_or_withdrawn() {
     let mut started = 0;
@@ -29,7 +29,7 @@ fn what_was_started_is_called_or_withdrawn() {
                     Event::Started { id, .. } => {
                         started += 1;
                         let open = fates.values().filter(|fate| **fate == Fate::Open).count();
-                        // Of a call that is held back it is not told yet that it is whole.
+                        // The end of a call that is held back is not announced yet.
                         let held = case.options.contains("unknown");
                         assert!(held || open == 0, "{title}: another block is open: {reply:?}");
                         assert_eq!(fates.insert(id.to_string(), Fate::Open), None, "{title}: started twice");
@@ -59,9 +59,9 @@ fn what_was_started_is_called_or_withdrawn() {
     assert!(started > 100, "the cases start calls");
 }
 
-/// What was told of a call before it was whole is what the call says: its name, and the beginning of each text. The objects
-/// have the keys of every shape, in any order and number, so that what is told must often be withdrawn. Some are damaged:
-/// the repair may read a bracket as text behind which the call was told already.
+/// Provisional events of a call agree with the complete call: its name, and the beginning of each text. The objects
+/// have keys of every shape, in any order and number, so that events must often be withdrawn. Some are damaged: the
+/// repair may read a bracket as text after a call was already announced.
 #[test]
 fn what_was_told_is_what_the_call_says() {
     let members = [
@@ -150,13 +150,14 @@ fn what_was_told_is_what_the_call_says() {
     assert!(called > 1000 && withdrawn > 1000, "{called} called, {withdrawn} withdrawn");
 }
 
-/// In every case, wherever the reply ends, a started call has the announced name, and the progress of an argument is the beginning
-/// of its text. The first call of each section in a dialect is announced by its name alone.
+/// In every case, wherever the reply ends, a started call has the announced name, and the progress of an argument is
+/// the beginning of its text. The first call of each section in a dialect is announced by its name alone.
 #[test]
 fn what_the_cases_tell_is_what_their_calls_say() {
-    // A call that counts only if nothing follows it appears when it is complete, as does one whose name is a key of its JSON.
+    // A call that counts only if nothing follows it appears when it is complete, as does one whose name is a key of its
+    // JSON.
     let untold = [Dialect::Sarashina, Dialect::BareJson, Dialect::Apertus];
-    // So are these forms of other dialects.
+    // So do these forms of other dialects.
     let forms = ["another tag", "Command R", "the recipient in the head"];
     let is_whole = |dialect: Dialect, reply: &str| dialect == Dialect::Pythonic && !reply.contains("<|python_start|>");
     let mut seen: HashMap<Dialect, usize> = HashMap::new();
@@ -173,7 +174,7 @@ fn what_the_cases_tell_is_what_their_calls_say() {
                     }
                     Event::Call { call, index, .. } => {
                         let began = told.remove(&call.id);
-                        // JSON that had to be mended may be no JSON from its first key on.
+                        // Repaired JSON may be no JSON from its first key on.
                         if let Some(dialect) = call.dialect.filter(|_| index == 0 && call.repairs.is_empty()) {
                             let whole = untold.contains(&dialect)
                                 || is_whole(dialect, reply)
@@ -204,7 +205,7 @@ fn what_the_cases_tell_is_what_their_calls_say() {
     }
 }
 
-/// Parts of calls in dialects, and of what may surround them.
+/// Parts of calls in dialects, and of texts around them.
 const PARTS: &[&str] = &[
     "<tool_call>",
     "</tool_call>",
@@ -293,8 +294,8 @@ const CALLS: &[&str] = &[
      <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>\n",
 ];
 
-/// The laws hold where calls in dialects are put together of any parts, mostly wrong: what is told does not depend on the
-/// pieces, is what the call says, and is withdrawn otherwise.
+/// The laws also hold for calls in dialects made of random parts, mostly wrong: the events do not depend on the pieces,
+/// and agree with the call or are withdrawn.
 #[test]
 fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
     let mut dice = Random::new(0xd1a1_ec75);
@@ -353,7 +354,7 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
     assert!(called > 500 && withdrawn > 200, "{called} called, {withdrawn} withdrawn");
 }
 
-/// Who wants no provisional events gets the same others.
+/// Callers without provisional events get the same other events.
 #[test]
 fn without_a_preview_the_rest_is_the_same() {
     for case in cases() {
@@ -365,7 +366,7 @@ fn without_a_preview_the_rest_is_the_same() {
     }
 }
 
-/// Long prose that comes in one piece is told in its order, and at once.
+/// Long prose in one piece is emitted in order, and at once.
 #[test]
 fn long_prose_is_told_in_order() {
     for end in ["", "word", "word\n"] {
@@ -380,7 +381,7 @@ fn long_prose_is_told_in_order() {
     }
 }
 
-/// Long texts are lent where they stand and not copied: nobody can tell.
+/// The parser lends long texts without copying them, which must not change the events.
 #[test]
 fn long_texts_are_told_alike_for_any_chunking() {
     for (length, escape) in [900, 1100, 5000, 90_000].into_iter().flat_map(|length| [(length, ""), (length, "\\n\\\"")])
@@ -402,7 +403,7 @@ fn poll_all(parser: &mut Parser) -> Vec<Event<'static>> {
     std::iter::from_fn(|| parser.poll().map(Event::into_owned)).collect()
 }
 
-/// Behind a doubtful closing fence nothing is told until it is decided; then everything is.
+/// After a doubtful closing fence no events are emitted until it is decided; then all are.
 #[test]
 fn text_behind_an_undecided_block_is_held_back() {
     let mut parser = Parser::new(Options::default());
@@ -463,7 +464,7 @@ fn outcomes(events: &[Event<'_>]) -> (usize, usize) {
     (calls, events.iter().filter(|event| matches!(event, Event::Malformed { .. })).count())
 }
 
-/// Limits end in an event: calls of a reply, whether in blocks of their own or in one; nesting; bytes of a block.
+/// Every limit ends in an event: calls of a reply, in separate blocks or in one; nesting; bytes of a block.
 #[test]
 fn limits_end_in_an_event() {
     let call = "{\"name\": \"a\", \"args\": {}}\n";
@@ -485,8 +486,9 @@ fn limits_end_in_an_event() {
     assert_eq!(outcomes(&after(Options::default(), |options| options.limits.block = 2000, &large)), (1, 0));
 }
 
-/// The joined events of a reply in pieces of about `chunk` bytes, polled after each; in one that is polled when it is
-/// finished, where that is more than there are. Lines and blocks are of at most `most` bytes.
+/// Returns the joined events of a reply in pieces of about
+/// `chunk` bytes, polled after each; a reply in a single piece is polled when it is finished. Lines and blocks have at most `most`
+/// bytes.
 fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason) -> Vec<Event<'static>> {
     let mut options = Options::default();
     options.catalog = Some(toolfence_policy::toolset::catalog());
@@ -514,8 +516,8 @@ fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason)
     events
 }
 
-/// A line that is cut at the limit is cut there however it came, and its rest is no line of its own. A limit below one
-/// character passes one.
+/// A line that exceeds the limit is cut at the same place for any chunking, and its rest is not a line of its own. A
+/// limit below one character passes one.
 #[test]
 fn a_line_that_is_cut_is_cut_alike_for_any_chunking() {
     let call = "{\"name\": \"bash\", \"args\": {\"command\": \"ls\"}}";

@@ -1,9 +1,8 @@
-//! The law of quoting: what stands inside of something else is never a call that may write or execute, whatever breaks
-//! around it.
+//! Quoted text is never a call that may write or execute, whatever breaks around it.
 //!
-//! A dangerous call is put in every place that quotes, and the reply is damaged at every byte in every way. The inner call
-//! may then be read only with a lossy repair, or where the damage has undone the quoting itself: where another CommonMark
-//! parser sees a fence of its own, or the call around it is whole and exact without the inner one.
+//! A dangerous call is put in every place that quotes, and the reply is damaged at every byte in every way. The inner
+//! call may then be read only with a lossy repair, or if the damage has undone the quoting itself: another CommonMark
+//! parser sees a separate fence, or the call around it is complete and exact without the inner one.
 
 use crate::oracle::markdown::{bland, code_blocks, newlines};
 use crate::parse::events;
@@ -16,7 +15,7 @@ const INNER: [&str; 3] = [
     "```\n```tool\n[{'name': 'bash', 'args': {'command': 'INNER'}}]\n```\n```",
 ];
 
-/// What begins the reply, what begins every line of the inner call, what ends the reply.
+/// The beginning of the reply, the beginning of every line of the inner call, and the end of the reply.
 struct Place {
     name: &'static str,
     before: &'static str,
@@ -120,7 +119,7 @@ const PLACES: [Place; 17] = [
 const INSERTED: [&str; 13] =
     ["\"", "'", "\\", "`", "<", "{", "}", "]", "\n", "\n\n", "\n```\n", "\n```tool\n", "\n~~~~~~tool\n"];
 
-/// Every way to damage a text at one place.
+/// Returns a text with every kind of damage at one place.
 fn damaged(text: &str) -> impl Iterator<Item = (String, &'static str)> {
     let without_char = text.char_indices().map(|(at, c)| [&text[..at], &text[at + c.len_utf8()..]].concat());
     let cut =
@@ -140,7 +139,7 @@ fn is_inner(call: &ToolCall) -> bool {
     call.args.get("command").is_some_and(|command| command.to_string().contains("INNER"))
 }
 
-/// The first call that may write or execute though it stood inside, if there is one.
+/// Returns the first call that may write or execute although it was quoted.
 fn escaped(reply: &str, finish: &str, by: &By) -> Option<ToolCall> {
     let mut exact = false;
     for event in events(reply, &format!("{finish} unknown"), usize::MAX / 2, false) {
@@ -149,7 +148,7 @@ fn escaped(reply: &str, finish: &str, by: &By) -> Option<ToolCall> {
                 let undone = match by {
                     By::Reasoning => !(reply.starts_with("<think>") || reply.starts_with("text\n<think>\n")),
                     By::Markdown => stands_alone(reply, span.start),
-                    // Behind a closing tag of reasoning a new document begins, which CommonMark does not know.
+                    // After a closing tag of reasoning a new document begins, which CommonMark does not know.
                     By::Block => {
                         let alone = || stands_alone(reply, span.start) || reply[..span.start].contains("\n</think>\n");
                         exact || !opens_tool_block(reply) && alone()
@@ -166,13 +165,13 @@ fn escaped(reply: &str, finish: &str, by: &By) -> Option<ToolCall> {
     None
 }
 
-/// Whether another parser sees a fence outside of quotes at this byte of the reply.
+/// Returns whether another parser sees a fence outside quotes at this byte of the reply.
 fn stands_alone(reply: &str, at: usize) -> bool {
     let line = reply[..at].matches('\n').count() + 1;
     code_blocks(&newlines(&bland(reply))).iter().any(|block| block.line == line && block.fenced && !block.quoted)
 }
 
-/// Whether the reply still begins with the tool block that quotes.
+/// Returns whether the reply still begins with the quoting tool block.
 fn opens_tool_block(reply: &str) -> bool {
     reply.lines().next().is_some_and(|line| line.ends_with("```tool")) && stands_alone(reply, 0)
 }

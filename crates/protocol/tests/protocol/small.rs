@@ -1,7 +1,8 @@
-//! Replies as small models write them, and what comes of each: 300 of them, in `tests/cases/small`.
+//! Checks 300 replies as small models write them, in `tests/cases/small`, and their outcomes.
 //!
-//! A call is called where it may run, refused where it could only be read by a guess and would do more than read, wrong where
-//! its arguments do not fit; of what was meant as a call and is none, the model is reminded. Nothing is lost in silence.
+//! The outcome is "called" if the call may run, "refused" if it was read by a guess and would do more than read, and
+//! "wrong" if its arguments do not fit. For a failed attempt at a call, the model gets a reminder. Nothing is lost
+//! silently.
 
 use std::collections::BTreeMap;
 use toolfence_kit::{CaseFiles, Comparison};

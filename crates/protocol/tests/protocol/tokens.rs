@@ -1,4 +1,4 @@
-//! What the model pays for, in tokens of o200k: the instructions, the reminder, the results.
+//! Limits the cost of the instructions, the reminder and the results for the model, in tokens of o200k.
 
 use serde_json::json;
 use tiktoken_rs::o200k_base_singleton;
@@ -16,7 +16,7 @@ fn tokens(text: &str) -> usize {
 fn protocol_and_all_tools_stay_under_900_tokens() {
     let catalog = toolfence_policy::toolset::catalog();
     assert_eq!(catalog.specs().len(), 10);
-    // As they are where every call asks and commands run on private copies: no mode marks more tools.
+    // The instructions of the mode that marks most tools: every call asks and commands run on private copies.
     let marked: Catalog = catalog
         .specs()
         .iter()
@@ -34,7 +34,7 @@ fn protocol_and_all_tools_stay_under_900_tokens() {
     }
 }
 
-/// A persona goes with each request, so it is to cost less than what it is told of the tools.
+/// A persona is part of each request, so it must cost less than the description of the tools.
 #[test]
 fn personas_cost_less_than_the_instructions() {
     for name in ["coder", "coder.pt", "explainer", "explainer.pt", "reviewer", "reviewer.pt", "small", "small.pt"] {
@@ -47,7 +47,7 @@ fn personas_cost_less_than_the_instructions() {
     }
 }
 
-/// What the tools answer in daily work, as they word it.
+/// Returns typical results of the tools.
 fn typical() -> Vec<(&'static str, ToolResult)> {
     let list = "src/               folder\nsrc/lib.rs         file      58 lines\nsrc/main.rs        file    1204 bytes\n\
                 tests/             folder\ntests/it.rs        file    3310 bytes\nCargo.toml         file     412 bytes\n";

@@ -177,7 +177,7 @@ impl<'a> Grammar<'a> {
     fn texts(&mut self) -> String {
         let inner = self.pipeline();
         let quoted = format!("'{}'", inner.replace('\'', r"'\''"));
-        // Bash rejects parts of text that is not a script.
+        // Other shells do not support these constructs.
         let plain =
             !["$'", "{", "|&", "<(", "[[", "<<<", "coproc", "function", "=("].iter().any(|mark| inner.contains(mark));
         let shell = if plain { "sh" } else { "bash" };
