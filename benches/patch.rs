@@ -168,7 +168,7 @@ fn program(shape: &Shape, name: &str, arguments: &[&str]) -> String {
     };
     let (first, Some(done)) = run() else { return "–".into() };
     let best = if first > Duration::from_secs(2) { first } else { (0..3).map(|_| run().0).fold(first, Duration::min) };
-    shown(best, done)
+    format_time(best, done)
 }
 
 fn started_in(folder: &Path, name: &str, arguments: &[&str]) -> Option<bool> {
@@ -186,9 +186,9 @@ fn timed(run: impl Fn() -> bool) -> String {
     };
     let (first, done) = once();
     let rounds = if first > Duration::from_secs(1) { 0 } else { 9 };
-    shown((0..rounds).map(|_| once().0).fold(first, Duration::min), done)
+    format_time((0..rounds).map(|_| once().0).fold(first, Duration::min), done)
 }
 
-fn shown(time: Duration, done: bool) -> String {
+fn format_time(time: Duration, done: bool) -> String {
     format!("{:.4} s{}", time.as_secs_f64(), if done { "" } else { ", refused" })
 }

@@ -20,7 +20,7 @@ use toolfence_session::{Session, SessionOptions};
 const ROUNDS: usize = 5;
 
 fn main() {
-    println!("| ms | size | list | go on | as Markdown | as HTML |");
+    println!("| ms | size | list | resume | as Markdown | as HTML |");
     println!("|---|---:|---:|---:|---:|---:|");
     for turns in [1_000, 10_000, 20_000] {
         let state = tempfile::tempdir().expect("a folder");

@@ -43,7 +43,7 @@ impl Counter {
     /// Fails if the other process counted a different number of works, because then no count belongs to its work.
     pub(crate) fn finish(self) {
         let left = self.0.map_or(0, Iterator::count);
-        assert_eq!(left, 0, "counts that nobody took");
+        assert_eq!(left, 0, "unused counts");
     }
 }
 
@@ -92,6 +92,6 @@ fn read(file: &Path) -> Vec<u64> {
     let totals =
         lines.map(|line| line.expect("a line")).filter_map(|line| Some(line.strip_prefix("totals: ")?.parse()));
     let mut counts: Vec<u64> = totals.map(|total| total.expect("a number")).collect();
-    assert_eq!(counts.pop(), Some(0), "nothing is counted behind the last work");
+    assert_eq!(counts.pop(), Some(0), "nothing is counted after the last work");
     counts
 }

@@ -61,7 +61,7 @@ fn read(reply: &str, chunk: usize, reason: FinishReason, dialects: Dialects) {
 }
 
 /// Repairs a text. A text that cannot be repaired costs steps too.
-fn mend(text: &str) {
+fn repair(text: &str) {
     std::hint::black_box(json::read(text, true).is_ok());
 }
 
@@ -156,7 +156,7 @@ fn dialects(findings: &mut Findings) -> usize {
 /// Counts the JSON reader on broken texts. Returns the number of shapes.
 fn broken_json(findings: &mut Findings) -> usize {
     for (name, shape) in BROKEN_JSON {
-        findings.add(&format!("JSON: {name}"), true, shape, mend);
+        findings.add(&format!("JSON: {name}"), true, shape, repair);
     }
     for begin in BEGINNINGS {
         for first in PIECES {
@@ -165,8 +165,8 @@ fn broken_json(findings: &mut Findings) -> usize {
                 let texts = PIECES.map(|second| format!("{begin}{}", format!("{first}{second}").repeat(times)));
                 texts.join("\0")
             };
-            let title = format!("JSON: pairs with {first:?} behind {begin:?}");
-            findings.add(&title, false, pairs, |texts| texts.split('\0').for_each(mend));
+            let title = format!("JSON: pairs with {first:?} after {begin:?}");
+            findings.add(&title, false, pairs, |texts| texts.split('\0').for_each(repair));
         }
     }
     BROKEN_JSON.len() + BEGINNINGS.len() * PIECES.len()

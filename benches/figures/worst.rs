@@ -57,13 +57,13 @@ fn groups() -> [Group; 5] {
     let broken = BROKEN_JSON.iter().map(|(name, shape)| (*name, doubling(*shape))).collect();
     let damaged = |make: Make| [1, 2, 4, 8].map(|times| make(times * SMALLEST_CALL).0);
     let calls = DAMAGES.iter().map(|(name, make)| (*name, damaged(*make))).collect();
-    let mend: Read = |text| usize::from(json::read(text, true).is_ok());
+    let repair: Read = |text| usize::from(json::read(text, true).is_ok());
     [
         ("replies, in one piece", replies(), |text| ours::calls(&[text])),
         ("replies, in pieces of 4 bytes", replies(), |text| ours::calls(&pieces(text, 4))),
         ("dialects, in pieces of 4 bytes", dialects, |text| ours::dialect_calls(&pieces(text, 4))),
-        ("broken JSON", broken, mend),
-        ("damaged calls", calls, mend),
+        ("broken JSON", broken, repair),
+        ("damaged calls", calls, repair),
     ]
 }
 

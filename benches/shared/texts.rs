@@ -3,7 +3,7 @@
 /// Returns prose, a list, code and a call, about 2 KB together.
 fn section(number: usize) -> String {
     let prose = "The session keeps what was said, and a reader may ask for *any* part of it by its `id`. ".repeat(9);
-    let list = "- an entry with a [link](https://example.org/a?b=c) and some words behind it\n".repeat(6);
+    let list = "- an entry with a [link](https://example.org/a?b=c) and some words after it\n".repeat(6);
     let code = "    let total = lines.iter().map(|line| line.len()).sum::<usize>();\n".repeat(5);
     let call =
         format!("{{\"name\": \"read_file\", \"args\": {{\"path\": \"src/part_{number}.rs\", \"start_line\": 1}}}}");
@@ -37,9 +37,9 @@ pub fn pieces(text: &str, bytes: usize) -> Vec<&str> {
     let mut rest = text;
     while !rest.is_empty() {
         let end = (bytes..rest.len()).find(|&end| rest.is_char_boundary(end)).unwrap_or(rest.len());
-        let (piece, behind) = rest.split_at(end);
+        let (piece, after) = rest.split_at(end);
         pieces.push(piece);
-        rest = behind;
+        rest = after;
     }
     pieces
 }

@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     let polls = usize::from(ending & 0x10 != 0);
     assert_eq!(whole, events(&reply, chunk, polls, reason, &options), "the events depend on when they are polled");
     settled_only(&reply, chunk, reason, &options);
-    told_is_said(&whole);
+    check_provisional_ids(&whole);
     spans_cover(&reply, &whole);
     fences_are_commonmark(&reply);
     if let Err(problem) = markdown::doubtful_fences(&reply, false) {
@@ -65,11 +65,11 @@ fn settled_only(reply: &str, chunk: usize, reason: FinishReason, options: &Optio
         };
         rest.extend(apart.map(Event::into_owned));
     }
-    assert_eq!(events(reply, chunk, usize::MAX, reason, &settled), rest, "without a preview something else is told");
+    assert_eq!(events(reply, chunk, usize::MAX, reason, &settled), rest, "without a preview the events differ");
 }
 
 /// Every started id ends in a call or is withdrawn, and a call has its announced name.
-fn told_is_said(events: &[Event<'_>]) {
+fn check_provisional_ids(events: &[Event<'_>]) {
     let mut open: HashMap<&str, &str> = HashMap::new();
     for event in events {
         match event {
@@ -77,7 +77,7 @@ fn told_is_said(events: &[Event<'_>]) {
             Event::Progress { id, .. } => assert!(open.contains_key(id.as_ref()), "{id} is not open"),
             Event::Call { call, .. } => {
                 if let Some(name) = open.remove(call.id.as_str()) {
-                    assert_eq!(name, call.name, "a call was told under another name");
+                    assert_eq!(name, call.name, "a call was announced under another name");
                 }
             }
             Event::Malformed { id, .. } | Event::Incomplete { id, .. } | Event::Ignored { id: Some(id), .. } => {
@@ -141,7 +141,7 @@ fn spans_cover(reply: &str, events: &[Event<'_>]) {
         let wrong_word = matches!(event, Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord));
         let shown = matches!(event, Event::Ignored { why, .. } if *why != Ignored::Reasoning);
         if wrong_word || shown {
-            assert!(span.end <= last.end, "{event:?} is told before it is shown");
+            assert!(span.end <= last.end, "{event:?} is emitted before its text");
             continue; // its bytes are in the text too
         }
         assert!(span == last || span.start == last.end, "a gap before {event:?}");

@@ -25,9 +25,9 @@ use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::OpenTurn;
 
 /// Counts the turns that would begin, without answering them. Its project is a deleted folder.
-struct Nobody(AtomicUsize, Arc<Workspace>);
+struct NoTurns(AtomicUsize, Arc<Workspace>);
 
-impl Agents for Nobody {
+impl Agents for NoTurns {
     fn tools(&self) -> Catalog {
         ["look", "change"].into_iter().map(|name| ToolSpec::new(name, "Does it.")).collect()
     }
@@ -42,7 +42,7 @@ impl Agents for Nobody {
 
     fn agent(&self, _: Option<&str>, _: Option<&str>, _: Option<Arc<dyn Backend>>) -> Result<Agent, Text> {
         self.0.fetch_add(1, Relaxed);
-        Err("nobody is here".into())
+        Err("no agent".into())
     }
 
     fn conversation(
@@ -53,7 +53,7 @@ impl Agents for Nobody {
         _: Option<Arc<dyn Backend>>,
     ) -> Result<Agent, Error> {
         self.0.fetch_add(1, Relaxed);
-        Err(Error::new("nobody is here"))
+        Err(Error::new("no agent"))
     }
 
     fn instructions(&self) -> String {
@@ -77,7 +77,7 @@ struct Stage {
     runtime: Runtime,
     address: String,
     token: String,
-    begun: Arc<Nobody>,
+    begun: Arc<NoTurns>,
 }
 
 static STAGE: LazyLock<Stage> = LazyLock::new(|| {
@@ -86,7 +86,7 @@ static STAGE: LazyLock<Stage> = LazyLock::new(|| {
     std::fs::create_dir_all(&folder).expect("a folder");
     let workspace = Workspace::open(&folder, PathRules::default()).expect("it is a folder");
     let _ = std::fs::remove_dir(&folder);
-    let begun = Arc::new(Nobody(AtomicUsize::new(0), Arc::new(workspace)));
+    let begun = Arc::new(NoTurns(AtomicUsize::new(0), Arc::new(workspace)));
     // The fuzzer cannot guess this token.
     let token = random_token().expect("random numbers");
     let mut options = ApiOptions::new(token.clone());
@@ -177,7 +177,7 @@ fn is_this_machine(host: &str) -> bool {
 fn ask(request: &[u8], closes: bool) -> (Vec<u16>, usize) {
     let stage = &*STAGE;
     let before = stage.begun.0.load(Relaxed);
-    let told = stage.runtime.block_on(async {
+    let received = stage.runtime.block_on(async {
         let mut stream = TcpStream::connect(&stage.address).await.expect("the server listens");
         // Otherwise the ports of many connections stay occupied for a minute.
         stream.set_zero_linger().expect("it is open");
@@ -186,31 +186,31 @@ fn ask(request: &[u8], closes: bool) -> (Vec<u16>, usize) {
         if closes {
             let _ = stream.shutdown().await;
         }
-        let (mut told, mut buffer) = (Vec::new(), [0; 4096]);
+        let (mut received, mut buffer) = (Vec::new(), [0; 4096]);
         let read = async {
-            while closes || read_answers(&told).is_empty() {
+            while closes || read_answers(&received).is_empty() {
                 match stream.read(&mut buffer).await {
-                    Ok(got) if got > 0 => told.extend_from_slice(&buffer[..got]),
+                    Ok(got) if got > 0 => received.extend_from_slice(&buffer[..got]),
                     _ => break,
                 }
             }
         };
         tokio::time::timeout(Duration::from_secs(10), read).await.expect("it hangs");
-        told
+        received
     });
-    let answers = read_answers(&told);
-    assert!(closes || !answers.is_empty(), "no answer, and no end: {}", String::from_utf8_lossy(&told));
-    let statuses = answers.iter().map(|(head, body)| checked(head, body)).collect();
+    let answers = read_answers(&received);
+    assert!(closes || !answers.is_empty(), "no answer, and no end: {}", String::from_utf8_lossy(&received));
+    let statuses = answers.iter().map(|(head, body)| check_answer(head, body)).collect();
     (statuses, stage.begun.0.load(Relaxed) - before)
 }
 
 /// Returns the heads and bodies of the complete answers.
-fn read_answers(told: &[u8]) -> Vec<(&str, &str)> {
-    let (mut rest, mut answers) = (told, Vec::new());
+fn read_answers(received: &[u8]) -> Vec<(&str, &str)> {
+    let (mut rest, mut answers) = (received, Vec::new());
     while let Some(end) = find(rest, b"\r\n\r\n") {
-        let (head, behind) = (std::str::from_utf8(&rest[..end]).expect("heads are text"), &rest[end + 4..]);
+        let (head, after) = (std::str::from_utf8(&rest[..end]).expect("heads are text"), &rest[end + 4..]);
         assert!(head.starts_with("HTTP/1."), "{head}");
-        rest = behind;
+        rest = after;
         // The server sends `100 Continue` only to a client that expects it.
         if head.starts_with("HTTP/1.1 100 ") {
             continue;
@@ -230,18 +230,18 @@ fn read_answers(told: &[u8]) -> Vec<(&str, &str)> {
 }
 
 /// Checks an answer and returns its status.
-fn checked(head: &str, body: &str) -> u16 {
+fn check_answer(head: &str, body: &str) -> u16 {
     let status: u16 = head.get(9..12).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{head}"));
     assert!(matches!(status, 200 | 400..=431 | 503), "{head} {body}");
     let is_json = head.to_lowercase().contains("content-type: application/json");
     // Text that is no request is refused before a handler reads it.
     assert!(is_json || matches!(status, 200 | 400 | 414 | 431), "{head}");
     if is_json && !body.is_empty() {
-        let told: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));
-        let described = told.get("openapi").is_some();
-        assert!(described || told["success"] == (status == 200), "{head} {body}");
-        assert!(described || told["error"].is_null() == (status == 200), "{head} {body}");
-        assert!(described || told["message"].as_str().is_some_and(|message| !message.is_empty()), "{head} {body}");
+        let received: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));
+        let described = received.get("openapi").is_some();
+        assert!(described || received["success"] == (status == 200), "{head} {body}");
+        assert!(described || received["error"].is_null() == (status == 200), "{head} {body}");
+        assert!(described || received["message"].as_str().is_some_and(|message| !message.is_empty()), "{head} {body}");
     }
     status
 }

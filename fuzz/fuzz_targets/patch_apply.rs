@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     if lines.windows(2).any(|pair| pair[0].starts_with("--- a/") && pair[1].starts_with("+++ b/")) {
         return;
     }
-    let got = applied(&clean, old.as_bytes()).unwrap_or_else(|told| panic!("{told}\n{clean}"));
+    let got = apply_patch(&clean, old.as_bytes()).unwrap_or_else(|problem| panic!("{problem}\n{clean}"));
     assert_eq!(got, new.as_bytes(), "{clean}");
 
     in_crlf(&clean, old, new);
@@ -34,14 +34,14 @@ fuzz_target!(|data: &[u8]| {
     if kind % 8 == 6 && (!is_filled(&clean) || names_another_place(&patch, old)) {
         return;
     }
-    match applied(&patch, old.as_bytes()) {
+    match apply_patch(&patch, old.as_bytes()) {
         Ok(got) if got == new.as_bytes() => {}
         Ok(got) => assert!(is_ambiguous(&clean, old), "{patch}\n{:?}", String::from_utf8_lossy(&got)),
         Err(_) => {}
     }
 });
 
-fn applied(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
+fn apply_patch(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
     let patch = patch::parse(text).map_err(|problem| problem.to_string())?;
     let [file] = patch.files.as_slice() else { return Err("not one file".into()) };
     let done = toolfence_patch::apply(&file.hunks, old).map_err(|misses| misses[0].to_string())?;
@@ -55,7 +55,7 @@ fn in_crlf(clean: &str, old: &str, new: &str) {
     if !old.contains('\n') {
         return;
     }
-    if let Ok(got) = applied(clean, crlf(old).as_bytes()) {
+    if let Ok(got) = apply_patch(clean, crlf(old).as_bytes()) {
         assert_eq!(String::from_utf8_lossy(&got), crlf(new), "{clean}");
     }
 }

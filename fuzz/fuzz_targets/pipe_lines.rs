@@ -44,10 +44,10 @@ impl Tool for Counting {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&piece, said)) = data.split_first() else { return };
+    let Some((&piece, message)) = data.split_first() else { return };
     let (mut input, mut yes, mut always) = (Vec::new(), 0, false);
-    for said in said.split(|byte| *byte == 0xff) {
-        let Some((&kind, rest)) = said.split_first() else { continue };
+    for message in message.split(|byte| *byte == 0xff) {
+        let Some((&kind, rest)) = message.split_first() else { continue };
         let line = line(kind, rest);
         // A raw line may contain any message.
         always |= line.windows(6).any(|word| word == b"always");
@@ -56,18 +56,18 @@ fuzz_target!(|data: &[u8]| {
         input.extend(line);
         input.push(b'\n');
     }
-    let (told, ran) = serve(&input, 1 << 16);
-    check(&told);
+    let (sent, ran) = serve(&input, 1 << 16);
+    check(&sent);
     assert!(always || ran <= yes, "{ran} runs, {yes} times yes");
     let (pieces, ran_again) = serve(&input, usize::from(piece) + 1);
-    assert_eq!((kinds(&told), ran), (kinds(&pieces), ran_again), "in pieces of {}", usize::from(piece) + 1);
+    assert_eq!((kinds(&sent), ran), (kinds(&pieces), ran_again), "in pieces of {}", usize::from(piece) + 1);
 });
 
 fn line(kind: u8, rest: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(rest);
     let first = usize::from(rest.first().copied().unwrap_or_default());
     let id = format!("call_{}", first % 4);
-    let said = match kind % 12 {
+    let message = match kind % 12 {
         0..=3 => json!({"type": "chunk", "text": text}),
         4 => {
             let reason = ["stop", "length", "cut"][first % 3];
@@ -81,7 +81,7 @@ fn line(kind: u8, rest: &[u8]) -> Vec<u8> {
         10 => json!({"type": "tools", "tools": [{"name": "theirs", "effect": "read"}]}),
         _ => return rest.iter().copied().filter(|byte| *byte != b'\n').collect(),
     };
-    said.to_string().into_bytes()
+    message.to_string().into_bytes()
 }
 
 /// Returns the lines sent to one client, and how often the tool ran that needs approval.
@@ -101,17 +101,17 @@ fn serve(input: &[u8], piece: usize) -> (Vec<Value>, usize) {
     assert_eq!(ending.expect("memory can be read and written"), Ending::ClientGone);
     let output = String::from_utf8(output).expect("JSON is text");
     assert!(output.is_empty() || output.ends_with('\n'));
-    let told = output.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
-    (told, writes.load(Ordering::Relaxed))
+    let sent = output.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
+    (sent, writes.load(Ordering::Relaxed))
 }
 
 /// Checks the lines sent to a client: ids are those of announced calls, each is answered once, and only announced calls
 /// run.
-fn check(told: &[Value]) {
+fn check(sent: &[Value]) {
     let mut calls = HashSet::new();
     let mut answered = HashSet::new();
-    assert_eq!(told.first().expect("a pipe says first that it is there")["event"], "ready");
-    for line in told {
+    assert_eq!(sent.first().expect("a pipe sends `ready` first")["event"], "ready");
+    for line in sent {
         assert_eq!(line["v"], VERSION);
         let id = line["id"].as_str().unwrap_or_default().to_owned();
         match line["event"].as_str().expect("every line has an event") {
@@ -128,7 +128,7 @@ fn check(told: &[Value]) {
 }
 
 /// Returns the kinds of messages, without anything that depends on time or on the pieces of the input.
-fn kinds(told: &[Value]) -> Vec<String> {
+fn kinds(sent: &[Value]) -> Vec<String> {
     let word = |line: &Value| format!("{} {}", line["event"], line["id"]);
-    told.iter().map(word).collect()
+    sent.iter().map(word).collect()
 }

@@ -58,7 +58,7 @@ static STAGE: LazyLock<Stage> = LazyLock::new(|| {
 async fn play(mut stream: TcpStream, shared: Arc<Mutex<Shared>>) -> Option<()> {
     let request = read_request(&mut stream).await?;
     let script = {
-        let mut shared = shared.lock().expect("nobody panics");
+        let mut shared = shared.lock().expect("no panic");
         shared.requests.push(request);
         shared.script.clone()
     };
@@ -93,8 +93,8 @@ fuzz_target!(|data: &[u8]| {
     let piece = usize::from(*piece) + 1;
     match kind % 4 {
         0 => any_reply(rest, piece),
-        1 => drop(checked(&say(STREAM, rest, piece), &request(kind & 4 != 0))),
-        2 => drop(checked(
+        1 => drop(check_events(&say(STREAM, rest, piece), &request(kind & 4 != 0))),
+        2 => drop(check_events(
             &say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", rest, piece),
             &request(false),
         )),
@@ -124,7 +124,7 @@ fn any_reply(reply: &[u8], piece: usize) {
     let chars: Vec<char> = reply.chars().collect();
     script.extend(chars.chunks(piece).map(|piece| event(&json!({"content": String::from_iter(piece)}), None)));
     script.extend([event(&json!({}), Some("stop")), b"data: [DONE]\n\n".to_vec()]);
-    let read = checked(&script, &request(true));
+    let read = check_events(&script, &request(true));
     let Some(read) = read.filter(|read| read.finish.is_some()) else { return };
     let (wanted, in_json) = calls_of(reply);
     assert!(read.calls == wanted || read.calls == in_json || read.asked_again, "{read:?} for {wanted:?}");
@@ -143,7 +143,7 @@ fn calls_of(reply: &str) -> (Calls, Calls) {
     (options.dialects, options.catalog, options.settled_only) = (Dialects::ALL, Some(catalog.clone()), true);
     let (mut calls, mut forged) = (Vec::new(), None);
     for_each(reply, options, FinishReason::Stop, |event| match event {
-        // All text before it was reasoning, including the forged result.
+        // The text before it was reasoning, including the forged result.
         Event::Reasoning { unopened: true, .. } => forged = None,
         Event::ForgedResult { span, .. } => forged = forged.or(Some(span.start)),
         Event::Call { call, span, .. } => calls.push((span.start, *call)),
@@ -186,14 +186,14 @@ fn any_request(body: &[u8], path: &str) {
 
 /// The output to a client.
 #[derive(Debug, Default)]
-struct Told {
+struct ClientOutput {
     calls: Vec<(String, Value)>,
     finish: Option<String>,
     asked_again: bool,
 }
 
 /// Sends a request, and checks that every event is well-formed and that a clean end has only complete calls.
-fn checked(script: &[Vec<u8>], request: &Value) -> Option<Told> {
+fn check_events(script: &[Vec<u8>], request: &Value) -> Option<ClientOutput> {
     let (answer, requests) = ask(script, PATHS[0], request.to_string().as_bytes());
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
     if !head.to_lowercase().contains("text/event-stream") {
@@ -203,8 +203,8 @@ fn checked(script: &[Vec<u8>], request: &Value) -> Option<Told> {
         return None;
     }
     let body = body_of(head, body);
-    let (mut told, mut calls, mut over) =
-        (Told { asked_again: requests.len() > 1, ..Told::default() }, Vec::new(), false);
+    let (mut output, mut calls, mut over) =
+        (ClientOutput { asked_again: requests.len() > 1, ..ClientOutput::default() }, Vec::new(), false);
     for line in body.lines().filter(|line| !line.is_empty()) {
         assert!(!over, "something follows the end: {body}");
         let data = line.strip_prefix("data: ").unwrap_or_else(|| panic!("{body}"));
@@ -214,21 +214,21 @@ fn checked(script: &[Vec<u8>], request: &Value) -> Option<Told> {
         }
         let event: Value = serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"));
         over = event.get("error").is_some();
-        assert!(!over || told.finish.is_none(), "an error after the end: {body}");
-        take(&event["choices"][0], &mut told, &mut calls);
+        assert!(!over || output.finish.is_none(), "an error after the end: {body}");
+        take(&event["choices"][0], &mut output, &mut calls);
     }
-    assert_eq!(told.finish.as_deref() == Some("tool_calls"), told.finish.is_some() && !calls.is_empty(), "{body}");
-    if told.finish.is_some() {
-        told.calls =
+    assert_eq!(output.finish.as_deref() == Some("tool_calls"), output.finish.is_some() && !calls.is_empty(), "{body}");
+    if output.finish.is_some() {
+        output.calls =
             calls.into_iter().map(|(name, text)| (name, serde_json::from_str(&text).expect("whole"))).collect();
     }
-    for (name, args) in &told.calls {
+    for (name, args) in &output.calls {
         assert!(args.is_object() && ["weather", "write"].contains(&name.as_str()), "{name} {args}");
     }
-    Some(told)
+    Some(output)
 }
 
-fn take(choice: &Value, told: &mut Told, calls: &mut Vec<(String, String)>) {
+fn take(choice: &Value, output: &mut ClientOutput, calls: &mut Vec<(String, String)>) {
     for call in choice["delta"]["tool_calls"].as_array().into_iter().flatten() {
         let index = call["index"].as_u64().expect("a place") as usize;
         let function = &call["function"];
@@ -238,13 +238,13 @@ fn take(choice: &Value, told: &mut Told, calls: &mut Vec<(String, String)>) {
         assert_eq!(index + 1, calls.len(), "one call after the other");
         calls[index].1.push_str(function["arguments"].as_str().unwrap_or_default());
     }
-    told.finish = choice["finish_reason"].as_str().map(str::to_owned).or(told.finish.take());
+    output.finish = choice["finish_reason"].as_str().map(str::to_owned).or(output.finish.take());
 }
 
 /// Returns the answer as text, and the requests to the upstream.
 fn ask(script: &[Vec<u8>], path: &str, body: &[u8]) -> (String, Vec<Vec<u8>>) {
     let stage = &*STAGE;
-    *stage.shared.lock().expect("nobody panics") = Shared { script: script.to_vec(), requests: Vec::new() };
+    *stage.shared.lock().expect("no panic") = Shared { script: script.to_vec(), requests: Vec::new() };
     let answer = stage.runtime.block_on(async {
         let mut stream = TcpStream::connect(&stage.proxy).await.expect("the proxy listens");
         let head = format!(
@@ -259,7 +259,7 @@ fn ask(script: &[Vec<u8>], path: &str, body: &[u8]) -> (String, Vec<Vec<u8>>) {
         tokio::time::timeout(Duration::from_secs(10), read).await.expect("an end").expect("it can be read");
         answer
     });
-    let requests = std::mem::take(&mut stage.shared.lock().expect("nobody panics").requests);
+    let requests = std::mem::take(&mut stage.shared.lock().expect("no panic").requests);
     (String::from_utf8(answer).expect("what passes is text"), requests)
 }
 

@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let blocked = BLOCKED[usize::from(first >> 1) % BLOCKED.len()];
-    for joined in beside(&text, blocked) {
+    for joined in join_commands(&text, blocked) {
         let decision = judge(&joined);
         assert!(is_refused(&decision, &joined), "not denied: {joined:?}\n{decision:?}");
     }
@@ -55,7 +55,7 @@ fn is_refused(decision: &Decision, text: &str) -> bool {
 }
 
 /// Returns the text with a blocked command in a list, a pipe, a condition, a substitution.
-fn beside(text: &str, blocked: &str) -> [String; 6] {
+fn join_commands(text: &str, blocked: &str) -> [String; 6] {
     [
         format!("{text}\n{blocked}"),
         format!("{blocked}\n{text}"),

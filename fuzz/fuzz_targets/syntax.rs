@@ -22,15 +22,15 @@ fuzz_target!(|data: &[u8]| {
     let language = &LANGUAGES[usize::from(*which) % LANGUAGES.len()];
     let name = format!("a.{}", language.endings[0]);
     let reader = Reader::new();
-    let (old, new) = (checked(&reader, &name, &before), checked(&reader, &name, &after));
+    let (old, new) = (check_syntax(&reader, &name, &before), check_syntax(&reader, &name, &after));
     if let (Some(old), Some(new)) = (&old, &new) {
-        what_is_new(&before, &after, old, new, language.sight);
+        check_new_errors(&before, &after, old, new, language.sight);
     }
     printed(&output);
 });
 
 /// With and without knowledge of the text before, the reader finds the same errors.
-fn checked(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnostic>> {
+fn check_syntax(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnostic>> {
     let check = |reader: &Reader| {
         let started = Instant::now();
         let found = reader.check_until(name, text, &|| started.elapsed() > PATIENCE);
@@ -53,7 +53,7 @@ fn checked(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnostic>> {
 }
 
 /// Errors in unchanged text are not new, and new errors were found.
-fn what_is_new(before: &str, after: &str, old: &[Diagnostic], new: &[Diagnostic], sight: Sight) {
+fn check_new_errors(before: &str, after: &str, old: &[Diagnostic], new: &[Diagnostic], sight: Sight) {
     let lines = LineMap::of(before, after);
     let found = new_ones(old, new, |_| Some(&lines), sight);
     assert!(found.iter().all(|one| new.contains(one)) && found.len() <= new.len());

@@ -158,7 +158,11 @@ pub(crate) fn compare(root: &Path) -> bool {
                 }
             };
             *counts.entry(what).or_default() += 1;
-            differences.push(format!("| {dialect} | {title} | {what} | {} | {} |", shown(&own), shown(&other)));
+            differences.push(format!(
+                "| {dialect} | {title} | {what} | {} | {} |",
+                format_calls(&own),
+                format_calls(&other)
+            ));
         }
         rows.push(format!("| {dialect} | {cases} | {same} |"));
     }
@@ -171,7 +175,7 @@ pub(crate) fn compare(root: &Path) -> bool {
     sound
 }
 
-fn shown(calls: &Calls) -> String {
+fn format_calls(calls: &Calls) -> String {
     let calls: Vec<String> = calls.iter().map(|(name, args)| format!("`{name} {args}`").replace('|', "\\|")).collect();
     if calls.is_empty() { "none".to_owned() } else { calls.join(", ") }
 }

@@ -26,7 +26,7 @@ struct Form {
     dialect: &'static str,
     parser: fn() -> Box<dyn ToolParser>,
     before: &'static str,
-    behind: &'static str,
+    after: &'static str,
     raw: bool,
 }
 
@@ -35,42 +35,42 @@ const FORMS: [Form; 6] = [
         dialect: "hermes",
         parser: || Box::new(QwenParser::new()),
         before: "<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"path\": \"a.py\", \"content\": \"",
-        behind: "\"}}\n</tool_call>",
+        after: "\"}}\n</tool_call>",
         raw: false,
     },
     Form {
         dialect: "qwen3_coder",
         parser: || Box::new(QwenXmlParser::new()),
         before: "<tool_call>\n<function=write_file>\n<parameter=path>\na.py\n</parameter>\n<parameter=content>\n",
-        behind: "\n</parameter>\n</function>\n</tool_call>",
+        after: "\n</parameter>\n</function>\n</tool_call>",
         raw: true,
     },
     Form {
         dialect: "glm",
         parser: || Box::new(Glm4MoeParser::glm45()),
         before: "<tool_call>write_file\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n<arg_key>content</arg_key>\n<arg_value>",
-        behind: "</arg_value>\n</tool_call>",
+        after: "</arg_value>\n</tool_call>",
         raw: true,
     },
     Form {
         dialect: "deepseek",
         parser: || Box::new(DeepSeek31Parser::new()),
         before: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write_file<｜tool▁sep｜>{\"path\": \"a.py\", \"content\": \"",
-        behind: "\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        after: "\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
         raw: false,
     },
     Form {
         dialect: "kimi",
         parser: || Box::new(KimiK2Parser::new()),
         before: "<|tool_calls_section_begin|><|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>{\"path\": \"a.py\", \"content\": \"",
-        behind: "\"}<|tool_call_end|><|tool_calls_section_end|>",
+        after: "\"}<|tool_call_end|><|tool_calls_section_end|>",
         raw: false,
     },
     Form {
         dialect: "minimax",
         parser: || Box::new(MinimaxM2Parser::new()),
         before: "<minimax:tool_call>\n<invoke name=\"write_file\">\n<parameter name=\"path\">a.py</parameter>\n<parameter name=\"content\">",
-        behind: "</parameter>\n</invoke>\n</minimax:tool_call>",
+        after: "</parameter>\n</invoke>\n</minimax:tool_call>",
         raw: true,
     },
 ];
@@ -98,9 +98,9 @@ pub(crate) fn compare() {
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for form in &FORMS {
         let [prose, file] = form.texts();
-        let reply = format!("{prose}{}{file}{}\n", form.before, form.behind);
+        let reply = format!("{prose}{}{file}{}\n", form.before, form.after);
         // The tokens of a form are not split, as from a server: the peer misses some that are split.
-        let pieces = [pieces(&prose), vec![form.before], pieces(&file), vec![form.behind, "\n"]].concat();
+        let pieces = [pieces(&prose), vec![form.before], pieces(&file), vec![form.after, "\n"]].concat();
         let works: [&dyn Fn() -> usize; 6] = [
             &|| whole(&reply, Dialects::ALL),
             &|| whole(&reply, Dialects::NONE),

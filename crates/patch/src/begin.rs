@@ -243,12 +243,12 @@ impl<'a> BeginReader<'_, 'a> {
         let segment = &self.lines[first..end];
         let length = body::length(segment, counts);
         self.at = first + length;
-        if !body::are_met(&segment[..length], counts) {
+        if !body::counts_match(&segment[..length], counts) {
             prose::refuse_names(self.lines, first, self.at)?;
         }
         self.pass_prose(end, file)?;
         body::fill(&mut hunk, &segment[..length], strip);
-        body::settle(&mut hunk, counts);
+        body::correct_stated_line(&mut hunk, counts);
         hunk.at_end = self.takes_end_of_file();
         if !hunk.lines.is_empty() {
             return Ok(Some(hunk));

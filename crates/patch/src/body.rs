@@ -27,7 +27,7 @@ pub(super) fn is_body(line: &str) -> bool {
     line.starts_with([' ', '+', '-']) || line.starts_with("\\ ")
 }
 
-fn changes(line: &str) -> bool {
+fn is_change(line: &str) -> bool {
     line.starts_with(['+', '-'])
 }
 
@@ -35,12 +35,12 @@ fn changes(line: &str) -> bool {
 pub(super) fn length(lines: &[&str], counts: Option<Counts>) -> usize {
     match counts.and_then(|counts| where_met(lines, counts)) {
         Some(met) if ends_there(&lines[met..]) => met,
-        _ => to_the_last(&lines[..signature(lines).unwrap_or(lines.len())]),
+        _ => length_to_last_line(&lines[..signature(lines).unwrap_or(lines.len())]),
     }
 }
 
 /// Returns whether the counts match the lines.
-pub(super) fn are_met(lines: &[&str], counts: Option<Counts>) -> bool {
+pub(super) fn counts_match(lines: &[&str], counts: Option<Counts>) -> bool {
     counts.is_some_and(|counts| where_met(lines, counts) == Some(lines.len()))
 }
 
@@ -68,11 +68,11 @@ fn ends_there(after: &[&str]) -> bool {
         return false;
     }
     let prose = after.iter().any(|line| !is_blank(line) && !is_body(line));
-    prose || !after.iter().any(|line| changes(line))
+    prose || !after.iter().any(|line| is_change(line))
 }
 
 /// Returns the length up to the last line that begins as lines of a body do.
-fn to_the_last(lines: &[&str]) -> usize {
+fn length_to_last_line(lines: &[&str]) -> usize {
     lines.iter().rposition(|line| is_body(line)).map_or(0, |at| at + 1)
 }
 
@@ -108,7 +108,7 @@ pub(super) fn fill<'a>(hunk: &mut Hunk<'a>, lines: &[&'a str], strip: bool) {
 
 /// Corrects the stated line of a hunk without old lines. If the head counts zero old lines, its number already is that
 /// of the line before; otherwise it is the line where the new lines go.
-pub(super) fn settle(hunk: &mut Hunk<'_>, counts: Option<Counts>) {
+pub(super) fn correct_stated_line(hunk: &mut Hunk<'_>, counts: Option<Counts>) {
     if hunk.old().next().is_none() && counts.is_some_and(|(old, _)| old > 0) {
         hunk.stated = hunk.stated.and_then(|line| line.checked_sub(1));
     }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_counts_do_not() {
+    fn wrong_counts_do_not_end_a_hunk() {
         for counts in [None, Some((1, 1)), Some((9, 9)), Some((0, 0))] {
             assert_eq!(body(" a\n-b\n+c\n\n d\n\n", counts), 5, "{counts:?}");
         }

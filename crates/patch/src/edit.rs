@@ -4,7 +4,7 @@ use super::miss::{Miss, Why};
 use super::model::{Hunk, Line, Sign};
 use super::pass::Pass;
 use super::place::Place;
-use super::reading::{self, Block, Reading};
+use super::reading::{self, Block, IndentReading};
 use super::shift::{Pair, Shift};
 use super::text::Text;
 use std::ops::Range;
@@ -37,9 +37,10 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     if !overlaps.is_empty() {
         return Err(overlaps);
     }
-    let mut shifts: Vec<Shift<'_>> = hunks.iter().zip(places).map(|(hunk, place)| shift(text, hunk, *place)).collect();
+    let mut shifts: Vec<Shift<'_>> =
+        hunks.iter().zip(places).map(|(hunk, place)| find_shift(text, hunk, *place)).collect();
     share_units(&mut shifts, hunks);
-    let readings = readings(text, hunks, places, &shifts);
+    let readings = read_hunks(text, hunks, places, &shifts);
     let mut builder = Builder {
         text,
         shifts,
@@ -115,7 +116,8 @@ fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec
         }
     }
     if found.is_empty() {
-        let strange = |number: usize| foreign(&removals, number, places[number].at, hunks[number].old().count());
+        let strange =
+            |number: usize| find_foreign_removal(&removals, number, places[number].at, hunks[number].old().count());
         found
             .extend((0..hunks.len()).filter_map(|number| strange(number).map(|edit| miss(number, edit.hunk, edit.at))));
     }
@@ -124,7 +126,7 @@ fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec
 }
 
 /// Finds a removal by another hunk among the lines of this one. The removals are sorted and do not overlap.
-fn foreign<'e, 'h, 'a>(
+fn find_foreign_removal<'e, 'h, 'a>(
     removals: &[&'e Edit<'h, 'a>],
     hunk: usize,
     at: usize,
@@ -150,7 +152,7 @@ fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
     ended
 }
 
-fn shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> {
+fn find_shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> {
     if place.pass < Pass::Surrounding {
         return Shift::default();
     }
@@ -169,16 +171,16 @@ fn share_units(shifts: &mut [Shift<'_>], hunks: &[Hunk<'_>]) {
     }
 }
 
-fn readings(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place], shifts: &[Shift<'_>]) -> Vec<Vec<Reading>> {
+fn read_hunks(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place], shifts: &[Shift<'_>]) -> Vec<Vec<IndentReading>> {
     if places.iter().all(|place| place.pass < Pass::Surrounding) {
         return vec![Vec::new(); hunks.len()];
     }
-    let unit = unit(text);
+    let unit = indentation_unit(text);
     let hunks = hunks.iter().zip(places).zip(shifts);
-    hunks.map(|((hunk, place), shift)| readings_of(text, hunk, *place, shift, unit)).collect()
+    hunks.map(|((hunk, place), shift)| read_blocks(text, hunk, *place, shift, unit)).collect()
 }
 
-fn readings_of(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>, unit: usize) -> Vec<Reading> {
+fn read_blocks(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>, unit: usize) -> Vec<IndentReading> {
     if place.pass < Pass::Surrounding {
         return Vec::new();
     }
@@ -211,11 +213,11 @@ fn readings_of(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>
             }
         }
     }
-    reading::of(&all, &blocks, shift, unit)
+    reading::decide(&all, &blocks, shift, unit)
 }
 
 /// Returns the number of spaces per indentation step: nearly all indentations of the file are multiples of it.
-fn unit(text: &Text<'_>) -> usize {
+fn indentation_unit(text: &Text<'_>) -> usize {
     const STEPS: [usize; 3] = [4, 3, 2];
     let (mut multiples, mut all) = ([0_usize; 3], 0_usize);
     for line in text.lines() {
@@ -237,7 +239,7 @@ struct Builder<'t, 'a> {
     /// The shift of each hunk.
     shifts: Vec<Shift<'t>>,
     /// How to indent each block of each hunk; empty if the shift of the hunk applies to all of them.
-    readings: Vec<Vec<Reading>>,
+    readings: Vec<Vec<IndentReading>>,
     /// Whether the patch shows the carriage returns of the file, so that a line without one has none.
     shows_returns: bool,
     out: Vec<u8>,
@@ -274,9 +276,9 @@ impl Builder<'_, '_> {
             };
             let text = if self.out.as_slice() == self.text.mark() { self.without_mark(text) } else { text.as_bytes() };
             let (indent, rest) = match self.readings[edit.hunk].get(edit.block) {
-                Some(Reading::Written) => (Vec::new(), text),
-                Some(Reading::Doubt) => return None,
-                Some(Reading::Shifted) | None => self.shifts[edit.hunk].apply(text)?,
+                Some(IndentReading::Written) => (Vec::new(), text),
+                Some(IndentReading::Doubt) => return None,
+                Some(IndentReading::Shifted) | None => self.shifts[edit.hunk].apply(text)?,
             };
             self.blanks += (indent.len() + rest.len()).saturating_sub(text.len());
             if self.blanks > MOST_BLANKS {
@@ -294,7 +296,7 @@ impl Builder<'_, '_> {
     /// Removes the patch's byte order mark from a line, because the file's own one stays.
     fn without_mark<'l>(&self, line: &'l str) -> &'l [u8] {
         let bytes = line.as_bytes();
-        if self.out.is_empty() { bytes } else { super::text::wanted(line) }
+        if self.out.is_empty() { bytes } else { super::text::strip_mark(line) }
     }
 
     /// Ends the last line written, which may lack a line feed, before more text follows.

@@ -5,7 +5,7 @@ use super::index::Index;
 
 /// Where a sequence occurs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Occurrences {
     Nowhere,
     At(usize),
     /// More than one place and no reason to prefer one; sorted.
@@ -14,11 +14,11 @@ pub(super) enum Found {
 
 /// The remaining number of comparisons, shared by all searches.
 #[derive(Debug)]
-pub(super) struct Work(u64);
+pub(super) struct WorkLimit(u64);
 
-impl Work {
-    pub(super) fn new(most: u64) -> Work {
-        Work(most)
+impl WorkLimit {
+    pub(super) fn new(most: u64) -> WorkLimit {
+        WorkLimit(most)
     }
 
     pub(super) fn spend(&mut self, steps: usize) {
@@ -36,7 +36,7 @@ fn cost(length: usize) -> usize {
 }
 
 /// Returns the only place, or the one nearest to `near`. `needle` is not empty.
-pub(super) fn nearest(index: &Index<'_>, needle: &[u32], near: Option<usize>, work: &mut Work) -> Found {
+pub(super) fn nearest(index: &Index<'_>, needle: &[u32], near: Option<usize>, work: &mut WorkLimit) -> Occurrences {
     if let Some(near) = near
         && let Some(found) = outward(index, needle, near, work)
     {
@@ -47,20 +47,20 @@ pub(super) fn nearest(index: &Index<'_>, needle: &[u32], near: Option<usize>, wo
 }
 
 /// Chooses the place nearest to `near`, if there is exactly one.
-pub(super) fn choose(all: &[usize], near: Option<usize>) -> Found {
+pub(super) fn choose(all: &[usize], near: Option<usize>) -> Occurrences {
     match (all, near) {
-        ([], _) => Found::Nowhere,
-        ([only], _) => Found::At(*only),
-        (_, None) => Found::Several(all.to_vec()),
+        ([], _) => Occurrences::Nowhere,
+        ([only], _) => Occurrences::At(*only),
+        (_, None) => Occurrences::Several(all.to_vec()),
         (_, Some(near)) => {
             let after = all.partition_point(|at| *at < near);
             let (before, after) = (after.checked_sub(1).map(|at| all[at]), all.get(after).copied());
             match (before, after) {
-                (Some(before), Some(after)) if near - before == after - near => Found::Several(all.to_vec()),
-                (Some(before), Some(after)) if near - before < after - near => Found::At(before),
-                (Some(before), None) => Found::At(before),
-                (_, Some(after)) => Found::At(after),
-                (None, None) => Found::Nowhere,
+                (Some(before), Some(after)) if near - before == after - near => Occurrences::Several(all.to_vec()),
+                (Some(before), Some(after)) if near - before < after - near => Occurrences::At(before),
+                (Some(before), None) => Occurrences::At(before),
+                (_, Some(after)) => Occurrences::At(after),
+                (None, None) => Occurrences::Nowhere,
             }
         }
     }
@@ -68,7 +68,7 @@ pub(super) fn choose(all: &[usize], near: Option<usize>) -> Found {
 
 /// Searches from `near` in both directions. `None` if that costs more than searching everywhere, or finds several
 /// candidates.
-fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut Work) -> Option<Found> {
+fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut WorkLimit) -> Option<Occurrences> {
     let (places, offset) = rarest(index, needle);
     let center = places.partition_point(|place| (*place as usize) < near + offset);
     let mut before = places[..center].iter().rev().filter_map(|place| start(index, needle, *place, offset)).peekable();
@@ -78,7 +78,7 @@ fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut Work) -> O
         steps = steps.checked_sub(cost(needle.len()))?;
         work.spend(cost(needle.len()));
         let (at, other) = match (before.peek().copied(), after.peek().copied()) {
-            (None, None) => return Some(Found::Nowhere),
+            (None, None) => return Some(Occurrences::Nowhere),
             (Some(low), Some(high)) if near - low < high - near => (before.next()?, Some(high)),
             (Some(low), Some(_)) => (after.next()?, Some(low)),
             (Some(_), None) => (before.next()?, None),
@@ -88,12 +88,12 @@ fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut Work) -> O
             continue;
         }
         let tie = other.is_some_and(|other| other.abs_diff(near) == at.abs_diff(near) && is_at(index, needle, other));
-        return if tie { None } else { Some(Found::At(at)) };
+        return if tie { None } else { Some(Occurrences::At(at)) };
     }
 }
 
 /// Returns all places, sorted.
-pub(super) fn everywhere(index: &Index<'_>, needle: &[u32], work: &mut Work) -> Vec<usize> {
+pub(super) fn everywhere(index: &Index<'_>, needle: &[u32], work: &mut WorkLimit) -> Vec<usize> {
     let (places, offset) = rarest(index, needle);
     let steps = places.len().saturating_mul(cost(needle.len()));
     if steps > index.file().len() {
@@ -169,11 +169,11 @@ mod tests {
 
     #[test]
     fn a_number_decides_unless_it_is_in_the_middle() {
-        assert_eq!(choose(&[2, 8], Some(4)), Found::At(2));
-        assert_eq!(choose(&[2, 8], Some(6)), Found::At(8));
-        assert_eq!(choose(&[2, 8], Some(5)), Found::Several(vec![2, 8]));
-        assert_eq!(choose(&[2, 8], Some(8)), Found::At(8));
-        assert_eq!(choose(&[2, 8], None), Found::Several(vec![2, 8]));
-        assert_eq!(choose(&[2], Some(900)), Found::At(2));
+        assert_eq!(choose(&[2, 8], Some(4)), Occurrences::At(2));
+        assert_eq!(choose(&[2, 8], Some(6)), Occurrences::At(8));
+        assert_eq!(choose(&[2, 8], Some(5)), Occurrences::Several(vec![2, 8]));
+        assert_eq!(choose(&[2, 8], Some(8)), Occurrences::At(8));
+        assert_eq!(choose(&[2, 8], None), Occurrences::Several(vec![2, 8]));
+        assert_eq!(choose(&[2], Some(900)), Occurrences::At(2));
     }
 }

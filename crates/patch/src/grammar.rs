@@ -71,16 +71,16 @@ pub(super) enum Written {
 pub(super) fn file_name(text: &str) -> Written {
     let text = text.trim_end_matches(['\r', '\n']);
     if let Ok((after, name)) = quoted.parse(text) {
-        return written(name, after);
+        return name_unless_never(name, after);
     }
     let (name, time) = match text.split_once('\t') {
         Some((name, time)) => (name, time),
         None => text.split_at(before_time(text)),
     };
-    written(name.as_bytes().to_vec(), time)
+    name_unless_never(name.as_bytes().to_vec(), time)
 }
 
-fn written(name: Vec<u8>, time: &str) -> Written {
+fn name_unless_never(name: Vec<u8>, time: &str) -> Written {
     // Tools without /dev/null write a time at or before the epoch.
     let never = ["1970-01-01 ", "1969-12-31 ", "Thu Jan  1 "].iter().any(|day| time.trim_start().starts_with(day));
     if matches!(name.trim_ascii(), b"/dev/null" | b"dev/null") || (never && time.contains("00:00")) {

@@ -52,7 +52,7 @@ pub(super) struct ReadHead {
 
 #[derive(Debug)]
 enum ReadNames {
-    /// From a head with `rename` or `copy` lines.
+    /// The names come from `rename` or `copy` lines.
     Moved {
         old: Name,
         new: Name,

@@ -252,26 +252,26 @@ pub fn apply(hunks: &[Hunk<'_>], text: &[u8]) -> Result<Applied, Vec<Miss>> {
     let Some(lines) = text::Text::new(text) else {
         return Err(hunks.first().map(|hunk| Miss::new(1, hunk, Why::TooMuchWork)).into_iter().collect());
     };
-    let misses = match applied(hunks, &lines) {
+    let misses = match apply_to_text(hunks, &lines) {
         Err(misses) if text.ends_with(b"\n") => misses,
         other => return other,
     };
     // A model that split the file at its line feeds sees an empty line after the last one.
     let mut shorter = hunks.to_vec();
-    let mut all_mended = true;
+    let mut all_fixed = true;
     for miss in &misses {
-        let mended = matches!(miss.why, Why::NotFound(_)) && without_line_behind_end(&mut shorter[miss.hunk - 1]);
-        all_mended = all_mended && mended;
+        let fixed = matches!(miss.why, Why::NotFound(_)) && remove_line_after_end(&mut shorter[miss.hunk - 1]);
+        all_fixed = all_fixed && fixed;
     }
-    if !all_mended {
+    if !all_fixed {
         return Err(misses);
     }
-    applied(&shorter, &lines).map_err(|_| misses)
+    apply_to_text(&shorter, &lines).map_err(|_| misses)
 }
 
 /// Removes an empty line that ends both sides of a hunk, which then must be at the end of the file. Returns `false` if
 /// the sides do not end so, or if the remaining lines are too few to locate the hunk.
-fn without_line_behind_end(hunk: &mut Hunk<'_>) -> bool {
+fn remove_line_after_end(hunk: &mut Hunk<'_>) -> bool {
     let is_last = |sign: Sign| {
         let at = hunk.lines.iter().rposition(|line| line.sign == sign || line.sign == Sign::Context)?;
         Some(at).filter(|at| hunk.lines[*at].text.is_empty() && !hunk.lines[*at].unended)
@@ -285,8 +285,8 @@ fn without_line_behind_end(hunk: &mut Hunk<'_>) -> bool {
     hunk.old().any(|line| line.text.contains(char::is_alphanumeric))
 }
 
-fn applied(hunks: &[Hunk<'_>], text: &text::Text<'_>) -> Result<Applied, Vec<Miss>> {
-    let places = place::all(text, hunks)?;
+fn apply_to_text(hunks: &[Hunk<'_>], text: &text::Text<'_>) -> Result<Applied, Vec<Miss>> {
+    let places = place::find_places(text, hunks)?;
     let built = edit::build(text, hunks, &places)?;
     let placed = |(hunk, place): (&Hunk<'_>, &place::Place)| Placed {
         fuzz: place.pass.fuzz(),
@@ -302,7 +302,7 @@ mod tests {
 
     /// Reading repeatedly up to the end of the text would take minutes here.
     #[test]
-    fn hostile_texts_are_no_hang() {
+    fn hostile_texts_do_not_hang() {
         let shapes = [
             "--- x\n+++ x\n a\n-b\n",
             "--- x\n+++ x\n@@ -1,9999 +1,9999 @@\n a\n-b\n",

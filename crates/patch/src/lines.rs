@@ -181,7 +181,7 @@ fn build(text: &Text<'_>, cuts: &[Cut<'_>]) -> Vec<u8> {
             // Each line gets the line end of the one it replaces, or else of the one it follows.
             let near = (cut.from + number).min(cut.to.saturating_sub(1));
             end_line(&mut out, mark, text.end_near(near));
-            let line = if out.len() == mark && mark > 0 { text::wanted(line) } else { line.as_bytes() };
+            let line = if out.len() == mark && mark > 0 { text::strip_mark(line) } else { line.as_bytes() };
             out.extend_from_slice(line);
             out.extend_from_slice(text.end_near(near));
             last_end = text.end_near(near).len();

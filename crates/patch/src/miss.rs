@@ -195,7 +195,7 @@ impl Closest {
     /// Returns the place and the line that differs, translatable.
     pub fn text(&self) -> Text {
         let found = match (&self.found, self.differs_at) {
-            (Some(found), Some(at)) => text!("  file, line {line}: {text}", line = at, text = told(found)),
+            (Some(found), Some(at)) => text!("  file, line {line}: {text}", line = at, text = quote_line(found)),
             _ => text!("  file: has no such line"),
         };
         let advice = if self.lone_returns {
@@ -209,7 +209,7 @@ impl Closest {
             line = self.line,
             matching = self.matching,
             of = self.of,
-            wanted = told(&self.wanted),
+            wanted = quote_line(&self.wanted),
             found,
             advice
         )
@@ -239,7 +239,7 @@ pub(super) fn named<N: ToString + Default + PartialEq + Into<Field>>(lines: &[N]
 }
 
 /// Quotes a line for a message.
-pub(super) fn told(visible: &str) -> Text {
+pub(super) fn quote_line(visible: &str) -> Text {
     if visible.is_empty() { text!("(an empty line)") } else { visible.into() }
 }
 
@@ -298,13 +298,13 @@ fn lone_returns() -> Text {
 
 #[cfg(test)]
 mod tests {
-    use super::{told, visible};
+    use super::{quote_line, visible};
 
     #[test]
-    fn blanks_are_seen() {
+    fn blanks_are_visible() {
         assert_eq!(visible(b"  a b \t\r"), "··a b·→␍");
         assert_eq!(visible(b" "), "·");
-        assert_eq!((visible(b""), told("").to_string()), (String::new(), "(an empty line)".to_owned()));
+        assert_eq!((visible(b""), quote_line("").to_string()), (String::new(), "(an empty line)".to_owned()));
         assert_eq!(visible("a\u{a0}b\u{202e}".as_bytes()), "a\\u{a0}b\\u{202e}");
         assert_eq!(visible("\u{2800}\u{3164}x\u{fe0f}".as_bytes()), "\\u{2800}\\u{3164}x\u{fe0f}");
         assert_eq!(visible(b"\xff\x1b["), "\\xff\\u{1b}[");

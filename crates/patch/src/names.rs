@@ -144,7 +144,7 @@ fn add_once(all: &mut Vec<Prefixes>, prefixes: Prefixes) {
 
 impl Pair {
     pub(super) fn new(old: &Written, new: &Written, line: usize) -> Result<Pair, Problem> {
-        Ok(Pair { old: checked(old, line)?, new: checked(new, line)? })
+        Ok(Pair { old: check_name(old, line)?, new: check_name(new, line)? })
     }
 
     /// Reads both names of a head that has no `diff --git` line.
@@ -234,7 +234,7 @@ pub(super) fn plain(bytes: &[u8], line: usize) -> Result<Name, Problem> {
     text_of(bytes, line).and_then(|text| single(text, line))
 }
 
-fn checked(written: &Written, line: usize) -> Result<Option<String>, Problem> {
+fn check_name(written: &Written, line: usize) -> Result<Option<String>, Problem> {
     let Written::File(bytes) = written else { return Ok(None) };
     clean(text_of(bytes, line)?, line).map(Some)
 }
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_lead_elsewhere() {
+    fn names_that_leave_the_root_are_refused() {
         for bad in [
             "/",
             "/..",

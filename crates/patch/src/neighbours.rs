@@ -27,11 +27,11 @@ pub fn restated_neighbours(text: &[u8], edits: &[LineEdit<'_>]) -> Vec<u64> {
         let most = added.len().min(MOST_LINES);
         let above = (1..=most.min(from)).rev().find(|count| {
             let lines: Vec<&[u8]> = (from - count..from).map(line).collect();
-            added.starts_with(&lines) && !removed.starts_with(&lines) && tells(&lines)
+            added.starts_with(&lines) && !removed.starts_with(&lines) && has_content(&lines)
         });
         let below = (1..=most.min(text.len() - to)).rev().find(|count| {
             let lines: Vec<&[u8]> = (to..to + count).map(line).collect();
-            added.ends_with(&lines) && !removed.ends_with(&lines) && tells(&lines)
+            added.ends_with(&lines) && !removed.ends_with(&lines) && has_content(&lines)
         });
         let count = |count: Option<usize>| count.unwrap_or(0);
         restated.extend((from - count(above)..from).chain(to..to + count(below)).map(|at| at as u64 + 1));
@@ -39,7 +39,7 @@ pub fn restated_neighbours(text: &[u8], edits: &[LineEdit<'_>]) -> Vec<u64> {
     restated
 }
 
-fn tells(lines: &[&[u8]]) -> bool {
+fn has_content(lines: &[&[u8]]) -> bool {
     lines.iter().flat_map(|line| line.iter()).filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).count()
         >= LEAST_TELLING
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_around_a_range_are_found_again() {
+    fn repeated_neighbours_are_found() {
         assert_eq!(restated(2, 2, "fn a() {\n    1();\n"), [1]);
         assert_eq!(restated(2, 2, "    1();\n    two();\n}\n"), [3, 4]);
         assert_eq!(restated(2, 2, "fn a() {\n    1();\n    two();\n"), [1, 3]);

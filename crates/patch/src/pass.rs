@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_pass_sees_less() {
+    fn each_pass_compares_less() {
         let line = " \u{a0}\u{201c}a\u{201d} \u{2013} b \t\r";
         let key = |pass: Pass| String::from_utf8(pass.key(line.as_bytes()).into_owned()).unwrap();
         assert_eq!(key(Pass::Exact), line);

@@ -129,11 +129,11 @@ pub fn plan<S: Source>(patch: &Patch<'_>, source: &mut S) -> Result<Plan, Failur
     plan_from(patch, &mut Cache { source, files: BTreeMap::new() })
 }
 
-/// Reads a text as
-/// [`parse_below`] does and plans it. If that fails, or files or lines do not exist, it also tries the text without the marks of a quotation, the colours of a terminal, the entities of HTML or the line numbers of a listing, with `+`
-/// before empty added lines, and with slashes for the backslashes of its names. Exactly one of these readings must
-/// apply. Entities are replaced only if the result fits exactly, and never in a new file or where they may be the
-/// content of the file.
+/// Reads a text as [`parse_below`] does and plans it. If that fails, or files or lines do not exist, it also tries the
+/// text without the marks of a quotation, the colours of a terminal, the entities of HTML or the line numbers of a
+/// listing, with `+` before empty added lines, and with slashes for the backslashes of its names. Exactly one of these
+/// readings must apply. Entities are replaced only if the result fits exactly, and never in a new file or where they
+/// may be the content of the file.
 ///
 /// # Errors
 /// Fails as [`parse_below`] and [`plan`] do for the original text.
@@ -239,7 +239,7 @@ fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<
     }
     let (mut done, mut refused) = (Vec::new(), Vec::new());
     for file in &patch.files {
-        match planner.file(file) {
+        match planner.plan_file(file) {
             Ok(one) => done.push(one),
             Err(Failure::Refused(mut why)) => refused.append(&mut why),
             Err(failure) => return Err(failure),
@@ -255,7 +255,7 @@ fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<
 struct Planner<'p, 's, S> {
     source: &'p mut Cache<'s, S>,
     base: &'p Base,
-    files: BTreeMap<String, State>,
+    files: BTreeMap<String, PathState>,
     readings: Readings,
     /// Names that files of the patch lose: another file may get them, earlier or later in the patch.
     freed: HashSet<String>,
@@ -263,7 +263,7 @@ struct Planner<'p, 's, S> {
 
 /// The state of a path before the patch and now.
 #[derive(Debug, Clone, Default)]
-struct State {
+struct PathState {
     before: Option<Vec<u8>>,
     now: Option<Vec<u8>>,
     mode: Option<u32>,
@@ -273,25 +273,25 @@ struct State {
 }
 
 impl<S: Source> Planner<'_, '_, S> {
-    fn file(&mut self, file: &FilePatch<'_>) -> Result<Done, Failure<S::Error>> {
-        let (old, new) = self.paths(file)?;
+    fn plan_file(&mut self, file: &FilePatch<'_>) -> Result<Done, Failure<S::Error>> {
+        let (old, new) = self.choose_paths(file)?;
         let hunks = match file.kind {
             Kind::Create => self.create(file, &new)?,
             Kind::Delete => self.delete(file, &old)?,
             Kind::Modify if self.is_new(file, &new)? => self.create(file, &new)?,
             Kind::Modify => self.modify(file, &new)?,
-            Kind::Rename | Kind::Copy => self.carry(file, &old, &new)?,
+            Kind::Rename | Kind::Copy => self.move_or_copy(file, &old, &new)?,
         };
         Ok(Done { kind: file.kind, old, new, hunks })
     }
 
-    fn paths(&mut self, file: &FilePatch<'_>) -> Result<(String, String), Failure<S::Error>> {
+    fn choose_paths(&mut self, file: &FilePatch<'_>) -> Result<(String, String), Failure<S::Error>> {
         let [old, new] = [&file.old, &file.new].map(|name| self.readings.name(name).to_owned());
-        if file.kind == Kind::Modify && old != new { self.one_of_two(file, old, new) } else { Ok((old, new)) }
+        if file.kind == Kind::Modify && old != new { self.choose_name(file, old, new) } else { Ok((old, new)) }
     }
 
     /// Chooses the file to change if the names differ: a diff of `x.orig` and `x` changes `x`.
-    fn one_of_two(
+    fn choose_name(
         &mut self,
         file: &FilePatch<'_>,
         old: String,
@@ -310,7 +310,7 @@ impl<S: Source> Planner<'_, '_, S> {
     fn read(&mut self, path: &str) -> Result<Option<&Vec<u8>>, Failure<S::Error>> {
         if !self.files.contains_key(path) {
             let before = self.source.read(path).map_err(Failure::Source)?;
-            self.files.insert(path.to_owned(), State { now: before.clone(), before, ..State::default() });
+            self.files.insert(path.to_owned(), PathState { now: before.clone(), before, ..PathState::default() });
         }
         Ok(self.files.get(path).and_then(|state| state.now.as_ref()))
     }
@@ -348,7 +348,7 @@ impl<S: Source> Planner<'_, '_, S> {
             let reason = if there == Some(&done.text) { Reason::ExistsAlready } else { Reason::Exists };
             return Err(refused(file, path, reason));
         }
-        self.put(path, Some(done.text), file.mode, None);
+        self.set_state(path, Some(done.text), file.mode, None);
         Ok(done.hunks)
     }
 
@@ -363,7 +363,7 @@ impl<S: Source> Planner<'_, '_, S> {
             }
             hunks = done.hunks;
         }
-        self.put(path, None, None, None);
+        self.set_state(path, None, None, None);
         Ok(hunks)
     }
 
@@ -373,11 +373,11 @@ impl<S: Source> Planner<'_, '_, S> {
         if done.text == content && file.mode.is_none() {
             return Err(refused(file, path, Reason::NoChange));
         }
-        self.put(path, Some(done.text), file.mode, None);
+        self.set_state(path, Some(done.text), file.mode, None);
         Ok(done.hunks)
     }
 
-    fn carry(&mut self, file: &FilePatch<'_>, old: &str, new: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+    fn move_or_copy(&mut self, file: &FilePatch<'_>, old: &str, new: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
         self.read(old)?;
         let state = self.files.get(old).cloned().unwrap_or_default();
         let (content, mode, like) = match (file.kind, state.before) {
@@ -391,13 +391,13 @@ impl<S: Source> Planner<'_, '_, S> {
         }
         let done = apply(&file.hunks, &content).map_err(|misses| refused(file, old, Reason::Hunks(misses)))?;
         let like = like.unwrap_or_else(|| old.to_owned());
-        self.put(new, Some(done.text), file.mode.or(mode), Some(like));
+        self.set_state(new, Some(done.text), file.mode.or(mode), Some(like));
         self.freed.remove(old);
         if file.kind == Kind::Rename {
             if state.is_replaced {
                 self.files.entry(old.to_owned()).or_default().is_replaced = false;
             } else {
-                self.put(old, None, None, None);
+                self.set_state(old, None, None, None);
             }
         }
         Ok(done.hunks)
@@ -419,7 +419,7 @@ impl<S: Source> Planner<'_, '_, S> {
     }
 
     /// Sets the state of `path`, which has been read.
-    fn put(&mut self, path: &str, now: Option<Vec<u8>>, mode: Option<u32>, like: Option<String>) {
+    fn set_state(&mut self, path: &str, now: Option<Vec<u8>>, mode: Option<u32>, like: Option<String>) {
         let state = self.files.entry(path.to_owned()).or_default();
         state.like = like.or_else(|| state.like.take()).filter(|_| now.is_some());
         state.mode = mode.or(state.mode).filter(|_| now.is_some());
@@ -427,8 +427,8 @@ impl<S: Source> Planner<'_, '_, S> {
     }
 
     fn changes(self) -> Vec<Change> {
-        let changed = |(path, state): (String, State)| {
-            let State { before, now: after, mode, like, .. } = state;
+        let changed = |(path, state): (String, PathState)| {
+            let PathState { before, now: after, mode, like, .. } = state;
             let touched = before != after || mode.is_some();
             touched.then_some(Change { path, before, after, mode, like })
         };

@@ -7,11 +7,11 @@ impl Display for Patch<'_> {
     /// Prints the patch as git does. Of several headings only the innermost is printed; that a hunk must be at the end
     /// of the file is not.
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        self.files.iter().try_for_each(|file| file_head(file, out).and_then(|()| hunks(file, out)))
+        self.files.iter().try_for_each(|file| print_file_head(file, out).and_then(|()| print_hunks(file, out)))
     }
 }
 
-fn file_head(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
+fn print_file_head(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
     let (old, new) = (quoted("a/", &file.old.path), quoted("b/", &file.new.path));
     // Git has no head for a file that is changed and has two names.
     if file.kind != Kind::Modify || file.old.path == file.new.path {
@@ -40,12 +40,12 @@ fn file_head(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
     writeln!(out, "+++ {}", side(new, file.kind == Kind::Delete))
 }
 
-fn hunks(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
+fn print_hunks(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
     let mut moved = 0;
-    file.hunks.iter().try_for_each(|hunk| one(hunk, &mut moved, out))
+    file.hunks.iter().try_for_each(|hunk| print_hunk(hunk, &mut moved, out))
 }
 
-fn one(hunk: &Hunk<'_>, moved: &mut i64, out: &mut Formatter<'_>) -> fmt::Result {
+fn print_hunk(hunk: &Hunk<'_>, moved: &mut i64, out: &mut Formatter<'_>) -> fmt::Result {
     let (old, new) = (hunk.old().count(), hunk.new_lines().count());
     match hunk.stated.and_then(|line| i64::try_from(line).ok()) {
         Some(line) => {

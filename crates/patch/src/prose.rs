@@ -177,9 +177,8 @@ fn is_stray(lines: &[&str], at: usize) -> bool {
     }
 }
 
-/// Returns
-/// `true` if a line is removed and one added below it, without a blank after the signs. A single one may be an option, an error's name or a number: `-EINVAL`,
-/// `+5%`.
+/// Returns `true` if a line is removed and one added below it, without a blank after the signs. A single one may be an
+/// option, an error's name or a number: `-EINVAL`, `+5%`.
 fn is_replacement(lines: &[&str], at: usize) -> bool {
     let changes = |line: &str, wanted: u8| match line.as_bytes() {
         [first, second, ..] => sign(line).is_some() && *first == wanted && *second != wanted && *second != b' ',

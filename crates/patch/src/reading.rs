@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// How to indent the added lines between two lines of context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum IndentReading {
     /// As written in the patch.
     Written,
     /// Shifted by the rule of the hunk.
@@ -78,20 +78,20 @@ impl<'a> Block<'a> {
 
 /// Decides for each block. `old` are the old lines of the hunk that are not blank; `unit` is the number of spaces per
 /// indentation step in the file.
-pub(super) fn of(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, unit: usize) -> Vec<Reading> {
+pub(super) fn decide(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, unit: usize) -> Vec<IndentReading> {
     let hunk = HunkText { old, blocks, unit };
     let all = |reading| vec![reading; blocks.len()];
     if blocks.iter().flat_map(|block| &block.added).any(|line| is_blind(line)) {
-        return all(Reading::Doubt);
+        return all(IndentReading::Doubt);
     }
     if old.iter().any(|(patch, file, _)| is_blind(patch) || is_blind(file)) {
         return all(hunk.blind());
     }
     if shift.is_of_units() {
-        return all(Reading::Shifted);
+        return all(IndentReading::Shifted);
     }
     if old.iter().all(|(patch, file, _)| indent(patch) == indent(file)) {
-        return all(Reading::Written);
+        return all(IndentReading::Written);
     }
     if hunk.is_off_by_one() {
         return all(hunk.off_by_one());
@@ -124,14 +124,14 @@ impl<'a> HunkText<'_, 'a> {
     }
 
     /// Lines that are shifted in several ways are evidence only for the lines that replace them.
-    fn single(&self, block: &Block<'_>, shift: &Shift<'_>) -> Reading {
+    fn single(&self, block: &Block<'_>, shift: &Shift<'_>) -> IndentReading {
         if is_exact(block) {
-            return Reading::Written;
+            return IndentReading::Written;
         }
         let replaces = |own: &[u8]| block.removed.iter().any(|(patch, ..)| indent(patch) == own);
         let moved = |line: &&[u8]| shift.apply(line).is_some_and(|(image, _)| image != indent(line));
         let mut moved = block.added.iter().copied().filter(moved).map(indent);
-        if moved.any(|own| self.in_file(own) || !replaces(own)) { Reading::Doubt } else { Reading::Shifted }
+        if moved.any(|own| self.in_file(own) || !replaces(own)) { IndentReading::Doubt } else { IndentReading::Shifted }
     }
 
     fn added(&self) -> impl Iterator<Item = &'a [u8]> {
@@ -147,11 +147,11 @@ impl<'a> HunkText<'_, 'a> {
     }
 
     /// Blanks other than spaces and tabs show no indentation: only the lines of the file do.
-    fn blind(&self) -> Reading {
+    fn blind(&self) -> IndentReading {
         let known = |(patch, file, _): &&Pair<'_>| !is_blind(patch) && !is_blind(file);
         let exact = self.old.iter().filter(known).all(|(patch, file, _)| indent(patch) == indent(file));
         let written = self.old.iter().all(|(_, file, _)| !is_blind(file)) && self.fits_file();
-        if exact && written { Reading::Written } else { Reading::Doubt }
+        if exact && written { IndentReading::Written } else { IndentReading::Doubt }
     }
 
     /// Returns whether every block begins with an indentation that adjacent lines of the file have.
@@ -171,7 +171,7 @@ impl<'a> HunkText<'_, 'a> {
 
     /// Lines are never shifted by one column. They are as written if the evidence says so: those with a sign have the
     /// indentation of the file, and none has that of the wrong lines.
-    fn off_by_one(&self) -> Reading {
+    fn off_by_one(&self) -> IndentReading {
         let signed = || self.pairs().filter(|(.., removed)| *removed);
         let forgotten = self.pairs().any(|(patch, file, _)| file.len() > patch.len());
         // A line at the margin shows nothing if the blank before it was forgotten.
@@ -189,7 +189,7 @@ impl<'a> HunkText<'_, 'a> {
         });
         // Lines at the margin alone are no evidence if others in the patch are one column off the margin.
         let sure = exact || self.added().all(|own| !as_patch(own));
-        if written && !shifted && sure { Reading::Written } else { Reading::Doubt }
+        if written && !shifted && sure { IndentReading::Written } else { IndentReading::Doubt }
     }
 
     /// Returns whether the old lines have lost all their indentation while the file has several, so that no shift fits
@@ -201,27 +201,27 @@ impl<'a> HunkText<'_, 'a> {
     }
 
     /// Lines that kept their indentation have that of the adjacent lines of the file.
-    fn flat(&self, block: &Block<'_>) -> Reading {
-        let Some((own, mut pairs)) = block.anchors() else { return Reading::Written };
+    fn flat(&self, block: &Block<'_>) -> IndentReading {
+        let Some((own, mut pairs)) = block.anchors() else { return IndentReading::Written };
         let deep = block.added.iter().any(|line| !indent(line).is_empty());
         let fits = pairs.any(|(patch, file)| file == own && (!own.is_empty() || patch == file));
         let replaces_margin = own.is_empty() && !block.removed.is_empty();
         let kept = self.added().any(|own| !own.is_empty()) || replaces_margin;
-        if fits && kept && (deep || replaces_margin) { Reading::Written } else { Reading::Doubt }
+        if fits && kept && (deep || replaces_margin) { IndentReading::Written } else { IndentReading::Doubt }
     }
 
     /// If all old lines are shifted in one way, so are the added ones, unless the evidence contradicts.
-    fn moved(&self, shift: &Shift<'_>) -> Reading {
+    fn moved(&self, shift: &Shift<'_>) -> IndentReading {
         let stays = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| image == indent(line));
         if self.blocks.iter().flat_map(|block| &block.added).all(|line| stays(line)) {
-            return Reading::Written;
+            return IndentReading::Written;
         }
         // Steps of another width look like a shift if all old lines have one depth.
         let steps = |indent: &[u8]| indent.contains(&b'\t') || indent.len().is_multiple_of(self.unit);
         let whole = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| steps(&image));
         let mut added = self.blocks.iter().flat_map(|block| &block.added);
         if !shift.is_whole(self.unit) || !added.all(|line| self.in_patch(indent(line)) || whole(line)) {
-            return Reading::Doubt;
+            return IndentReading::Doubt;
         }
         let (mut along, mut as_file) = (false, false);
         for block in self.blocks {
@@ -238,10 +238,10 @@ impl<'a> HunkText<'_, 'a> {
         let shallow = |own: &[u8]| self.pairs().all(|(_, file, _)| own.len() < file.len());
         let only_patch = |own: &[u8]| !self.in_file(own) && (self.in_patch(own) || shallow(own));
         match (along, as_file) {
-            (true, false) => Reading::Shifted,
-            (false, true) if at_margin && self.blocks.iter().all(|block| block.keeps(depth)) => Reading::Written,
-            (false, false) if self.added().all(only_patch) => Reading::Shifted,
-            _ => Reading::Doubt,
+            (true, false) => IndentReading::Shifted,
+            (false, true) if at_margin && self.blocks.iter().all(|block| block.keeps(depth)) => IndentReading::Written,
+            (false, false) if self.added().all(only_patch) => IndentReading::Shifted,
+            _ => IndentReading::Doubt,
         }
     }
 }

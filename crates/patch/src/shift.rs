@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_contradict_each_other_leave_a_doubt() {
+    fn contradicting_lines_are_ambiguous() {
         let lines = [("a", "a"), ("b", "    b"), ("    c", "    c")];
         assert_eq!(shifted(&lines, "d"), None);
         assert_eq!(shifted(&lines, "    d").as_deref(), Some("    d"));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn little_text_does_not_become_much() {
+    fn short_lines_do_not_grow_large() {
         let (tabs, long) = ("\t".repeat(100_000), " ".repeat(100_000));
         assert_eq!(shifted(&[("\ta", &format!("{long}a"))], &format!("{tabs}b")), None);
         assert_eq!(shifted(&[("a", &format!("{long}a"))], "b"), None);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_replaces_one_goes_where_that_was() {
+    fn a_replacement_gets_the_indentation_of_its_line() {
         let shift = Shift::of([(&b"   a"[..], &b"    a"[..], true), (b"    b", b"    b", false)].into_iter());
         assert_eq!(shift.apply(b"   c"), Some((b"    ".to_vec(), &b"c"[..])));
     }

@@ -79,7 +79,7 @@ impl<'a> Text<'a> {
 }
 
 /// Returns a line of the patch without its byte order mark, which belongs to the file.
-pub(super) fn wanted(text: &str) -> &[u8] {
+pub(super) fn strip_mark(text: &str) -> &[u8] {
     let bytes = text.as_bytes();
     bytes.strip_prefix(BOM).unwrap_or(bytes)
 }

@@ -140,13 +140,13 @@ impl<'a> UnifiedReader<'_, 'a> {
         prose::refuse_heading(head.heading, self.at)?;
         let segment = &self.lines[self.at..end];
         let length = body::length(segment, head.counts);
-        if !body::are_met(&segment[..length], head.counts) {
+        if !body::counts_match(&segment[..length], head.counts) {
             prose::refuse_names(self.lines, self.at, self.at + length)?;
         }
         let headings = Some(head.heading).filter(|heading| !heading.is_empty()).into_iter().collect();
         let mut hunk = Hunk { stated: head.old_start, headings, line: self.at.max(1), ..Hunk::default() };
         body::fill(&mut hunk, &segment[..length], strip);
-        body::settle(&mut hunk, head.counts);
+        body::correct_stated_line(&mut hunk, head.counts);
         prose::refuse(self.lines, self.at + length, end, Position::InHunk)?;
         for line in &segment[length..] {
             self.wrappers.see(line);

@@ -111,12 +111,12 @@ pub(super) fn quoted(word: &str) -> String {
 
 /// The rules that "always" would store, or why it is not offered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Offer {
+pub(super) struct AlwaysOffer {
     rules: Vec<Rule>,
     refused: Option<Text>,
 }
 
-impl Offer {
+impl AlwaysOffer {
     pub(super) fn add(&mut self, rule: Result<Rule, impl Into<Text>>) {
         match rule {
             Ok(rule) if self.rules.contains(&rule) => {}

@@ -27,7 +27,7 @@ pub enum Consent {
 
 /// Consents for the files that a cleared command writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct Consents {
     pub(crate) changes: Consent,
     /// Whether changes may be kept that lose history of a repository.
     pub(crate) lost_history: Consent,
@@ -40,10 +40,10 @@ pub(crate) struct Kept {
     pub(crate) offers_all: bool,
 }
 
-impl Kept {
+impl Consents {
     /// Returns the consents for calls that do not run on a private copy.
-    pub(crate) fn nothing() -> Kept {
-        Kept {
+    pub(crate) fn nothing() -> Consents {
+        Consents {
             changes: Consent::Refused,
             lost_history: Consent::Refused,
             output: Consent::Refused,
@@ -58,26 +58,26 @@ impl Cleared {
     /// Returns whether the changes of a command on a private copy of the project may be kept.
     #[doc(hidden)]
     pub fn consent_to_changes(&self) -> Consent {
-        self.kept.changes
+        self.consents.changes
     }
 
     /// Returns whether changes may be kept that lose history of a repository: commits without a branch, stashes,
     /// repositories.
     #[doc(hidden)]
     pub fn consent_to_lost_history(&self) -> Consent {
-        self.kept.lost_history
+        self.consents.lost_history
     }
 
     /// Returns whether its build output may be kept.
     #[doc(hidden)]
     pub fn consent_to_output(&self) -> Consent {
-        self.kept.output
+        self.consents.output
     }
 
     /// Returns whether the command may run a second time with network if it failed without.
     #[doc(hidden)]
     pub fn consent_to_network(&self) -> Consent {
-        self.kept.network
+        self.consents.network
     }
 
     /// Returns the question whether to run the command a second time, with network. `summary` is the question as a
@@ -85,7 +85,7 @@ impl Cleared {
     pub fn ask_about_network(&self, summary: Text) -> Pending {
         let mut call = self.call().clone();
         call.args.insert("network".into(), true.into());
-        let mut pending = Pending::new(call, self.effect(), self.question(NETWORK, summary), Kept::nothing());
+        let mut pending = Pending::new(call, self.effect(), self.question(NETWORK, summary), Consents::nothing());
         pending.has_run = true;
         pending
     }
@@ -95,9 +95,9 @@ impl Cleared {
     /// their diffs.
     pub fn ask_about_changes(&self, summary: Text, files: Vec<Target>, details: String) -> Pending {
         let mut decision = Decision { targets: files, ..self.question(CHANGES, summary) };
-        decision.offer.add(self.kept.always.clone());
+        decision.offer.add(self.consents.always.clone());
         let mut pending = Pending::about_changes(self, decision, details);
-        pending.offers_all = self.kept.offers_all;
+        pending.offers_all = self.consents.offers_all;
         pending
     }
 

@@ -1,6 +1,6 @@
 //! The judgement of the rules about a call, and how the setting `ask` applies it.
 
-use crate::answers::{Offer, Rule};
+use crate::answers::{AlwaysOffer, Rule};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use toolfence_protocol::{ErrorCode, Text, text};
@@ -121,7 +121,7 @@ pub struct Decision {
     pub marks: Vec<Range<usize>>,
     /// The rules that an "always" would store.
     #[serde(skip)]
-    pub(crate) offer: Offer,
+    pub(crate) offer: AlwaysOffer,
     /// The permission to ask for, which decides how the modes answer.
     #[doc(hidden)]
     #[serde(skip)]
@@ -146,7 +146,7 @@ impl Decision {
             commands: Vec::new(),
             targets: Vec::new(),
             marks: Vec::new(),
-            offer: Offer::default(),
+            offer: AlwaysOffer::default(),
             question: Question::Right,
             is_confined: false,
             code: None,
@@ -183,7 +183,7 @@ impl Decision {
             kept.targets = dropped.targets;
         }
         if dropped.judgement == Judgement::Ask {
-            kept.offer = Offer::default();
+            kept.offer = AlwaysOffer::default();
         }
         Decision { question, is_confined, met, ..kept }
     }

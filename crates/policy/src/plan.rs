@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_describe_the_mistake() {
         let many = json!(vec![json!({"text": "a"}); 21]);
         let long = "x".repeat(201);
         for (steps, wanted) in [

@@ -1,7 +1,7 @@
 //! The path of a call through the rules, from the model's text to the verdict.
 
 use crate::answers::{self, Answers, Rule, quoted};
-use crate::changes::{Consent, Kept};
+use crate::changes::{Consent, Consents};
 use crate::decision::{AskMode, Decision, Effective, Judgement, Question};
 use crate::facts::AskedOnce;
 use crate::rules::{PathRules, instructs_agents};
@@ -98,8 +98,8 @@ impl Policy {
         // The setting `ask` decides how the decision is applied.
         match self.effective(&decision) {
             Effective::Run => {
-                let kept = self.kept(&call, spec, &decision);
-                Verdict::Cleared(Cleared::by_rules(call, effect, decision, kept))
+                let consents = self.consents(&call, spec, &decision);
+                Verdict::Cleared(Cleared::by_rules(call, effect, decision, consents))
             }
             Effective::Ask => {
                 let diff = match facts.plan(&call) {
@@ -113,10 +113,10 @@ impl Policy {
                         decision.reason = text!("With `ask = \"always\"` you are asked about every call.");
                     }
                 }
-                let kept = self.kept(&call, spec, &decision);
+                let consents = self.consents(&call, spec, &decision);
                 let changes_files = [CHANGES, WRITES].contains(&decision.rule.as_str());
                 let offers_all = self.settings.ask == AskMode::Risky && changes_files;
-                let mut pending = Pending::new(call, effect, decision, kept);
+                let mut pending = Pending::new(call, effect, decision, consents);
                 (pending.diff, pending.offers_all) = (diff, offers_all);
                 Verdict::Ask(pending)
             }
@@ -155,7 +155,7 @@ impl Policy {
         let stitched = call.repairs.contains(&Repair::Stitched);
         let guesses = |repair: &Repair| !repair.lossless() && *repair != Repair::Stitched;
         if call.repairs.iter().any(guesses) && effect != Effect::Read {
-            return Err(guessed(call));
+            return Err(refuse_guess(call));
         }
         // Every rule is checked, and the strictest decides.
         let mut decision = self.judge(call, spec, facts);
@@ -173,7 +173,7 @@ impl Policy {
         }
         // Only the user can see whether the two replies were joined correctly.
         if stitched && effect != Effect::Read {
-            decision = put_together().stricter(decision);
+            decision = ask_about_stitched_call().stricter(decision);
         }
         Ok(decision)
     }
@@ -197,7 +197,7 @@ impl Policy {
         }
         decision = self.judge_text_for_job(call, spec, facts, decision);
         decision = self.judge_rights(call, spec, decision);
-        self.settle_changes_of_files(call, spec, facts, &named, decision)
+        self.apply_answers_about_files(call, spec, facts, &named, decision)
     }
 
     /// Judges the action of a call, apart from its paths and rights.
@@ -309,7 +309,7 @@ impl Policy {
 
     /// Decides about changes of files that the user has allowed before, if nothing else asks; otherwise offers to allow
     /// them.
-    fn settle_changes_of_files(
+    fn apply_answers_about_files(
         &self,
         call: &ToolCall,
         spec: &ToolSpec,
@@ -347,9 +347,9 @@ impl Policy {
     }
 
     /// Returns the consents for the files that a command writes on its private copy of the project.
-    fn kept(&self, call: &ToolCall, spec: &ToolSpec, decision: &Decision) -> Kept {
+    fn consents(&self, call: &ToolCall, spec: &ToolSpec, decision: &Decision) -> Consents {
         if !decision.is_confined {
-            return Kept::nothing();
+            return Consents::nothing();
         }
         let rule = changes_rule(call, spec);
         let may_use_network = spec.asks_for(Request::Network, &call.args);
@@ -383,7 +383,7 @@ impl Policy {
             Ok(rule)
         };
         // In the other modes the answer would change nothing.
-        Kept { changes, lost_history, output, network, always, offers_all: self.settings.ask == AskMode::Risky }
+        Consents { changes, lost_history, output, network, always, offers_all: self.settings.ask == AskMode::Risky }
     }
 
     /// Stores the user's "always" answers for the lifetime of this policy. Denied calls stay denied.
@@ -569,7 +569,7 @@ fn gives_names(text: &str) -> bool {
     ["alias", "()", "function "].iter().any(|word| text.contains(word))
 }
 
-fn put_together() -> Decision {
+fn ask_about_stitched_call() -> Decision {
     Decision {
         question: Question::Person,
         ..Decision::new(
@@ -584,7 +584,7 @@ fn put_together() -> Decision {
 }
 
 /// Returns the answer to a call that was repaired by a guess and would do more than read.
-fn guessed(call: &ToolCall) -> ToolFailure {
+fn refuse_guess(call: &ToolCall) -> ToolFailure {
     const LONGEST_VALUE: usize = 120;
     const LONGEST_READING: usize = 600;
     let lossy: Vec<&str> =

@@ -17,7 +17,7 @@ struct Row {
 }
 
 impl Row {
-    fn changes(mut self, change: fn(&Args) -> Option<Change<'_>>) -> Row {
+    fn with_change(mut self, change: fn(&Args) -> Option<Change<'_>>) -> Row {
         self.change = Some(change);
         self
     }
@@ -34,10 +34,10 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         read_file().into(),
         list_files().into(),
         search().into(),
-        Row::from(write_file()).changes(file_written),
-        Row::from(edit_file()).changes(lines_changed),
-        Row::from(replace_text()).changes(passage_changed),
-        Row::from(apply_patch()).changes(patch_applied),
+        Row::from(write_file()).with_change(file_written),
+        Row::from(edit_file()).with_change(lines_changed),
+        Row::from(replace_text()).with_change(passage_changed),
+        Row::from(apply_patch()).with_change(patch_applied),
         bash().into(),
         run_python().into(),
         job().into(),
@@ -45,7 +45,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
 });
 
 /// Optional tools that change files.
-static OPTIONAL: LazyLock<Vec<Row>> = LazyLock::new(|| vec![Row::from(edit_data()).changes(data_changed)]);
+static OPTIONAL: LazyLock<Vec<Row>> = LazyLock::new(|| vec![Row::from(edit_data()).with_change(data_changed)]);
 
 static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| ROWS.iter().map(|row| row.spec.clone()).collect());
 
@@ -420,7 +420,7 @@ mod tests {
 
     /// The argument displayed to users does not depend on the name that the model gave it.
     #[test]
-    fn the_telling_argument_of_each_tool() {
+    fn each_tool_has_a_displayed_argument() {
         for (name, args, telling) in [
             ("read_file", r#"{"file_path": "a.rs"}"#, Some("a.rs")),
             ("list_files", r#"{"path": "src"}"#, Some("src")),

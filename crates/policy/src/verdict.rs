@@ -1,7 +1,7 @@
 //! The verdict about a call: it may run, it waits for the user, or it is refused.
 
 use crate::answers::Rule;
-use crate::changes::Kept;
+use crate::changes::Consents;
 use crate::decision::Decision;
 use crate::shell::HARMLESS;
 use toolfence_protocol::{Args, Effect, ErrorCode, Language, Text, ToolCall, ToolFailure, ToolResult, text};
@@ -49,13 +49,13 @@ pub struct Cleared {
     effect: Effect,
     decision: Decision,
     approved: bool,
-    pub(crate) kept: Kept,
+    pub(crate) consents: Consents,
 }
 
 impl Cleared {
     /// Creates a call that the rules allow; only a review does so.
-    pub(crate) fn by_rules(call: ToolCall, effect: Effect, decision: Decision, kept: Kept) -> Cleared {
-        Cleared { call, effect, decision, approved: false, kept }
+    pub(crate) fn by_rules(call: ToolCall, effect: Effect, decision: Decision, consents: Consents) -> Cleared {
+        Cleared { call, effect, decision, approved: false, consents }
     }
 
     /// Returns the call under the taught names of tool and arguments.
@@ -92,7 +92,7 @@ pub struct Pending {
     call: ToolCall,
     effect: Effect,
     decision: Decision,
-    kept: Kept,
+    consents: Consents,
     /// The changes that the call would make, or has made if it has run.
     pub(crate) diff: Option<String>,
     /// Whether the call has run once already.
@@ -102,13 +102,13 @@ pub struct Pending {
 }
 
 impl Pending {
-    pub(crate) fn new(call: ToolCall, effect: Effect, decision: Decision, kept: Kept) -> Pending {
-        Pending { call, effect, decision, kept, diff: None, has_run: false, offers_all: false }
+    pub(crate) fn new(call: ToolCall, effect: Effect, decision: Decision, consents: Consents) -> Pending {
+        Pending { call, effect, decision, consents, diff: None, has_run: false, offers_all: false }
     }
 
     pub(crate) fn about_changes(cleared: &Cleared, decision: Decision, changes: String) -> Pending {
         let Cleared { call, effect, .. } = cleared;
-        let pending = Pending::new(call.clone(), *effect, decision, Kept::nothing());
+        let pending = Pending::new(call.clone(), *effect, decision, Consents::nothing());
         Pending { diff: Some(changes), has_run: true, ..pending }
     }
 
@@ -136,8 +136,8 @@ impl Pending {
 
     /// Approves the call.
     pub fn approve(self) -> Cleared {
-        let Pending { call, effect, decision, kept, .. } = self;
-        Cleared { call, effect, decision, approved: true, kept }
+        let Pending { call, effect, decision, consents, .. } = self;
+        Cleared { call, effect, decision, approved: true, consents }
     }
 
     /// Returns the rules that [`Pending::approve_always`] would store: see [`Decision::always`].

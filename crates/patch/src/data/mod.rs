@@ -90,13 +90,13 @@ pub fn edit_data(text: &[u8], edits: &[DataEdit<'_>]) -> Result<Vec<u8>, DataPro
                 count
             )));
         }
-        text = edited(&text, edit).map_err(|problem| of_edit(index + 1, edits.len(), problem))?;
+        text = apply_edit(&text, edit).map_err(|problem| number_problem(index + 1, edits.len(), problem))?;
     }
     Ok([bom, text.as_bytes()].concat())
 }
 
 /// Adds the number of the edit to a problem, if there are several edits.
-fn of_edit(number: usize, of: usize, problem: DataProblem) -> DataProblem {
+fn number_problem(number: usize, of: usize, problem: DataProblem) -> DataProblem {
     let numbered = |problem: Text| if of > 1 { text!("Edit {number}: {problem}", number, problem) } else { problem };
     match problem {
         DataProblem::Missing(text) => DataProblem::Missing(numbered(text)),
@@ -104,10 +104,10 @@ fn of_edit(number: usize, of: usize, problem: DataProblem) -> DataProblem {
     }
 }
 
-fn edited(text: &str, edit: &DataEdit<'_>) -> Result<String, DataProblem> {
+fn apply_edit(text: &str, edit: &DataEdit<'_>) -> Result<String, DataProblem> {
     let parts = pointer(edit.at).map_err(DataProblem::Invalid)?;
     let document = Document::read(text).map_err(DataProblem::Invalid)?;
-    let (splices, want) = planned(&document, &parts, edit)?;
+    let (splices, want) = plan_edit(&document, &parts, edit)?;
     let new = splices.apply(text);
     // The plan follows the layout of the text, which can be anything, so the result is parsed again and checked.
     let is_strict = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
@@ -154,13 +154,13 @@ fn pointer(at: &str) -> Result<Vec<String>, Text> {
 }
 
 /// The meaning of a part of a pointer in a list.
-enum Place {
+enum ListPlace {
     At(usize),
     End,
 }
 
 /// Returns the splices that make an edit, and the value of the whole document after it.
-fn planned(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Result<(Splices, Value), DataProblem> {
+fn plan_edit(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Result<(Splices, Value), DataProblem> {
     let Some((last, parents)) = parts.split_last() else {
         let Some(value) = edit.value else {
             return Err(DataProblem::Invalid(text!("The whole document cannot be removed.")));
@@ -171,13 +171,13 @@ fn planned(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Re
     let mut want = document.value.clone();
     let mut inner = &mut want;
     for part in parents {
-        let at = found(&items, part, edit.at)?;
+        let at = find_index(&items, part, edit.at)?;
         let (next, value) = match (&items, &mut *inner) {
             (Items::Object(_), Value::Object(object)) => (items.get(at), object.get_mut(part)),
             (Items::List(_), Value::Array(list)) => (items.get(at), list.get_mut(at)),
             _ => (None, None),
         };
-        let (Some(next), Some(value)) = (next, value) else { return Err(missing(&items, part, edit.at)) };
+        let (Some(next), Some(value)) = (next, value) else { return Err(missing_problem(&items, part, edit.at)) };
         outer = Some(items);
         (items, inner) = (next, value);
     }
@@ -195,53 +195,53 @@ fn planned(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Re
                 object.shift_remove(last);
                 splice::remove(document, &items, at)
             }
-            (None, None) => return Err(missing(&items, last, edit.at)),
+            (None, None) => return Err(missing_problem(&items, last, edit.at)),
         },
-        (Items::List(_), Value::Array(list)) => match (place(&items, last, edit.at)?, edit.value) {
-            (Place::At(at), Some(value)) => {
+        (Items::List(_), Value::Array(list)) => match (find_place(&items, last, edit.at)?, edit.value) {
+            (ListPlace::At(at), Some(value)) => {
                 list[at] = value.clone();
                 splice::replace(document, Some(&items), items.at(at), value)
             }
-            (Place::End, Some(value)) => {
+            (ListPlace::End, Some(value)) => {
                 list.push(value.clone());
                 splice::insert(document, outer.as_ref(), &items, None, value)
             }
-            (Place::At(at), None) => {
+            (ListPlace::At(at), None) => {
                 list.remove(at);
                 splice::remove(document, &items, at)
             }
-            (Place::End, None) => return Err(missing(&items, last, edit.at)),
+            (ListPlace::End, None) => return Err(missing_problem(&items, last, edit.at)),
         },
-        _ => return Err(missing(&items, last, edit.at)),
+        _ => return Err(missing_problem(&items, last, edit.at)),
     };
     Ok((splices, want))
 }
 
 /// Returns the index of the item that a part names.
-fn found(items: &Items<'_>, part: &str, at: &str) -> Result<usize, DataProblem> {
+fn find_index(items: &Items<'_>, part: &str, at: &str) -> Result<usize, DataProblem> {
     match items {
-        Items::Object(_) => items.named(part).ok_or_else(|| missing(items, part, at)),
-        Items::List(_) => match place(items, part, at)? {
-            Place::At(index) => Ok(index),
-            Place::End => Err(missing(items, part, at)),
+        Items::Object(_) => items.named(part).ok_or_else(|| missing_problem(items, part, at)),
+        Items::List(_) => match find_place(items, part, at)? {
+            ListPlace::At(index) => Ok(index),
+            ListPlace::End => Err(missing_problem(items, part, at)),
         },
-        Items::Scalar(_) => Err(missing(items, part, at)),
+        Items::Scalar(_) => Err(missing_problem(items, part, at)),
     }
 }
 
-fn place(items: &Items<'_>, part: &str, at: &str) -> Result<Place, DataProblem> {
+fn find_place(items: &Items<'_>, part: &str, at: &str) -> Result<ListPlace, DataProblem> {
     if part == "-" {
-        return Ok(Place::End);
+        return Ok(ListPlace::End);
     }
     let is_index = part.bytes().all(|byte| byte.is_ascii_digit()) && (part == "0" || !part.starts_with('0'));
     match part.parse::<usize>() {
-        Ok(index) if is_index && index < items.len() => Ok(Place::At(index)),
-        _ => Err(missing(items, part, at)),
+        Ok(index) if is_index && index < items.len() => Ok(ListPlace::At(index)),
+        _ => Err(missing_problem(items, part, at)),
     }
 }
 
 /// Explains why there is no value at a part of a pointer.
-fn missing(items: &Items<'_>, part: &str, at: &str) -> DataProblem {
+fn missing_problem(items: &Items<'_>, part: &str, at: &str) -> DataProblem {
     let shown = |name: &str| if name.is_empty() { "\"\"".to_owned() } else { middle(name, LONGEST_NAME).into_owned() };
     let (at, part) = (shown(at), shown(part));
     DataProblem::Missing(match items {

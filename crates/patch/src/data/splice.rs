@@ -1,7 +1,7 @@
 //! Plans the cuts and insertions that replace, add or remove a value.
 
 use super::read::{Document, Items, after_comment};
-use super::write::{Layout, written};
+use super::write::{Layout, format_value};
 use serde_json::Value;
 use std::ops::Range;
 
@@ -204,7 +204,7 @@ impl<'d> Style<'d> {
 
     /// Formats a value for a line with this indentation.
     fn value(&self, value: &Value, has_lines: bool, base: &str) -> String {
-        written(
+        format_value(
             value,
             &match has_lines {
                 true => Layout::Lines { newline: self.newline, base, unit: &self.unit },

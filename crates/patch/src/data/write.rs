@@ -14,19 +14,19 @@ pub(super) enum Layout<'a> {
 }
 
 /// Returns the text of a value.
-pub(super) fn written(value: &Value, layout: &Layout<'_>) -> String {
+pub(super) fn format_value(value: &Value, layout: &Layout<'_>) -> String {
     match layout {
         Layout::Lines { newline, base, unit } => {
             // A line break is never part of a JSON string, so each one is the formatter's.
-            let text = with(value, PrettyFormatter::with_indent(unit.as_bytes()));
+            let text = serialize_with(value, PrettyFormatter::with_indent(unit.as_bytes()));
             text.replace('\n', &format!("{newline}{base}"))
         }
-        Layout::Line { spaced: true } => with(value, Spaced),
+        Layout::Line { spaced: true } => serialize_with(value, Spaced),
         Layout::Line { spaced: false } => value.to_string(),
     }
 }
 
-fn with(value: &Value, formatter: impl Formatter) -> String {
+fn serialize_with(value: &Value, formatter: impl Formatter) -> String {
     let mut bytes = Vec::new();
     // Writing a value to memory does not fail.
     let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));

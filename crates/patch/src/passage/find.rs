@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 const LEAST_TELLING: usize = 4;
 
 /// Returns the first two occurrences, which may overlap.
-pub(super) fn twice(text: &[u8], passage: &[u8]) -> (Option<usize>, Option<usize>) {
+pub(super) fn find_two(text: &[u8], passage: &[u8]) -> (Option<usize>, Option<usize>) {
     let finder = Finder::new(passage);
     let Some(first) = finder.find(text) else { return (None, None) };
     let second = finder.find(&text[first + 1..]).map(|at| first + 1 + at);
@@ -57,7 +57,7 @@ fn borders(passage: &[u8]) -> Vec<u32> {
 }
 
 /// Returns the line, from 1, of an occurrence of the passage, unless it is so short that it may be a coincidence.
-pub(super) fn already(text: &[u8], passage: &[u8]) -> Option<u64> {
+pub(super) fn find_existing(text: &[u8], passage: &[u8]) -> Option<u64> {
     if passage.trim_ascii().len() < LEAST_TELLING {
         return None;
     }
@@ -70,15 +70,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn overlaps_count() {
-        assert_eq!(twice(b"xaaax", b"aa"), (Some(1), Some(2)));
+    fn overlapping_occurrences_count() {
+        assert_eq!(find_two(b"xaaax", b"aa"), (Some(1), Some(2)));
         assert_eq!(all_lines(b"aa\naaa", b"aa", 9), (vec![1, 2, 2], 3));
         assert_eq!(all_lines(b"abab\nabab", b"ab\nab", 9), (vec![1], 1));
         assert_eq!(all_lines(&[b'a'; 1000], &[b'a'; 300], 2), (vec![1, 1], 701));
     }
 
     #[test]
-    fn as_a_naive_search_finds() {
+    fn matches_a_naive_search() {
         let texts = ["", "a", "ab", "aab\nab", "abaabab\nba\nbaab", "aaaa\naaaa"];
         for text in texts {
             for passage in ["a", "b", "ab", "aab", "aba", "a\na", "aa"] {

@@ -30,7 +30,7 @@ impl<'a> Flat<'a> {
     }
 
     /// Maps a position between two bytes to the original text, counted from the end of its mark.
-    pub(super) fn place(&self, at: usize) -> usize {
+    pub(super) fn to_original(&self, at: usize) -> usize {
         at + self.dropped.partition_point(|feed| (*feed as usize) < at)
     }
 
@@ -69,11 +69,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_lead_back() {
+    fn positions_map_back() {
         let text = Text::new(b"\xEF\xBB\xBFa\r\n\r\nb\rc").unwrap();
         let flat = Flat::new(&text, true);
         assert_eq!(flat.bytes(), b"a\n\nb\rc\n");
-        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|at| flat.place(at)), [0, 1, 3, 5, 6, 7, 8]);
+        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|at| flat.to_original(at)), [0, 1, 3, 5, 6, 7, 8]);
         assert!(flat.ends_for_feed(7) && !flat.ends_for_feed(6));
     }
 }

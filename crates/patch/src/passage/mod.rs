@@ -140,22 +140,22 @@ pub fn replace_passage(text: &[u8], old: &str, new: &str) -> Result<Replaced, Pa
         return Err(PassageProblem::Same);
     }
     let flat = Flat::new(&text, old.ends_with('\n'));
-    match find::twice(flat.bytes(), old.as_bytes()) {
-        (Some(at), None) => Ok(put(&text, &flat, at, &old, &new)),
+    match find::find_two(flat.bytes(), old.as_bytes()) {
+        (Some(at), None) => Ok(replace_at(&text, &flat, at, &old, &new)),
         (Some(_), Some(_)) => {
             let (lines, total) = find::all_lines(flat.bytes(), old.as_bytes(), MOST_NAMED);
             Err(PassageProblem::Several { lines, total })
         }
         (None, _) => {
             if let Some(found) = reindent::find(flat.bytes(), &old, &new) {
-                let replaced = put(&text, &flat, found.at, &found.old, &found.new);
+                let replaced = replace_at(&text, &flat, found.at, &found.old, &found.new);
                 return Ok(Replaced { reindented: true, ..replaced });
             }
             if let Some(line) = not_utf8(flat.bytes(), &old) {
                 return Err(PassageProblem::NotUtf8 { line });
             }
             let nearest = nearest::nearest(&text, &old);
-            let already = find::already(flat.bytes(), new.as_bytes());
+            let already = find::find_existing(flat.bytes(), new.as_bytes());
             let wanted = Indentation::of(old.lines().map(str::as_bytes));
             let indentation = wanted.and(Indentation::of(text.lines())).filter(|own| wanted != Some(*own));
             Err(PassageProblem::NotFound { nearest, already, indentation })
@@ -190,9 +190,9 @@ fn ends_of(old: &str, new: &str) -> impl Fn(usize) -> usize {
     }
 }
 
-fn put(text: &Text<'_>, flat: &Flat<'_>, at: usize, old: &str, new: &str) -> Replaced {
+fn replace_at(text: &Text<'_>, flat: &Flat<'_>, at: usize, old: &str, new: &str) -> Replaced {
     let body = text.body();
-    let (from, to) = (flat.place(at), flat.place(at + old.len()).min(body.len()));
+    let (from, to) = (flat.to_original(at), flat.to_original(at + old.len()).min(body.len()));
     // The end of the text counted as a line feed, and still does.
     let new = if flat.ends_for_feed(at + old.len()) { new.strip_suffix('\n').unwrap_or(new) } else { new };
     let line = text.line_at(from);

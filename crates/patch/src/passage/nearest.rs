@@ -2,7 +2,7 @@
 
 use super::super::explain;
 use super::super::index::Index;
-use super::super::miss::{told, visible};
+use super::super::miss::{quote_line, visible};
 use super::super::pass::Pass;
 use super::super::text::Text;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ impl Nearest {
     /// Returns the place and the line that differs, translatable.
     pub fn text(&self) -> protocol::Text {
         let found = match (&self.found, self.found_at) {
-            (Some(found), Some(at)) => text!("  file, line {line}: {text}", line = at, text = told(found)),
+            (Some(found), Some(at)) => text!("  file, line {line}: {text}", line = at, text = quote_line(found)),
             _ => text!("  file: has no such line"),
         };
         text!(
@@ -51,7 +51,7 @@ impl Nearest {
             matching = self.matching,
             of = self.of,
             wanted_at = self.wanted_at,
-            wanted = told(&self.wanted),
+            wanted = quote_line(&self.wanted),
             found
         )
     }
@@ -63,7 +63,7 @@ impl fmt::Display for Nearest {
     }
 }
 
-/// Lines that are equal except for blanks and typography vote for the place. If there are none, the place is a line
+/// Lines that are equal except for blanks and typography vote for the place. If no line does, the place is a line
 /// that shares most of its words with the longest line of the passage.
 pub(super) fn nearest(text: &Text<'_>, passage: &str) -> Option<Nearest> {
     let passage = Passage::new(passage);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_and_the_line() {
+    fn the_nearest_place_has_the_differing_line() {
         let text = "fn a() {\n    one();\n    two(1, 2);\n}\nfn b() {}\n";
         let said = |line, at, wanted: &str, found: &str| Some((line, at, wanted.to_owned(), Some(found.to_owned())));
         assert_eq!(of(text, "    one();\n    two(1,2);\n"), said(2, 2, "····two(1,2);", "····two(1, 2);"));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_show_where_they_part() {
+    fn long_lines_show_the_first_difference() {
         let same = "é".repeat(300);
         let near = of(&format!("{same} = 1\n"), &format!("{same} = 2")).unwrap();
         assert!(near.2.starts_with("...é") && near.2.ends_with("é = 2"), "{}", near.2);

@@ -99,11 +99,11 @@ fn convert(text: &str, rule: &Rule<'_>) -> Option<String> {
 /// Returns the first two occurrences. A passage that begins with indentation must begin a line.
 fn places(flat: &[u8], passage: &str) -> (Option<usize>, Option<usize>) {
     if indent(passage.as_bytes()).is_empty() {
-        return super::find::twice(flat, passage.as_bytes());
+        return super::find::find_two(flat, passage.as_bytes());
     }
     let first = flat.starts_with(passage.as_bytes()).then_some(0);
     let line = format!("\n{passage}");
-    let (second, third) = super::find::twice(flat, line.as_bytes());
+    let (second, third) = super::find::find_two(flat, line.as_bytes());
     let mut all = [first, second.map(|at| at + 1), third.map(|at| at + 1)].into_iter().flatten();
     (all.next(), all.next())
 }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_doubt_is_refused() {
+    fn an_ambiguous_place_is_refused() {
         let refused = |text: &str, old: &str, new: &str| replace_passage(text.as_bytes(), old, new).is_err();
         assert!(refused("\tx\n\t\tx\n", "        x\n", "        y\n"), "two depths fit");
         assert!(refused("a:\n\tb:\n\t\tx\n\t\ty\n", "    x\n", "    if q:\n        x\n"), "the new depth is not shown");

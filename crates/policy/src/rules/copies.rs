@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_leads_to_what_it_is_one_of() {
+    fn a_copy_leads_to_its_original() {
         for (copy, original) in [
             ("a/id_rsa.old", "a/id_rsa"),
             ("id_rsa.bak~", "id_rsa"),

@@ -140,7 +140,7 @@ fn matches(tokens: &[Token], path: &str, above: bool) -> bool {
             match token {
                 Token::Char(wanted) if *wanted == c => next[at + 1] = true,
                 Token::Any if c != '/' => next[at + 1] = true,
-                Token::Set(not, ranges) if c != '/' && holds(ranges, c) != *not => next[at + 1] = true,
+                Token::Set(not, ranges) if c != '/' && in_ranges(ranges, c) != *not => next[at + 1] = true,
                 Token::Run if c != '/' => next[at] = true,
                 Token::Folders | Token::Rest => next[at] = true,
                 _ => {}
@@ -160,7 +160,7 @@ fn spread(tokens: &[Token], reached: &mut [bool], begins: bool) {
     }
 }
 
-fn holds(ranges: &[(char, char)], c: char) -> bool {
+fn in_ranges(ranges: &[(char, char)], c: char) -> bool {
     let upper = c.to_uppercase().next().unwrap_or(c);
     ranges.iter().any(|(first, last)| (*first..=*last).contains(&c) || (*first..=*last).contains(&upper))
 }

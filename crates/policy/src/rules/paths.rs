@@ -308,9 +308,9 @@ impl PathRules {
         self.guarded.iter().find(below).map(String::as_str)
     }
 
-    /// Returns every rule that could apply to a name matched by the shell pattern
-    /// `component`, with the name in the rule that it could match: the built-in rules, and the settings' globs for hidden names. The pattern is one name of a path, in which `*`
-    /// and `?` are active, even if quoted. There may be false matches.
+    /// Returns every rule that could apply to a name matched by the shell pattern `component`, with the name in the
+    /// rule that it could match: the built-in rules, and the settings' globs for hidden names. The pattern is one name
+    /// of a path, in which `*` and `?` are active, even if quoted. There may be false matches.
     ///
     /// Names of data are not included, because then `*.csv` would always ask. Where nothing masks blocked files, a
     /// program that reads files that no word names asks anyway, whatever its glob is.
@@ -395,7 +395,7 @@ impl Keyed {
         keyed.patterns.extend(patterns.iter().filter_map(|&pattern| Some((ends(pattern)?, pattern))));
         keyed.patterns.sort_by_key(|&(key, _)| key);
         for (key, _) in &keyed.patterns {
-            let (word, bit) = place(*key);
+            let (word, bit) = filter_place(*key);
             keyed.filter[word] |= bit;
         }
         keyed
@@ -403,7 +403,7 @@ impl Keyed {
 
     /// Returns the patterns of this key.
     fn of(&self, key: Ends) -> impl Iterator<Item = &'static str> {
-        let (word, bit) = place(key);
+        let (word, bit) = filter_place(key);
         let from = match self.filter[word] & bit {
             0 => self.patterns.len(),
             _ => self.patterns.partition_point(|&(other, _)| other < key),
@@ -414,7 +414,7 @@ impl Keyed {
 }
 
 /// Returns the word and the bit of the filter for a key.
-fn place(key: Ends) -> (usize, u64) {
+fn filter_place(key: Ends) -> (usize, u64) {
     let hash = key.wrapping_mul(0x9e37) >> 6;
     (usize::from(hash >> 6), 1 << (hash & 63))
 }
@@ -500,7 +500,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn globs_meet_what_they_could_expand_to() {
+    fn globs_match_names_they_could_expand_to() {
         let rules = PathRules::default();
         for glob in [".e*", ".en?", ".env*", "id_*", "*.pem", "serv*.k[e]y", "*", ".[e]nv", ".ss*"] {
             assert!(rules.could_block(glob).next().is_some(), "{glob}");

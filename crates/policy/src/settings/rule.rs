@@ -112,7 +112,7 @@ impl CommandRule {
     }
 
     /// Returns whether a command begins with these words; `None` is a word that is not literal.
-    pub(crate) fn begins<'a>(&self, mut command: impl Iterator<Item = Option<&'a str>>) -> bool {
+    pub(crate) fn is_prefix_of<'a>(&self, mut command: impl Iterator<Item = Option<&'a str>>) -> bool {
         !self.0.is_empty() && self.0.iter().all(|word| command.next().flatten() == Some(word.as_str()))
     }
 
@@ -159,14 +159,14 @@ mod tests {
     #[test]
     fn a_rule_matches_literal_words_only() {
         let rule = rule("cargo  test");
-        assert!(rule.begins([Some("cargo"), Some("test"), Some("-q")].into_iter()));
-        assert!(!rule.begins([Some("cargo"), None].into_iter()));
-        assert!(!rule.begins([Some("cargo")].into_iter()));
+        assert!(rule.is_prefix_of([Some("cargo"), Some("test"), Some("-q")].into_iter()));
+        assert!(!rule.is_prefix_of([Some("cargo"), None].into_iter()));
+        assert!(!rule.is_prefix_of([Some("cargo")].into_iter()));
         assert!(!CommandRule::NOTHING.begins([Some("cargo")].into_iter()));
     }
 
     #[test]
-    fn what_two_rules_have_in_common() {
+    fn common_rules_match_both_lists() {
         assert_eq!(rule("git").and(&rule("git log")), Some(rule("git log")));
         assert_eq!(rule("git log -p").and(&rule("git log")), Some(rule("git log -p")));
         assert_eq!(rule("git log").and(&rule("git diff")), None);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_a_rule_is_read_as_the_rule() {
+    fn a_printed_rule_reads_as_the_same_rule() {
         for words in
             [&["cargo", "test"][..], &["git", "log", "--format=%h"], &["echo", "a b", "", "it's", "\"", "#x"], &["["]]
         {

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_told_apart_from_names_like_theirs() {
+    fn devices_differ_from_similar_names() {
         for (path, folder) in [("/dev/sda", ""), ("/dev/../dev/sdb1", ""), ("sda", "/dev"), ("/dev/disk2", "")] {
             assert!(is_device(path, &[folder.to_owned()]), "{path} in {folder}");
         }

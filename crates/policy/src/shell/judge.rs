@@ -102,7 +102,7 @@ fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut
             }
             RuleMatch::None => {}
         }
-        let is_listed = |rule: &CommandRule| rule.begins(command.words.iter().map(ShellWord::literal));
+        let is_listed = |rule: &CommandRule| rule.is_prefix_of(command.words.iter().map(ShellWord::literal));
         // A variable such as PATH decides which program a name means.
         let is_plain = command.parsed.assignments.is_empty() && rules.only.iter().any(is_listed);
         let is_redirection_alone = command.words.is_empty() && command.parsed.assignments.is_empty();
@@ -196,7 +196,7 @@ fn is_allowed(command: &ListedCommand, ground: Ground<'_>) -> bool {
     let words = || command.words.iter().map(ShellWord::literal);
     !has_more
         && words().all(|word| word.is_some())
-        && ground.settings.commands.allow.iter().any(|rule| rule.begins(words()))
+        && ground.settings.commands.allow.iter().any(|rule| rule.is_prefix_of(words()))
 }
 
 fn unread(list: &CommandList, is_hidden: bool) -> Text {

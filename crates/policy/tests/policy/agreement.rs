@@ -20,7 +20,7 @@ static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 /// Without a sandbox, a command that runs without a question starts only programs that run without a question by
 /// themselves.
 #[test]
-fn what_runs_without_a_sandbox_starts_only_harmless_programs() {
+fn commands_without_a_sandbox_start_only_harmless_programs() {
     let count = std::env::var("AGREEMENT_COMMANDS").map_or(COMMANDS, |count| count.parse().expect("a number"));
     let mut random = Random::new(42);
     let is_allowed = |text: &str| POLICY.judge_command(text, "", &World::default()).judgement == Judgement::Allow;

@@ -69,14 +69,14 @@ fn a_decision_lists_every_command() {
 }
 
 #[test]
-fn what_is_shown_cannot_move_the_cursor() {
+fn displayed_text_cannot_move_the_cursor() {
     let decision = command("echo '\u{202e}'");
     assert!(decision.commands[0].contains("\\u{202e}"), "{decision:?}");
     assert_eq!((decision.rule.as_str(), decision.judgement), ("unreadable", Judgement::Ask));
 }
 
 #[test]
-fn the_folder_it_runs_in_counts() {
+fn the_folder_of_a_command_counts() {
     let judge = |text, cwd| Policy::default().judge_command(text, cwd, &World::default()).judgement;
     assert_eq!(judge("cat ../README.md", "src"), Judgement::Allow);
     assert_eq!(judge("cat ../../README.md", "src"), Judgement::Ask);
@@ -86,7 +86,7 @@ fn the_folder_it_runs_in_counts() {
 }
 
 #[test]
-fn modes_decide_about_what_asks() {
+fn modes_decide_about_questions() {
     // A command without a sandbox; a write; a question only for the user.
     let table = [
         (AskMode::Risky, ["run", "ask", "ask", "ask", "deny"]),
@@ -140,7 +140,7 @@ fn network_and_outside_the_sandbox_always_ask() {
     }
 }
 
-/// With and without the user's setting `outside`.
+/// The user's setting `outside` allows what otherwise needs an answer.
 #[test]
 fn a_command_leaves_the_sandbox_only_by_an_answer_or_the_users_own_setting() {
     let table = [

@@ -133,7 +133,7 @@ fn judged(command: &str) -> Judgement {
 }
 
 #[test]
-fn a_blocked_file_is_met_under_every_name_in_every_place() {
+fn a_blocked_file_is_found_under_every_name_in_every_place() {
     let all = PLACES.iter().flat_map(|place| NAMES.iter().map(|name| place.replace('N', name)));
     let in_commits = |name: &&&str| name.contains(".env") || name.contains(".ENV") || name.contains(".Env");
     let names: Vec<&&str> = NAMES.iter().filter(in_commits).filter(|name| !name.starts_with('/')).collect();
@@ -153,7 +153,7 @@ fn programs_that_show_only_names_and_sizes_run() {
 }
 
 #[test]
-fn names_that_only_look_like_it_are_not_met() {
+fn similar_names_are_not_blocked() {
     for name in [".env.example", "env", "src/env.rs", "environment", "x.env.md", "dotenv.ts"] {
         // A name after a cluster of options could begin anywhere in it.
         for place in PLACES.iter().filter(|place| !place.contains("-fN") && !place.contains("-d@N")) {

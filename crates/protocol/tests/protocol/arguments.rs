@@ -39,7 +39,7 @@ fn outcome(catalog: &Catalog, written: &str) -> String {
 }
 
 #[test]
-fn every_case_becomes_what_its_file_says() {
+fn every_case_has_its_outcome() {
     let mut comparison = Comparison::new();
     let sections = CaseFiles::of("arguments").sections();
     assert!(sections.len() > 20, "the case files are there");
@@ -53,8 +53,9 @@ fn every_case_becomes_what_its_file_says() {
                 }
                 "told" => {
                     let language = Language::from_tag(&part.rest).expect("a language");
-                    let told = told(&instructions(catalog, language));
-                    let lines: Vec<String> = told.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+                    let prompt = tool_descriptions(&instructions(catalog, language));
+                    let lines: Vec<String> =
+                        prompt.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
                     comparison.expect_lines(&part.body, &section.title, &lines);
                 }
                 "schema" => {}
@@ -74,7 +75,7 @@ fn with_id(written: &str) -> String {
 }
 
 /// Returns the example of a call, and the list of the tools.
-fn told(instructions: &str) -> String {
+fn tool_descriptions(instructions: &str) -> String {
     let example =
         instructions.split("\n```tool\n").nth(1).and_then(|rest| rest.split("\n```").next()).unwrap_or_default();
     let list = instructions.find("\n- `t(").map(|at| &instructions[at..]).unwrap_or_default();
@@ -94,7 +95,7 @@ impl UrlLoader for Offline {
 struct Oracle(Schemas, SchemaIndex);
 
 impl Oracle {
-    fn of(schema: &Value, formats: bool) -> Option<Oracle> {
+    fn for_schema(schema: &Value, formats: bool) -> Option<Oracle> {
         let mut compiler = Compiler::new();
         compiler.set_default_draft(Draft::V2020_12);
         compiler.use_loader(Box::new(Offline));
@@ -113,10 +114,10 @@ impl Oracle {
 }
 
 /// Returns the calls in the prompt.
-fn shown(catalog: &Catalog) -> Vec<ToolCall> {
-    let told = instructions(catalog, Language::English);
-    let parsed = parse(&told);
-    assert!(parsed.calls.iter().all(|call| call.repairs.is_empty()), "{told}");
+fn calls_in_prompt(catalog: &Catalog) -> Vec<ToolCall> {
+    let prompt = instructions(catalog, Language::English);
+    let parsed = parse(&prompt);
+    assert!(parsed.calls.iter().all(|call| call.repairs.is_empty()), "{prompt}");
     parsed.calls
 }
 
@@ -128,8 +129,8 @@ fn examples_of_real_schemas_are_allowed_by_them() {
     for section in CaseFiles::of("arguments").sections() {
         let has_example = !section.title.contains("| nothing fits") && !section.title.contains("| not all is checked");
         let Some(schema) = schema_of(&section).filter(|_| has_example) else { continue };
-        let Some(oracle) = Oracle::of(&schema, true) else { continue };
-        let calls = shown(&of_schema(&schema));
+        let Some(oracle) = Oracle::for_schema(&schema, true) else { continue };
+        let calls = calls_in_prompt(&of_schema(&schema));
         assert!(!calls.is_empty(), "{}", section.title);
         for call in calls.iter().filter(|call| !call.args.values().any(|value| value == "<<EOF")) {
             count += 1;
@@ -272,12 +273,12 @@ fn without_nulls(value: &Value) -> bool {
 
 /// Fitting keeps valid arguments and makes others valid, and another validator agrees about validity.
 #[test]
-fn what_is_valid_stays_and_what_is_fitted_is_valid() {
+fn fitting_keeps_valid_calls_and_makes_others_valid() {
     let mut random = Random::new(11);
     let (mut valid, mut fitted, mut refused) = (0, 0, 0);
     for _ in 0..3000 {
         let schema = any_root(&mut random);
-        let Some(oracle) = Oracle::of(&schema, false) else { panic!("{schema}") };
+        let Some(oracle) = Oracle::for_schema(&schema, false) else { panic!("{schema}") };
         let catalog = of_schema(&schema);
         for _ in 0..8 {
             let value = near_object(&mut random, &schema, &schema, 5);
@@ -318,7 +319,7 @@ fn unchecked_keywords_refuse_nothing_that_is_valid() {
     for _ in 0..3000 {
         let mut schema = any_root(&mut random);
         add_unchecked(&mut random, &mut schema);
-        let oracle = Oracle::of(&schema, false).unwrap_or_else(|| panic!("{schema}"));
+        let oracle = Oracle::for_schema(&schema, false).unwrap_or_else(|| panic!("{schema}"));
         let catalog = of_schema(&schema);
         for _ in 0..8 {
             let value = near_object(&mut random, &schema, &schema, 5);
@@ -340,8 +341,8 @@ fn examples_of_any_schema_are_allowed_by_it() {
     let (mut shown_right, mut none) = (0, 0);
     for _ in 0..1500 {
         let schema = any_root(&mut random);
-        let oracle = Oracle::of(&schema, true).unwrap_or_else(|| panic!("{schema}"));
-        for call in shown(&of_schema(&schema)) {
+        let oracle = Oracle::for_schema(&schema, true).unwrap_or_else(|| panic!("{schema}"));
+        for call in calls_in_prompt(&of_schema(&schema)) {
             let right = oracle.allows(&Value::Object(call.args.clone()));
             // If no allowed value is known for a schema, the call has no arguments.
             assert!(right || call.args.is_empty(), "{schema}\n{:?}", call.args);
@@ -408,8 +409,8 @@ fn hostile_schemas_cost_a_bounded_time() {
         let begun = std::time::Instant::now();
         let catalog = of_schema(&schema);
         for language in [Language::English, Language::Portuguese] {
-            let told = instructions(&catalog, language);
-            assert!(told.len() < 300_000, "{} bytes", told.len());
+            let prompt = instructions(&catalog, language);
+            assert!(prompt.len() < 300_000, "{} bytes", prompt.len());
         }
         for args in [&nested_args, &long, &json!({}), &json!({"a": "3", "b": ["3"]})] {
             let _ = catalog.resolve(&mut ToolCall::new("1", "t", args_of(args)));

@@ -332,8 +332,8 @@ const DAMAGES: &[(&str, Damage)] = &[
     }),
     ("prose around", |sample, dice| {
         let before = *dice.pick(&["", "Call: ", "Here it is:\n", "json\n", "tool_call = ", "Don't: ", "1. "]);
-        let behind = *dice.pick(&["", ";", " // done", "\nThat's it.", "\n`ok`", "</tool_call>", ","]);
-        Some(format!("{before}{}{behind}", sample.text))
+        let after = *dice.pick(&["", ";", " // done", "\nThat's it.", "\n`ok`", "</tool_call>", ","]);
+        Some(format!("{before}{}{after}", sample.text))
     }),
     ("a fence inside", |sample, dice| {
         let fence = *dice.pick(&["```json", "~~~json", "```", "`"]);
@@ -411,7 +411,7 @@ const STYLES: &[fn(&str) -> String] = &[
 
 /// The outcome for a damaged text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum Outcome {
     Valid,
     Same,
     SameByGuess,
@@ -421,16 +421,16 @@ enum Fate {
 }
 
 /// Returns the content of a call, without its id.
-fn says(call: &ToolCall) -> (String, Value, Option<String>) {
+fn content_of(call: &ToolCall) -> (String, Value, Option<String>) {
     (call.name.clone(), Value::Object(call.args.clone()), call.reason.clone())
 }
 
-fn fate(reply: &str, finish: &str, meant: &[Value], damaged: &str) -> Fate {
+fn outcome_of(reply: &str, finish: &str, meant: &[Value], damaged: &str) -> Outcome {
     if serde_json::Deserializer::from_str(damaged)
         .into_iter::<Value>()
         .all(|value| value.is_ok_and(|value| value.is_object() || value.is_array()))
     {
-        return Fate::Valid;
+        return Outcome::Valid;
     }
     let meant: Vec<_> = meant
         .iter()
@@ -439,25 +439,25 @@ fn fate(reply: &str, finish: &str, meant: &[Value], damaged: &str) -> Fate {
             (text("name").unwrap_or_default(), call["args"].clone(), text("reason"))
         })
         .collect();
-    let (mut calls, mut told) = (Vec::new(), false);
+    let (mut calls, mut has_failure) = (Vec::new(), false);
     for event in events(reply, finish, usize::MAX / 2, false) {
         match event {
             Event::Call { call, .. } => calls.push(*call),
-            Event::Malformed { .. } | Event::Incomplete { .. } => told = true,
+            Event::Malformed { .. } | Event::Incomplete { .. } => has_failure = true,
             _ => {}
         }
     }
-    let same = calls.iter().map(says).eq(meant.iter().cloned());
+    let same = calls.iter().map(content_of).eq(meant.iter().cloned());
     let lossy = calls.iter().any(ToolCall::is_lossy);
     // Some of several calls may be refused, which the model learns, while others stay intact.
-    let sure_ones_meant = calls.iter().filter(|call| !call.is_lossy()).all(|call| meant.contains(&says(call)));
+    let sure_ones_meant = calls.iter().filter(|call| !call.is_lossy()).all(|call| meant.contains(&content_of(call)));
     match (same, lossy) {
-        (true, false) => Fate::Same,
-        (true, true) => Fate::SameByGuess,
-        _ if calls.is_empty() && told => Fate::Refused,
-        _ if sure_ones_meant && told => Fate::Refused,
-        _ if sure_ones_meant && lossy => Fate::OtherByGuess,
-        _ => Fate::Other,
+        (true, false) => Outcome::Same,
+        (true, true) => Outcome::SameByGuess,
+        _ if calls.is_empty() && has_failure => Outcome::Refused,
+        _ if sure_ones_meant && has_failure => Outcome::Refused,
+        _ if sure_ones_meant && lossy => Outcome::OtherByGuess,
+        _ => Outcome::Other,
     }
 }
 
@@ -471,10 +471,10 @@ fn sure_calls(reply: &str, finish: &str) -> Vec<ToolCall> {
 
 /// No damage makes another call that claims to be the only sane reading.
 #[test]
-fn a_sure_reading_of_a_damaged_call_is_what_was_meant() {
+fn a_lossless_reading_of_a_damaged_call_is_the_intended_one() {
     let most = std::env::var("DAMAGED_CALLS").map_or(USUAL, |count| count.parse().expect("a number"));
     let mut dice = Random::new(0xda_ba9e);
-    let mut table: BTreeMap<&str, BTreeMap<Fate, usize>> = BTreeMap::new();
+    let mut table: BTreeMap<&str, BTreeMap<Outcome, usize>> = BTreeMap::new();
     let (mut tried, mut wrong) = (0, Vec::new());
     while tried < most {
         let (name, damage) = DAMAGES[tried % DAMAGES.len()];
@@ -501,9 +501,9 @@ fn a_sure_reading_of_a_damaged_call_is_what_was_meant() {
             "end lost with the fence" => (format!("```tool\n{damaged}"), *dice.pick(&["", "length", "cut"])),
             _ => (format!("```tool\n{damaged}\n```\n"), ""),
         };
-        let fate = fate(&reply, finish, &calls, &damaged);
-        *table.entry(name).or_default().entry(fate).or_default() += 1;
-        if fate == Fate::Other {
+        let outcome = outcome_of(&reply, finish, &calls, &damaged);
+        *table.entry(name).or_default().entry(outcome).or_default() += 1;
+        if outcome == Outcome::Other {
             wrong.push(format!("{name}: {damaged}\n  {:?}", sure_calls(&reply, finish)));
         }
     }
@@ -511,10 +511,11 @@ fn a_sure_reading_of_a_damaged_call_is_what_was_meant() {
         "{:45} {:>6} {:>6} {:>6} {:>8} {:>6} {:>6}",
         "damage", "valid", "same", "guess", "refused", "other?", "OTHER"
     );
-    let fates = [Fate::Valid, Fate::Same, Fate::SameByGuess, Fate::Refused, Fate::OtherByGuess, Fate::Other];
+    let outcomes =
+        [Outcome::Valid, Outcome::Same, Outcome::SameByGuess, Outcome::Refused, Outcome::OtherByGuess, Outcome::Other];
     let mut sums = [0; 6];
     for (name, counts) in &table {
-        let row = fates.map(|fate| counts.get(&fate).copied().unwrap_or_default());
+        let row = outcomes.map(|outcome| counts.get(&outcome).copied().unwrap_or_default());
         println!("{name:45} {:>6} {:>6} {:>6} {:>8} {:>6} {:>6}", row[0], row[1], row[2], row[3], row[4], row[5]);
         sums.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
     }

@@ -51,7 +51,7 @@ fn result(case: &Case) -> String {
 
 /// Every case gives the intended value or an error, with the repairs in the file.
 #[test]
-fn every_case_is_what_was_meant_or_refused() {
+fn every_case_gives_the_intended_value_or_an_error() {
     let cases = cases();
     assert!(cases.len() > 300, "the case files are there");
     let mut comparison = Comparison::new();
@@ -382,7 +382,7 @@ fn a_fault_that_makes_another_call_is_lossy() {
             assert!(!reading.is_lossless(), "{name} {:?}: {broken}", reading.repairs);
         });
     }
-    assert!(different > 0, "no fault made another call, so nothing was seen");
+    assert!(different > 0, "no fault made another call, so nothing was tested");
 }
 
 /// Calls `seen` with each fault of 1,500 calls that strict reading refuses: its name, the call, the text and its

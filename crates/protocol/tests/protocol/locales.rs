@@ -103,7 +103,7 @@ fn english_word(translation: &str) -> Option<&'static str> {
 }
 
 /// Returns the text of the locale file: its comment, then the sorted entries. A JSON string is a TOML string.
-fn written(head: &str, translations: &BTreeMap<String, String>) -> String {
+fn format_locale(head: &str, translations: &BTreeMap<String, String>) -> String {
     let line = |(english, translation)| {
         let [english, translation] = [english, translation].map(|text: &String| serde_json::to_string(text).unwrap());
         format!("{english} = {translation}\n")
@@ -150,11 +150,11 @@ fn every_template_is_translated() {
         }
     }
     if std::env::var_os("UPDATE").is_some_and(|value| value == "1") {
-        std::fs::write(&path, written(head, &translations)).unwrap();
+        std::fs::write(&path, format_locale(head, &translations)).unwrap();
         return;
     }
     assert!(faults.is_empty(), "locales/pt.toml:\n{}", faults.join("\n"));
-    assert_eq!(text, written(head, &translations), "locales/pt.toml is not sorted; run with UPDATE=1");
+    assert_eq!(text, format_locale(head, &translations), "locales/pt.toml is not sorted; run with UPDATE=1");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn doubtful_fences_are_lossy() {
     wrong.sort_by_key(String::len);
     assert!(wrong.is_empty(), "{} of {rounds}, the shortest:\n{}", wrong.len(), wrong[..wrong.len().min(9)].join("\n"));
     println!(
-        "{rounds} replies, {doubtful} doubtful calls, {certain} certain ones behind an end that CommonMark does not see"
+        "{rounds} replies, {doubtful} doubtful calls, {certain} certain ones after an end that CommonMark does not see"
     );
     assert!(doubtful > rounds / 50 && certain > rounds / 200, "{doubtful} doubtful, {certain} certain");
 }

@@ -180,8 +180,8 @@ fn chunking_changes_nothing() {
 fn calls_are_held_back_while_they_may_be_thoughts() {
     let is_call = |event: &Event<'_>| matches!(event, Event::Call { .. });
     let (mut held, mut thought) = (0, 0);
-    let says = |case: &&Reply| case.options.split_whitespace().any(|word| ["known", "opened"].contains(&word));
-    for case in cases().iter().filter(|case| case.options != "unknown" && !says(case)) {
+    let is_known = |case: &&Reply| case.options.split_whitespace().any(|word| ["known", "opened"].contains(&word));
+    for case in cases().iter().filter(|case| case.options != "unknown" && !is_known(case)) {
         for reply in variants(&case.reply) {
             let unknown = format!("{} unknown", case.options);
             let whole = events(&reply, &unknown, usize::MAX / 2, true);
@@ -204,8 +204,8 @@ fn calls_are_held_back_while_they_may_be_thoughts() {
                 continue;
             }
             held += 1;
-            let behind = whole[first..].iter().find(|event| !is_call(event));
-            assert!(matches!(behind, None | Some(Event::Reasoning { .. })), "{}: {behind:?} in {reply:?}", case.title);
+            let next = whole[first..].iter().find(|event| !is_call(event));
+            assert!(matches!(next, None | Some(Event::Reasoning { .. })), "{}: {next:?} in {reply:?}", case.title);
         }
     }
     assert!(held > 500 && thought > 10, "{held} replies with calls, {thought} with thoughts");
@@ -322,11 +322,11 @@ fn spans_cover_the_reply() {
             for event in events {
                 let span = match &event {
                     Event::Ignored { why, span, .. } if *why != Ignored::Reasoning => {
-                        assert!(span.end <= at, "{}: an ignored block is shown before it is told", case.title);
+                        assert!(span.end <= at, "{}: an ignored block is shown before its event", case.title);
                         continue;
                     }
                     Event::Call { call, span, .. } if call.repairs.contains(&Repair::WrongWord) => {
-                        assert!(span.end <= at, "{}: what is a call for want of another one was shown", case.title);
+                        assert!(span.end <= at, "{}: a call that counts only without others was shown", case.title);
                         continue;
                     }
                     Event::Text { span, text } => {
@@ -421,7 +421,7 @@ fn quotes(text: &str) -> Vec<String> {
 /// However a reply is quoted, no dialect reads a call in it, nor a host marker: not after the tokens of another dialect
 /// inside or before the quote, and not if those are tags of reasoning.
 #[test]
-fn what_is_quoted_never_runs_in_any_dialect() {
+fn quoted_text_never_runs_in_any_dialect() {
     let all = cases();
     let tokens = tokens(&all);
     assert!(tokens.len() > 100, "{tokens:?}");
@@ -485,7 +485,7 @@ fn reset_begins_anew() {
 }
 
 #[test]
-fn prose_is_shown_at_once() {
+fn prose_is_emitted_at_once() {
     let mut parser = Parser::new(Options::default());
     let mut shown = String::new();
     for (chunk, wanted) in

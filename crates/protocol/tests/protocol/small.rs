@@ -21,8 +21,8 @@ fn outcomes(reply: &str, options: &str) -> Vec<String> {
         Event::Malformed { error, .. } => outcomes.push(format!("malformed: {}", error.message)),
         Event::Incomplete { .. } => outcomes.push("incomplete".to_owned()),
         Event::Ignored { why, .. } => {
-            let told = if why.is_misplaced() { "reminded" } else { "quoted" };
-            outcomes.push(format!("{told}: {}", serde_json::to_value(why).unwrap().as_str().unwrap()));
+            let kind = if why.is_misplaced() { "reminded" } else { "quoted" };
+            outcomes.push(format!("{kind}: {}", serde_json::to_value(why).unwrap().as_str().unwrap()));
         }
         Event::ForgedResult { .. } => outcomes.push("forged".to_owned()),
         _ => {}
@@ -49,7 +49,7 @@ fn called(catalog: &toolfence_protocol::Catalog, mut call: ToolCall) -> String {
 }
 
 #[test]
-fn what_comes_of_replies_of_small_models() {
+fn replies_of_small_models_have_their_outcomes() {
     let cases = CaseFiles::of("small").replies();
     assert_eq!(cases.len(), 300);
     let mut comparison = Comparison::new();

@@ -138,7 +138,7 @@ fn here_documents_hide_nothing() {
 }
 
 #[test]
-fn what_bash_evaluates_again_is_unreadable() {
+fn text_that_bash_evaluates_again_is_unreadable() {
     let texts = [
         "((: '$(rm a.txt)'; :))",
         "if (( 1 )); then :; fi",

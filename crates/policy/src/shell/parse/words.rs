@@ -9,7 +9,7 @@ const MAX_BRACE_BYTES: usize = 4096;
 
 /// The position of a word, which decides how bash expands it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum WordPlace {
     /// Before the name of a command or at it: an assignment, a reserved word or the name.
     Leading,
     /// An argument or a word of `for`.
@@ -22,7 +22,7 @@ pub(super) enum Place {
 
 /// A word that is being read.
 pub(super) struct WordBuilder {
-    pub(super) place: Place,
+    pub(super) place: WordPlace,
     pub(super) position: usize,
     /// The text without quotes, as far as it is known.
     text: String,
@@ -38,14 +38,14 @@ pub(super) struct WordBuilder {
 }
 
 impl WordBuilder {
-    pub(super) fn new(place: Place, position: usize) -> Self {
+    pub(super) fn new(place: WordPlace, position: usize) -> Self {
         let (text, marks) = (String::new(), Vec::new());
         Self { place, position, text, known: true, quoted: false, several: false, number: true, marks, equals: None }
     }
 
     /// Appends an unquoted character.
     pub(super) fn push_plain(&mut self, character: char) {
-        if character == '=' && self.place == Place::Leading && self.equals.is_none() && !self.quoted {
+        if character == '=' && self.place == WordPlace::Leading && self.equals.is_none() && !self.quoted {
             let name = self.text.strip_suffix('+').unwrap_or(&self.text);
             if is_name(name) {
                 self.equals = Some(self.text.len());
@@ -97,7 +97,7 @@ impl WordBuilder {
 
     /// Reports whether the word so far is the name of a variable at the place of an assignment: a `[` would be a subscript.
     pub(super) fn may_take_subscript(&self) -> bool {
-        self.place == Place::Leading && is_name(&self.text)
+        self.place == WordPlace::Leading && is_name(&self.text)
     }
 
     /// Returns the name of the assignment that this word is.
@@ -125,7 +125,7 @@ impl WordBuilder {
 
     /// Returns the words to which bash expands this one.
     pub(super) fn finish(self) -> Vec<ShellWord> {
-        if self.place == Place::Plain {
+        if self.place == WordPlace::Plain {
             let home = self.marks.iter().find(|mark| mark.1 == '~').map(|mark| mark.0);
             return vec![match home {
                 None if self.known => ShellWord::Literal(self.text),
@@ -138,7 +138,7 @@ impl WordBuilder {
         if self.known && has_list {
             // A name with `=` would be read as an assignment or not, depending on the version.
             let is_simple =
-                !has_glob && !self.quoted_range() && (self.place != Place::Leading || !self.text.contains('='));
+                !has_glob && !self.quoted_range() && (self.place != WordPlace::Leading || !self.text.contains('='));
             let has_tilde = self.marks.iter().any(|mark| mark.1 == '~');
             if is_simple
                 && !has_tilde

@@ -90,7 +90,7 @@ fn without_last_newline(mut wanted: Value) -> Value {
 }
 
 /// Returns the calls recorded in the steps.
-fn wanted(reply: &str, steps: &[Step], bare: bool) -> Vec<Value> {
+fn expected_calls(reply: &str, steps: &[Step], bare: bool) -> Vec<Value> {
     if bare {
         return vec![object(reply, steps, 0, reply.len())];
     }
@@ -130,8 +130,8 @@ fn check(reply: &str, steps: &[Step], bare: bool, catalog: &Catalog) -> Result<u
             other => return Err(format!("{other:?}")),
         }
     }
-    let wanted = wanted(reply, steps, bare);
-    if calls == wanted { Ok(calls.len()) } else { Err(format!("{calls:?} instead of {wanted:?}")) }
+    let expected = expected_calls(reply, steps, bare);
+    if calls == expected { Ok(calls.len()) } else { Err(format!("{calls:?} instead of {expected:?}")) }
 }
 
 fn walk_and_check(catalog: &Catalog, options: &GrammarOptions, replies: u64) -> usize {
@@ -166,7 +166,7 @@ fn every_tool_by_itself() {
 }
 
 #[test]
-fn the_bounds_as_they_come() {
+fn replies_with_default_bounds_are_read() {
     for start in [Start::Reply, Start::Trigger, Start::Bare] {
         let mut options = GrammarOptions::default();
         options.start = start;
@@ -175,7 +175,7 @@ fn the_bounds_as_they_come() {
 }
 
 #[test]
-fn without_bounds_too() {
+fn replies_without_bounds_are_read() {
     for start in [Start::Reply, Start::Bare] {
         let mut options = small(start);
         (options.least_calls, options.endless) = (1, true);
@@ -209,7 +209,7 @@ fn strange_tools_stay_inside() {
 
 /// Every restriction of the grammar is necessary: without it the parser reads something else.
 #[test]
-fn a_looser_grammar_is_found_out() {
+fn a_looser_grammar_is_detected() {
     let text = grammar::gbnf(&builtins(), &small(Start::Reply));
     let line = "mark{0,3} text?";
     let starts = [
@@ -245,7 +245,7 @@ fn a_looser_grammar_is_found_out() {
             let (reply, steps) = grammar.walk(&mut Random::new(seed));
             check(&reply, &steps, false, &builtins()).is_err()
         });
-        assert!(fails, "nothing comes of {loose}");
+        assert!(fails, "the looser grammar passes: {loose}");
     }
 }
 

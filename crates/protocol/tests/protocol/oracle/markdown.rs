@@ -180,10 +180,10 @@ pub(crate) fn comrak_differs(text: &str) -> bool {
         || text.to_ascii_uppercase().matches("<![CDATA[").count() > text.matches("<![CDATA[").count()
         || text.contains(['\u{b}', '\u{c}'])
         || text.lines().any(tab_before_fence)
-        || has_blanks_behind_a_marker(text)
+        || has_blanks_after_a_marker(text)
 }
 
-fn has_blanks_behind_a_marker(text: &str) -> bool {
+fn has_blanks_after_a_marker(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().collect();
     let is_marker = |line: &str| line.trim_end().ends_with(['-', '*', '+', '.', ')']);
     lines.windows(2).any(|two| is_marker(two[0]) && !two[1].is_empty() && two[1].trim().is_empty())
