@@ -1,10 +1,10 @@
-//! Listing, searching, reading and editing beside `find`, `rg`, `grep`, `sed` and the crates we build on, as a table for
-//! docs/figures.md.
+//! Compares listing, searching, reading and editing with `find`, `rg`, `grep`, `sed` and the crates we build on, as a
+//! table for docs/figures.md.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench files`. A tree of 20,000 files is made for it, or that of the
-//! environment variable `TREE` is taken; `-- list` shows one part of list, search, read and edit. It is CPU time that is
-//! shown, of all threads and of the programs, their start included: a machine that is busy with something else does not show
-//! in it, and waiting for the disk neither. Everything is in the page cache. Where a program is missing there is a dash.
+//! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench files`. It creates a tree of 20,000 files,
+//! or uses that of the environment variable `TREE`; `-- list` prints one part of list, search, read and edit. Times are
+//! CPU time of all threads and programs, including their start, so other load and waiting for the disk do not count.
+//! Everything is in the page cache. A missing program has a dash.
 
 #[path = "shared/cpu.rs"]
 mod cpu;
@@ -36,7 +36,7 @@ fn main() {
     }
 }
 
-/// Seconds of one turn: the clock goes in hundredths.
+/// Seconds of one turn: the clock has a resolution of hundredths.
 const LONG: f64 = 1.0;
 
 const PEERS: [&str; 4] = ["limit or crates alone", "find / sed / grep", "rg", "ours / best peer"];
@@ -83,7 +83,7 @@ impl Hands {
         row("the first 50 of a frequent text, sorted", &frequent, &|| 0, &grep, &rg);
     }
 
-    /// What the walker and the searcher need without our rules.
+    /// Does the work of the walker and the searcher without our rules.
     fn by_crates(&self, pattern: &str) -> usize {
         let matcher = grep_regex::RegexMatcherBuilder::new().fixed_strings(true).build(pattern).expect("a text");
         let mut searcher = grep_searcher::Searcher::new();
@@ -123,7 +123,7 @@ fn reading(home: &Path) {
     row("the same, with all lines counted", &|| range(true), &all, &wc, &|| 0);
 }
 
-/// The least that must be done: bytes are read and their line feeds counted.
+/// Does the minimal work: reads bytes and counts their line feeds.
 fn counted(path: &Path, most: usize) -> usize {
     let mut file = File::open(path).expect("it is there");
     let (mut buffer, mut lines) = (vec![0; 128 << 10], 0);
@@ -154,7 +154,7 @@ fn editing(home: &Path) {
     };
     let sed = || program(&root, "sed", &["-i", &format!("12000c line {}", next()), "x"]);
     let raw = || {
-        // Written and renamed as safely, and nothing else.
+        // The same safe write and rename, and nothing else.
         let text = fs::read(root.join("x")).expect("it is there");
         let mut file = File::create(root.join("y")).expect("room on the disk");
         file.write_all(&text).and_then(|()| file.sync_all()).expect("room on the disk");
@@ -169,7 +169,7 @@ fn editing(home: &Path) {
     row("one passage replaced", &passage, &raw, &|| 0, &|| 0);
 }
 
-/// 20,000 files in 1,300 folders, 160 MB.
+/// Creates 20,000 files in 1,300 folders, 160 MB.
 fn planted(home: &Path) -> PathBuf {
     let tree = home.join("tree");
     for folder in 0..1_300 {
@@ -189,7 +189,7 @@ fn planted(home: &Path) -> PathBuf {
     tree
 }
 
-/// What a program prints, in bytes; 0 where it is not installed.
+/// Returns the length of a program's output in bytes; 0 if it is not installed.
 fn program(folder: &Path, name: &str, arguments: &[&str]) -> usize {
     let wants = arguments.last().is_some_and(|last| last.starts_with("rg "));
     if wants && program(folder, "rg", &["--version"]) == 0 {

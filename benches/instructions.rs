@@ -1,11 +1,11 @@
-//! One piece of work, to be counted by valgrind: see `.ci/instructions`. The same on every machine with the same build,
-//! where times are not.
+//! One piece of work whose instructions valgrind counts: see `.ci/instructions`. Unlike times, the counts are the same
+//! on every machine with the same build.
 
 use std::hint::black_box;
 use toolfence_benches::{cases, damage, envelope, ours, texts};
 use toolfence_protocol::json;
 
-/// What is counted: only while this runs.
+/// Valgrind counts only while this function runs.
 #[inline(never)]
 fn measured(work: impl Fn() -> usize) {
     black_box(work());
@@ -37,14 +37,14 @@ fn replied(text: &str, piece: usize) -> usize {
     text.len()
 }
 
-/// A call of about so many bytes with each damage there is.
+/// Repairs calls of about `bytes` bytes, one for each kind of damage.
 fn repaired(bytes: usize) -> usize {
     let texts = damage::DAMAGES.map(|(_, damaged)| damaged(bytes).0);
     measured(|| texts.iter().filter(|text| json::read(text, true).is_ok()).count());
     texts.iter().map(String::len).sum()
 }
 
-/// What is broken in the case files, a few bytes each.
+/// Reads the broken texts of the case files, a few bytes each.
 fn broken_cases() -> usize {
     let cases = cases::cases();
     assert!(cases.iter().any(|case| !case.want.is_empty() && !case.whole));
@@ -52,7 +52,7 @@ fn broken_cases() -> usize {
     cases.iter().map(|case| case.text.len()).sum()
 }
 
-/// A reply of several calls of so many bytes.
+/// Reads a reply of several calls of `bytes` bytes.
 fn calls(bytes: usize, piece: usize, work: impl Fn(&[&str], &str) -> usize) -> usize {
     let body = envelope::body(bytes);
     let reply = envelope::several(&body);

@@ -1,7 +1,8 @@
-//! The parser and the JSON reader alone, for whoever changes them: was it before faster or slower, and is that chance?
+//! Benchmarks the parser and the JSON reader alone, to see whether a change makes them faster or slower, and whether
+//! that is chance.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --bench parser -- --save-baseline before`, then with `--baseline before`. How they
-//! stand beside others is in `benches/figures`.
+//! `cargo bench --manifest-path benches/Cargo.toml --bench parser -- --save-baseline before`, then with
+//! `--baseline before`. `benches/figures` compares them with others.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

@@ -1,9 +1,9 @@
-//! Patches beside `diffy`, GNU patch and git, as a table for docs/figures.md.
+//! Compares patches with `diffy`, GNU patch and git, as a table for docs/figures.md.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --features patch --bench patch`. The programs are measured with their start and with
-//! reading and writing the file, which is some milliseconds; where one is missing there is a dash, and `refused` where it
-//! does not apply the patch. Ours reads the patch, too. `-- hostile` prints the time of texts that are made to hurt, at one
-//! size and at twice that size.
+//! `cargo bench --manifest-path benches/Cargo.toml --features patch --bench patch`. The times of programs include their
+//! start and reading and writing the file, which is some milliseconds; a missing program has a dash, and
+//! `refused` means that it does not apply the patch. Our times include reading the patch. `-- hostile` prints the time
+//! of hostile texts, at one size and at twice that size.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn main() {
     }
 }
 
-/// Pieces that are repeated: as a patch that is read and applied to a file of short lines.
+/// Pieces that are repeated, as a patch that is read and applied to a file of short lines.
 const HOSTILE: [(&str, &str, &str); 22] = [
     ("", "\n", ""),
     ("", "@@\n", ""),
@@ -106,7 +106,7 @@ fn hunks(text: &str, count: usize, number: impl Fn(usize) -> usize) -> String {
     hunks_at(text, count, LINES / count / 2, number)
 }
 
-/// Hunks of three lines of context around one changed line, at equal distances.
+/// Returns hunks of three lines of context around one changed line, at equal distances.
 fn hunks_at(text: &str, count: usize, first: usize, number: impl Fn(usize) -> usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut patch = String::from("--- a/x\n+++ b/x\n");
@@ -125,7 +125,7 @@ fn without_numbers(patch: &str) -> String {
     patch.lines().map(bare).collect()
 }
 
-/// All lines but one are there.
+/// Returns a patch of which all lines but one occur.
 fn failing(text: &str) -> String {
     let mut patch = String::from("--- a/x\n+++ b/x\n@@ -100000,801 +100000,801 @@\n");
     for (offset, line) in text.lines().skip(100_000).take(801).enumerate() {
@@ -168,7 +168,7 @@ fn program(shape: &Shape, name: &str, arguments: &[&str]) -> String {
     };
     let (first, Some(done)) = run() else { return "–".into() };
     let best = if first > Duration::from_secs(2) { first } else { (0..3).map(|_| run().0).fold(first, Duration::min) };
-    shown(best, done)
+    format_time(best, done)
 }
 
 fn started_in(folder: &Path, name: &str, arguments: &[&str]) -> Option<bool> {
@@ -186,9 +186,9 @@ fn timed(run: impl Fn() -> bool) -> String {
     };
     let (first, done) = once();
     let rounds = if first > Duration::from_secs(1) { 0 } else { 9 };
-    shown((0..rounds).map(|_| once().0).fold(first, Duration::min), done)
+    format_time((0..rounds).map(|_| once().0).fold(first, Duration::min), done)
 }
 
-fn shown(time: Duration, done: bool) -> String {
+fn format_time(time: Duration, done: bool) -> String {
     format!("{:.4} s{}", time.as_secs_f64(), if done { "" } else { ", refused" })
 }

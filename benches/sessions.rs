@@ -1,7 +1,8 @@
-//! What opening a conversation costs by its length, as a table: listing it, going on with it up to the prompt, and its pages.
+//! Measures opening a conversation by its length, as a table: listing it, resuming it up to the prompt, and its pages.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --features cli --bench sessions`. A person waits for the first two, so 10,000
-//! turns are to take less than 100 ms; twice the turns are to take twice the time. A turn has a question, and in every third one a file is read before the answer. It is wall time.
+//! `cargo bench --manifest-path benches/Cargo.toml --features cli --bench sessions`. The user waits for the first two,
+//! so 10,000 turns should take less than 100 ms, and twice the turns should take twice the time. A turn has a question,
+//! and in every third one a file is read before the answer. Times are wall time.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,7 +20,7 @@ use toolfence_session::{Session, SessionOptions};
 const ROUNDS: usize = 5;
 
 fn main() {
-    println!("| ms | size | list | go on | as Markdown | as HTML |");
+    println!("| ms | size | list | resume | as Markdown | as HTML |");
     println!("|---|---:|---:|---:|---:|---:|");
     for turns in [1_000, 10_000, 20_000] {
         let state = tempfile::tempdir().expect("a folder");
@@ -39,7 +40,7 @@ fn main() {
     }
 }
 
-/// The middle of the times of some rounds.
+/// Returns the median time of some rounds.
 fn timed(act: impl Fn()) -> String {
     let mut times: Vec<Duration> = (0..ROUNDS)
         .map(|_| {
@@ -52,7 +53,7 @@ fn timed(act: impl Fn()) -> String {
     format!("{:.1}", times[ROUNDS / 2].as_secs_f64() * 1000.0)
 }
 
-/// All that happens before the next message of the user is sent.
+/// Does everything up to the user's next message.
 fn resume(path: &Path) {
     let transcript = Transcript::resume(path).expect("it is a session");
     let mut options = SessionOptions::default();

@@ -1,7 +1,7 @@
-//! What it costs to be able to take a change back, as a table: a change with and without a history.
+//! Measures the cost of undo, as a table: a change with and without a history.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench undo`. It is wall time, waiting for the disk included, since
-//! that is most of it; `TMPDIR` says which disk.
+//! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench undo`. Times are wall time and include
+//! waiting for the disk, which is most of it; `TMPDIR` chooses the disk.
 
 use std::fs;
 use std::path::Path;
@@ -47,7 +47,7 @@ enum Act {
     ChangeAgain,
 }
 
-/// The middle of the times of many changes.
+/// Returns the median time of many changes.
 fn change(act: Act, bytes: usize, recorded: bool) -> Duration {
     let home = tempfile::tempdir().expect("a folder");
     let (history, workspace) = opened(home.path(), recorded);

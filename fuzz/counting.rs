@@ -1,8 +1,8 @@
-//! The instructions that work takes, counted by callgrind: the same whatever else the machine does, and every loop is seen,
-//! of a dependency, of the standard library, a long copy.
+//! Counts the instructions of work with callgrind. The counts are the same on a busy machine, and include loops of
+//! dependencies, of the standard library, and long copies.
 //!
-//! A program that counts runs twice: in its second process, below callgrind, the work is done where it is counted; the
-//! first does it too and takes the counts in the same order. So what is counted, and in which order, must not hang on them.
+//! A counting program runs twice: in its second process, below callgrind, the work is counted; the first process does
+//! the same work and reads the counts in the same order. So the work and its order must not depend on the counts.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -13,16 +13,16 @@ use std::process::{Command, Stdio};
 /// Set in the process below callgrind.
 const BELOW: &str = "TOOLFENCE_COUNTED";
 
-/// Where the counts of the other process come from.
+/// The counts of the other process.
 pub(crate) struct Counter(Option<std::vec::IntoIter<u64>>);
 
 impl Counter {
-    /// Counts all there is to count, in another process.
+    /// Runs the program again below callgrind and reads its counts.
     pub(crate) fn new() -> Self {
         Self((std::env::var_os(BELOW).is_none()).then(|| counts().into_iter()))
     }
 
-    /// What the work gives, and its instructions: one below callgrind, where nobody reads them.
+    /// Returns the result of the work and its instructions; below callgrind the number is a placeholder.
     pub(crate) fn count<T>(&mut self, work: impl FnOnce() -> T) -> (T, u64) {
         let mut work = Some(work);
         let mut done = None;
@@ -40,10 +40,10 @@ impl Counter {
         (done.expect("the work was done"), count)
     }
 
-    /// Fails where the other process counted other work: then no count is that of the work it was taken for.
+    /// Fails if the other process counted a different number of works, because then no count belongs to its work.
     pub(crate) fn finish(self) {
         let left = self.0.map_or(0, Iterator::count);
-        assert_eq!(left, 0, "counts that nobody took");
+        assert_eq!(left, 0, "unused counts");
     }
 }
 
@@ -54,13 +54,13 @@ fn written_by_callgrind(work: &mut dyn FnMut()) {
     black_box(()); // or the call would be a jump
 }
 
-/// Only what runs in here is counted.
+/// Callgrind counts only the instructions of this function.
 #[inline(never)]
 fn counted_by_callgrind(work: &mut dyn FnMut()) {
     work();
 }
 
-/// The instructions of each piece of work of this program, in order.
+/// Returns the instructions of each piece of work of this program, in order.
 fn counts() -> Vec<u64> {
     let program = std::env::current_exe().expect("a program knows where it is");
     let folder = std::env::temp_dir().join(format!("toolfence-counts-{}", std::process::id()));
@@ -72,9 +72,9 @@ fn counts() -> Vec<u64> {
         .arg(program)
         .args(std::env::args_os().skip(1))
         .env(BELOW, "1")
-        // Without fast bins and the cache of a thread every `malloc` and `free` takes the same path. With them glibc merges
-        // blocks that were freed earlier whenever a bin is full, and these instructions fall on whatever work runs then:
-        // counts of the same work differ by a third from run to run.
+        // Without fast bins and the cache of a thread, every `malloc` and `free` takes the same path. With them, glibc
+        // merges previously freed blocks whenever a bin is full, and these instructions are counted for the work
+        // running then: counts of the same work differ by a third from run to run.
         .env("GLIBC_TUNABLES", "glibc.malloc.mxfast=0:glibc.malloc.tcache_count=0")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -88,10 +88,10 @@ fn counts() -> Vec<u64> {
 
 fn read(file: &Path) -> Vec<u64> {
     let lines = BufReader::new(File::open(file).expect("callgrind writes its counts")).lines();
-    // The last one is that of the program's end.
+    // The last total belongs to the end of the program.
     let totals =
         lines.map(|line| line.expect("a line")).filter_map(|line| Some(line.strip_prefix("totals: ")?.parse()));
     let mut counts: Vec<u64> = totals.map(|total| total.expect("a number")).collect();
-    assert_eq!(counts.pop(), Some(0), "nothing is counted behind the last work");
+    assert_eq!(counts.pop(), Some(0), "nothing is counted after the last work");
     counts
 }

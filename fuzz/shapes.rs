@@ -1,10 +1,10 @@
-//! Texts that hurt: what has made parsers slow, or ours while it was written. A new one is one line here; its steps are
+//! Hostile texts that made parsers slow, or ours during its development. A new one is one line here; its steps are
 //! counted (`steps.rs`) and its time is measured (`benches/figures`) at doubling sizes.
 
-/// A shape made so many times as long.
+/// A name, and a function that makes the text for a number of repetitions.
 pub(crate) type Shape = (&'static str, fn(usize) -> String);
 
-/// Replies, each made to hurt another part of the parser.
+/// Replies, each hostile to another part of the parser.
 pub(crate) const REPLIES: &[Shape] = &[
     ("words", |n| "some words and more\n".repeat(n)),
     ("one long line", |n| "word ".repeat(4 * n)),
@@ -17,7 +17,7 @@ pub(crate) const REPLIES: &[Shape] = &[
     ("nested items with a quote, blank lines", |n| "- ".repeat(4 * n) + "> x\n" + &"\n".repeat(8 * n)),
     ("a fence in deep items, blank lines", |n| "- ".repeat(4 * n) + "```tool\n" + &"\n".repeat(8 * n)),
     ("stars", |n| "* ".repeat(8 * n) + "a\n"),
-    ("rules that are none", |n| "- - - - a\n".repeat(2 * n)),
+    ("lines that look like rules", |n| "- - - - a\n".repeat(2 * n)),
     ("numbers", |n| "1. ".repeat(8 * n) + "\n"),
     ("blanks", |n| " ".repeat(16 * n)),
     ("blank lines", |n| "\n".repeat(16 * n)),
@@ -74,7 +74,7 @@ pub(crate) const REPLIES: &[Shape] = &[
     ("glued fences and fences in strings", |n| {
         "```tool\n{\"name\": \"a\"}```\n~~~tool\n{\"name\": \"\n~~~\n\"}\n~~~\n".repeat(n)
     }),
-    ("lazy lines in deep items behind a glued fence", |n| {
+    ("lazy lines in deep items after a glued fence", |n| {
         "```tool\n{\"name\": \"a\"}```\n```\n".to_owned() + &"- ".repeat(4 * n) + "x\n" + &"y\n```\n".repeat(2 * n)
     }),
     ("strings that begin like a body", |n| {
@@ -150,9 +150,9 @@ pub(crate) const REPLIES: &[Shape] = &[
     }),
     ("deep items, then a long tag", |n| format!("{}x\n{}", "- ".repeat(n), "<think> ".repeat(2 * n))),
     ("backticks in a block", |n| format!("```tool\n{}", "`".repeat(16 * n))),
-    ("blanks behind a closing fence", |n| format!("```tool\n{{\n```{}", " ".repeat(16 * n))),
-    ("blanks behind an object", |n| format!("```tool\n{{\"name\": \"a\"}}{}", " ".repeat(16 * n))),
-    ("text behind an object", |n| format!("```tool\n{{\"name\": \"a\"}}\n{}", "x ".repeat(8 * n))),
+    ("blanks after a closing fence", |n| format!("```tool\n{{\n```{}", " ".repeat(16 * n))),
+    ("blanks after an object", |n| format!("```tool\n{{\"name\": \"a\"}}{}", " ".repeat(16 * n))),
+    ("text after an object", |n| format!("```tool\n{{\"name\": \"a\"}}\n{}", "x ".repeat(8 * n))),
     ("drift", |n| format!("```tool\n{{'name': 'a', 'args': {{'x': [{}]}}}}\n```\n", "'y', ".repeat(2 * n))),
     ("comments in JSON", |n| format!("```tool\n{{{}}}\n```\n", "/* x */ // y\n".repeat(n))),
     ("text around objects", |n| format!("```tool\n{}\n```\n", "a {} ".repeat(2 * n))),
@@ -173,7 +173,7 @@ pub(crate) const REPLIES: &[Shape] = &[
         format!("```tool\n{{\"id\": \"{id}\", \"name\": \"a\"}}\n```\n")
             + &"```tool\n{\"name\": \"a\"}\n```\n".repeat(n)
     }),
-    ("a tag that goes on", |n| format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<{}", "A".repeat(16 * n))),
+    ("a tag that continues", |n| format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<{}", "A".repeat(16 * n))),
     ("a long tag and its body", |n| {
         let tag = "A".repeat(8 * n);
         format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<{tag}\"}}}}\n{}", "x\n".repeat(4 * n))
@@ -188,7 +188,7 @@ pub(crate) const REPLIES: &[Shape] = &[
     }),
 ];
 
-/// Broken JSON, each made to hurt another part of the repairing reader.
+/// Broken JSON, each text hostile to another part of the repairing reader.
 pub(crate) const BROKEN_JSON: &[Shape] = &[
     ("arrays in arrays", |n| "[".repeat(16 * n)),
     ("objects in objects", |n| "{'a':".repeat(4 * n)),
@@ -228,11 +228,11 @@ pub(crate) const BROKEN_JSON: &[Shape] = &[
     ("alternating quotes", |n| format!("{{\"a\": \"{}", "\"'".repeat(8 * n))),
     ("single quotes", |n| format!("{{'a': '{}", "' x ".repeat(4 * n))),
     ("smart quotes", |n| format!("{{\u{201c}a\u{201d}: \u{201c}{}", "\u{201d} x \u{201c}".repeat(2 * n))),
-    ("backslashes behind a string", |n| format!("{{\"a\": \"x\" y{}", "\\".repeat(16 * n))),
+    ("backslashes after a string", |n| format!("{{\"a\": \"x\" y{}", "\\".repeat(16 * n))),
     ("block comments before quotes", |n| format!("{{\"a\": \"b\"{}", "/* \" */ \" /* ".repeat(n))),
     ("comment marks", |n| format!("{{\"a\": \"{}", "\" // ".repeat(4 * n))),
     ("stars in a comment", |n| format!("{{\"a\": \"b\" /*{}", "* \" *".repeat(4 * n))),
-    ("closers behind a string", |n| format!("{{\"a\": \"b\"{}", "}".repeat(16 * n))),
+    ("closers after a string", |n| format!("{{\"a\": \"b\"{}", "}".repeat(16 * n))),
     ("closers in a string", |n| format!("{{\"a\": \"{}", "\"}]}".repeat(4 * n))),
     ("closers and blanks", |n| format!("{{\"a\": \"{}", "\"}   }   ".repeat(2 * n))),
     ("words between three quotes", |n| format!("{{\"a\": \"\"\"{}", "\"\"\" x ".repeat(2 * n))),
@@ -243,7 +243,7 @@ pub(crate) const BROKEN_JSON: &[Shape] = &[
     ("escapes of other languages", |n| format!("{{'a': '{}'}}", "\\x41\\u{41}".repeat(n))),
 ];
 
-/// What a repair of JSON may look ahead from: each pair of pieces, again and again behind each beginning.
+/// Pieces from which a repair of JSON may look ahead: each pair is repeated after each beginning.
 #[allow(dead_code, reason = "only the counted steps look at pairs")]
 pub(crate) const BEGINNINGS: [&str; 6] = ["", "{\"a\": \"", "{'a': '", "[\"", "{\"a\": \"x \"y", "{\"a\": \"\"\""];
 #[allow(dead_code, reason = "only the counted steps look at pairs")]
@@ -252,7 +252,7 @@ pub(crate) const PIECES: [&str; 24] = [
     "\"a\":", "a", "1", "...", "\u{a0}",
 ];
 
-/// Replies in dialects, and what only looks like them.
+/// Replies in dialects, and texts that look similar.
 pub(crate) const DIALECTS: &[Shape] = &[
     ("shell blocks", |n| "```bash\nls\n```\n".repeat(n)),
     ("quotes in a shell block", |n| format!("```bash\n{}\n```\n", "$((\"$(`".repeat(n))),
@@ -265,7 +265,7 @@ pub(crate) const DIALECTS: &[Shape] = &[
         "<tool_call>\n{\"name\": \"list_files\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>\n".repeat(n)
     }),
     ("calls of one array", |n| format!("[TOOL_CALLS][{}{{\"name\": \"a\"}}]", "{\"name\": \"a\"}, ".repeat(n))),
-    ("objects behind one token", |n| format!("<|python_tag|>{}", "{\"name\": \"a\", \"arguments\": {}};".repeat(n))),
+    ("objects after one token", |n| format!("<|python_tag|>{}", "{\"name\": \"a\", \"arguments\": {}};".repeat(n))),
     ("openers", |n| "<tool_call>".repeat(4 * n)),
     ("openers, lines", |n| "<tool_call>\n".repeat(4 * n)),
     ("openers and names", |n| "<tool_call>read_file ".repeat(2 * n)),
@@ -276,17 +276,17 @@ pub(crate) const DIALECTS: &[Shape] = &[
     ("literals of a long key", |n| format!("<|python_start|>[a({}={}", "b".repeat(n), "'x' ".repeat(2 * n))),
     ("quotes and escapes in a literal", |n| format!("<|python_start|>[a(b=\"\"\"{}", "\"\" \\\" ".repeat(2 * n))),
     ("literals of many keys", |n| {
-        // Past the most arguments of a call the text is read a second time, once: every size lies there.
+        // Above the maximum number of arguments the text is read a second time, once: every size is above it.
         let keys: String = (0..4 * n).map(|key| format!("k{key}='x', ")).collect();
         format!("<|tool_call_start|>[a({keys}")
     }),
     ("openers of names", |n| "<function=".repeat(4 * n)),
-    ("openers behind prose", |n| "a <tool_call> b [TOOL_CALLS] c ".repeat(2 * n)),
+    ("openers after prose", |n| "a <tool_call> b [TOOL_CALLS] c ".repeat(2 * n)),
     ("closers in an open string", |n| format!("<tool_call>{{\"name\": \"{}", "</tool_call>".repeat(4 * n))),
-    ("closers behind a fault", |n| format!("<tool_call>{{]{}", "</tool_cal".repeat(4 * n))),
+    ("closers after a fault", |n| format!("<tool_call>{{]{}", "</tool_cal".repeat(4 * n))),
     ("parameters", |n| format!("<function=a>{}", "<parameter=p>x".repeat(4 * n))),
     ("closers of a parameter", |n| format!("<function=a><parameter=p>{}", "</parameter> x".repeat(4 * n))),
-    ("blanks behind a parameter", |n| format!("<function=a><parameter=p>x</parameter>{}", " \n".repeat(8 * n))),
+    ("blanks after a parameter", |n| format!("<function=a><parameter=p>x</parameter>{}", " \n".repeat(8 * n))),
     ("parameters that are whole", |n| {
         format!("<function=a>{}", "<parameter=p>x</parameter>\n".repeat(2 * n)) // the second one is a fault
     }),
@@ -294,7 +294,7 @@ pub(crate) const DIALECTS: &[Shape] = &[
         let parameters: String = (0..n).map(|i| format!("<parameter=p{i}>x</parameter>\n")).collect();
         format!("<function=a>{parameters}</function>")
     }),
-    ("many names behind a long text", |n| {
+    ("many names after a long text", |n| {
         let parameters: String = (0..n).map(|i| format!("<parameter=p{i}>x</parameter>\n")).collect();
         format!("<function=a><parameter=p>{}</parameter>{parameters}", "x ".repeat(8 * n))
     }),
@@ -318,7 +318,7 @@ pub(crate) const DIALECTS: &[Shape] = &[
     ("half tokens", |n| "<\u{ff5c}tool\u{2581}calls".repeat(2 * n)),
     ("runs of backticks", |n| (1..n / 8).map(|length| "`".repeat(length % 90) + " ").collect()),
     ("blocks under a wrong word", |n| "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n".repeat(n)),
-    ("texts to all behind reasoning", |n| "<think>a</think>all\nx>>".repeat(2 * n)),
+    ("texts to all after reasoning", |n| "<think>a</think>all\nx>>".repeat(2 * n)),
     ("marks of recipients", |n| format!("all\n{}", ">>>read_fil".repeat(4 * n))),
     ("elements of elements", |n| format!("<minimax:tool_call><invoke name=\"a\"><b>{}", "<item><b>".repeat(4 * n))),
     ("names of Gemma", |n| format!("<start_function_call>call:a{{{}", "k:<escape>".repeat(4 * n))),

@@ -1,5 +1,5 @@
-//! Counts what the parser does on shapes that hurt, at doubling sizes: instructions, and the bytes that were allocated.
-//! `steps blocks`, `steps dialects` and `steps json` each count a part, so that they can run at the same time; see `.ci/steps`.
+//! Counts the parser's instructions and allocated bytes on hostile shapes, at doubling sizes. `steps blocks`,
+//! `steps dialects` and `steps json` each count a part, so that they can run at the same time; see `.ci/steps`.
 
 mod counting;
 mod shapes;
@@ -15,10 +15,10 @@ use toolfence_protocol::{Dialect, Dialects, FinishReason};
 /// How often a shape repeats its part at the smallest size.
 const SMALLEST: usize = 500;
 
-/// So few instructions a byte are long copies and searches only, whose kinds change with the size.
+/// Fewer instructions per byte are only long copies and searches, whose implementation changes with the size.
 const FEW: f64 = 5.0;
 
-/// The system's allocator, counting the bytes that were asked for.
+/// The system's allocator, with a count of the requested bytes.
 struct Counting;
 
 static ALLOCATED: AtomicU64 = AtomicU64::new(0);
@@ -26,7 +26,7 @@ static ALLOCATED: AtomicU64 = AtomicU64::new(0);
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size() as u64, Relaxed);
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Reads a reply in pieces of so many bytes, or whole.
+/// Reads a reply whole, or in pieces of `chunk` bytes.
 fn read(reply: &str, chunk: usize, reason: FinishReason, dialects: Dialects) {
     let mut options = Options::default();
     options.dialects = dialects;
@@ -60,12 +60,12 @@ fn read(reply: &str, chunk: usize, reason: FinishReason, dialects: Dialects) {
     while parser.poll().is_some() {}
 }
 
-/// Mends a text. One that cannot be mended costs steps too.
-fn mend(text: &str) {
+/// Repairs a text. A text that cannot be repaired costs steps too.
+fn repair(text: &str) {
     std::hint::black_box(json::read(text, true).is_ok());
 }
 
-/// What was found so far.
+/// The results so far.
 struct Findings {
     counter: Counter,
     wrong: usize,
@@ -73,7 +73,7 @@ struct Findings {
 }
 
 impl Findings {
-    /// Counts a shape at three doubling sizes, and prints what a byte takes where `shows`, or where it is not linear.
+    /// Counts a shape at three doubling sizes, and prints the cost per byte with `shows`, or if it is not linear.
     fn add(&mut self, title: &str, shows: bool, shape: impl Fn(usize) -> String, work: impl Fn(&str)) {
         let texts = [1, 2, 4].map(|times| shape(SMALLEST * times));
         let counts = texts.each_ref().map(|text| {
@@ -94,9 +94,10 @@ impl Findings {
     }
 }
 
-/// Whether what was counted at three doubling sizes, steps and memory, doubles too. `memory` is what a byte takes of it.
+/// Returns whether steps and memory, measured at three doubling sizes, double too. `memory` is the memory per byte.
 fn is_linear([one, two, four]: [[f64; 2]; 3], each: f64, memory: f64) -> bool {
-    // Linear is 2; a table that grows may add a little, a square makes it 4. Buffers double: what is allocated may jump.
+    // Linear is 2; a table that grows may add a little, quadratic cost makes it 4. Buffers double, so allocations may
+    // jump.
     let [steps, allocated] = [0, 1].map(|what| (two[what] / one[what], four[what] / two[what]));
     (each < FEW || steps.1 < 2.3 && steps.0 < 2.6) && (allocated.1 < 3.0 || allocated.0 < 3.0 || memory < 8.0)
 }
@@ -124,7 +125,8 @@ fn main() {
     std::process::exit(i32::from(wrong > 0));
 }
 
-/// Counts the parser on the hostile replies while it reads only the blocks of the protocol. Gives the number of shapes.
+/// Counts the parser on the hostile replies while it reads only the blocks of the protocol. Returns the number of
+/// shapes.
 fn blocks(findings: &mut Findings) -> usize {
     for (name, shape) in REPLIES {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4), ("by 64", 64)] {
@@ -138,7 +140,8 @@ fn blocks(findings: &mut Findings) -> usize {
     REPLIES.len()
 }
 
-/// Counts the parser on the hostile replies and on those written in dialects while it reads every dialect. Gives the number of shapes.
+/// Counts the parser on the hostile replies and on those written in dialects while it reads every dialect. Returns the
+/// number of shapes.
 fn dialects(findings: &mut Findings) -> usize {
     for (name, shape) in REPLIES.iter().chain(DIALECTS) {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4)] {
@@ -150,20 +153,20 @@ fn dialects(findings: &mut Findings) -> usize {
     REPLIES.len() + DIALECTS.len()
 }
 
-/// Counts the reader of JSON on texts that it has to mend. Gives the number of shapes.
+/// Counts the JSON reader on broken texts. Returns the number of shapes.
 fn broken_json(findings: &mut Findings) -> usize {
     for (name, shape) in BROKEN_JSON {
-        findings.add(&format!("JSON: {name}"), true, shape, mend);
+        findings.add(&format!("JSON: {name}"), true, shape, repair);
     }
     for begin in BEGINNINGS {
         for first in PIECES {
-            // All pairs with this piece in one count: of one that is a square, the sum is one too.
+            // All pairs with this piece share one count: if one of them is quadratic, so is the sum.
             let pairs = |times: usize| {
                 let texts = PIECES.map(|second| format!("{begin}{}", format!("{first}{second}").repeat(times)));
                 texts.join("\0")
             };
-            let title = format!("JSON: pairs with {first:?} behind {begin:?}");
-            findings.add(&title, false, pairs, |texts| texts.split('\0').for_each(mend));
+            let title = format!("JSON: pairs with {first:?} after {begin:?}");
+            findings.add(&title, false, pairs, |texts| texts.split('\0').for_each(repair));
         }
     }
     BROKEN_JSON.len() + BEGINNINGS.len() * PIECES.len()

@@ -1,4 +1,4 @@
-//! Broken JSON: every text of the case files, and damaged calls of growing size.
+//! Measures broken JSON: every text of the case files, and damaged calls of growing size.
 
 use crate::size;
 use serde_json::Value;
@@ -44,7 +44,7 @@ fn ours(text: &str, whole: bool) -> Vec<Value> {
     json::read(text, whole).map_or(Vec::new(), |reading| reading.values)
 }
 
-/// Without the strict reading it begins with otherwise, which only costs time where the text is broken.
+/// Skips its initial strict reading, which only costs time if the text is broken.
 fn theirs(text: &str) -> Vec<Value> {
     let options = llm_json::RepairOptions { skip_json_loads: true, ..Default::default() };
     llm_json::loads(text, &options).into_iter().collect()

@@ -1,4 +1,4 @@
-//! From the text of one block to a typed call, where nothing needs to be mended.
+//! Measures the time from the text of one block to a typed call, without repairs.
 
 use serde_json::Value;
 use toolfence_benches::envelope::{SEVERAL, alone, body, members, several, typed};
@@ -7,7 +7,7 @@ use toolfence_benches::texts::pieces;
 use toolfence_benches::timing::best;
 use toolfence_protocol::json;
 
-/// Bytes of a piece of a reply that streams quickly.
+/// Bytes per piece of a reply that streams quickly.
 const PIECE: usize = 4096;
 
 pub(crate) fn print() {

@@ -1,4 +1,4 @@
-//! 4-byte chunks, about a token each: what a reply costs while it streams.
+//! Measures a streaming reply in 4-byte chunks, about a token each.
 
 use std::hint::black_box;
 use toolfence_benches::texts::pieces;
@@ -8,7 +8,7 @@ use toolfence_benches::{ours, texts};
 const CHUNK: usize = 4;
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
-/// Where parsing all again at each chunk ends: it is quadratic, and at 100 KB it would take minutes.
+/// The size limit for parsing everything again at each chunk: it is quadratic, and at 100 KB it would take minutes.
 const MOST_AGAIN: usize = 10_000;
 
 pub(crate) fn print() {
@@ -38,7 +38,7 @@ fn append(pieces: &[&str]) -> usize {
     all.len()
 }
 
-/// A client that parses the whole reply again at each chunk, as many do.
+/// Parses the whole reply again at each chunk, as many clients do.
 fn again_and_again(text: &str) -> usize {
     let ends = (CHUNK..=text.len()).step_by(CHUNK);
     ends.map(|end| pulldown_cmark::Parser::new(&text[..end]).map(black_box).count()).sum()

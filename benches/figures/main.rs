@@ -1,8 +1,8 @@
-//! The parser and the JSON reader beside their peers and their floors, as tables for docs/figures.md.
+//! Compares the parser and the JSON reader with their peers and lower bounds, as tables for docs/figures.md.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --bench figures` prints the tables, with `-- whole chunks` only those named. The long
-//! one, `-- shapes`, is printed where it is named. The floors are what any parser must do at least: look for newlines, or
-//! take the pieces.
+//! `cargo bench --manifest-path benches/Cargo.toml --bench figures` prints the tables, with `-- whole chunks` only the
+//! named ones. The long one, `-- shapes`, is printed only if it is named. The lower bounds are the minimal work of any
+//! parser: looking for newlines, or receiving the pieces.
 
 mod broken;
 mod call;
@@ -12,7 +12,7 @@ mod shapes;
 mod whole;
 mod worst;
 
-/// A table: what it is called on the command line, and what prints it.
+/// The name of a table on the command line, and the function that prints it.
 type Table = (&'static str, fn());
 
 const TABLES: [Table; 6] = [
@@ -24,7 +24,7 @@ const TABLES: [Table; 6] = [
     (LONG, worst::print_shapes),
 ];
 
-/// Nobody reads a hundred lines who has not asked for them.
+/// The table with a hundred lines, which is printed only on request.
 const LONG: &str = "shapes";
 
 fn main() {
@@ -38,13 +38,13 @@ fn main() {
     }
 }
 
-/// The allocator keeps as much memory as was once freed. What is measured is then the same whichever tables came before,
-/// and not how fast the kernel clears pages.
+/// Makes the allocator keep freed memory. Then the measurement does not depend on earlier tables or on how fast the
+/// kernel clears pages.
 fn keep_memory() {
     drop(std::hint::black_box(vec![1_u8; 30_000_000]));
 }
 
-/// A size as people say it.
+/// Formats a size.
 pub(crate) fn size(bytes: usize) -> String {
     match bytes {
         0..1000 => format!("{bytes} B"),

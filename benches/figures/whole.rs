@@ -1,4 +1,4 @@
-//! A whole message: how fast the parser can be where nothing streams.
+//! Measures a whole message: the speed of the parser without streaming.
 
 use crate::size;
 use memchr::memchr_iter;
@@ -8,7 +8,7 @@ use toolfence_benches::{ours, texts};
 
 const BYTES: usize = 64_000_000;
 
-/// comrak builds a tree, of some gigabytes for the whole.
+/// comrak builds a tree, which would take some gigabytes for the whole text.
 const BYTES_FOR_COMRAK: usize = 16_000_000;
 
 pub(crate) fn print() {
@@ -47,7 +47,7 @@ pub(crate) fn print() {
     }
 }
 
-/// What a client does that finds calls with a CommonMark parser: it looks at every event, and reads no JSON.
+/// Finds calls with a CommonMark parser, as a client could: it looks at every event, and reads no JSON.
 fn tool_blocks(text: &str) -> usize {
     use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
     let is_tool = |event: Event<'_>| match event {

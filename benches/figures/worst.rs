@@ -1,5 +1,5 @@
-//! Texts made to hurt, at doubling sizes: the time for a byte stays the same. `.ci/steps` counts the steps of the same
-//! texts, which no busy machine can blur.
+//! Measures hostile texts at doubling sizes: the time per byte stays the same. `.ci/steps` counts the steps of the same
+//! texts, independently of the load of the machine.
 
 use crate::shapes::{BROKEN_JSON, DIALECTS, REPLIES};
 use crate::size;
@@ -15,16 +15,16 @@ const SMALLEST: usize = 1000;
 /// Bytes of the smallest damaged call.
 const SMALLEST_CALL: usize = 10_000;
 
-/// Each as long again as the one before.
+/// Texts, each twice as long as the one before.
 type Doubling = [String; 4];
 
-/// What reads a text; what it gives only keeps the work from being left out.
+/// Reads a text; the result only prevents the compiler from removing the work.
 type Read = fn(&str) -> usize;
 
-/// Texts that are read in the same way: what they are, each with its name, and how.
+/// Texts that are read in the same way: the name of the group, the named texts, and the function.
 type Group = (&'static str, Vec<(&'static str, Doubling)>, Read);
 
-/// One line for each group.
+/// Prints one line for each group.
 pub(crate) fn print() {
     println!("\n| texts made to hurt | how many | ns a byte, of the slowest | growth from 1x to 8x, of the steepest |");
     println!("|---|---:|---:|---:|");
@@ -38,7 +38,7 @@ pub(crate) fn print() {
     }
 }
 
-/// Every text at every size.
+/// Prints every text at every size.
 pub(crate) fn print_shapes() {
     for (title, texts, read) in groups() {
         println!("\n| {title}, ns a byte | 1x is | 1x | 2x | 4x | 8x | growth |\n|---|---:|---:|---:|---:|---:|---:|");
@@ -57,24 +57,24 @@ fn groups() -> [Group; 5] {
     let broken = BROKEN_JSON.iter().map(|(name, shape)| (*name, doubling(*shape))).collect();
     let damaged = |make: Make| [1, 2, 4, 8].map(|times| make(times * SMALLEST_CALL).0);
     let calls = DAMAGES.iter().map(|(name, make)| (*name, damaged(*make))).collect();
-    let mend: Read = |text| usize::from(json::read(text, true).is_ok());
+    let repair: Read = |text| usize::from(json::read(text, true).is_ok());
     [
         ("replies, in one piece", replies(), |text| ours::calls(&[text])),
         ("replies, in pieces of 4 bytes", replies(), |text| ours::calls(&pieces(text, 4))),
         ("dialects, in pieces of 4 bytes", dialects, |text| ours::dialect_calls(&pieces(text, 4))),
-        ("broken JSON", broken, mend),
-        ("damaged calls", calls, mend),
+        ("broken JSON", broken, repair),
+        ("damaged calls", calls, repair),
     ]
 }
 
-/// Nanoseconds for a byte, at each size.
+/// Returns the nanoseconds per byte at each size.
 fn each_byte(texts: &Doubling, read: Read) -> [f64; 4] {
     let [a, b, c, d] = texts;
     let times = best([&|| read(a), &|| read(b), &|| read(c), &|| read(d)]);
     std::array::from_fn(|at| times[at] * 1e9 / texts[at].len() as f64)
 }
 
-/// Linear is 1, a square would be 8.
+/// Returns the growth of the time per byte: linear is 1, quadratic would be 8.
 fn growth(times: &[f64; 4]) -> f64 {
     times[3] / times[0]
 }

@@ -1,9 +1,10 @@
-//! CPU time of this process, with all its threads, and of the programs that ended: other work on the machine shows as little as may be.
+//! Measures the CPU time of this process, with all its threads, and of finished child processes, to reduce the
+//! influence of other work on the machine.
 
 use std::fs;
 use std::hint::black_box;
 
-/// The seconds of CPU of one run of a work, from as many as take at least `least`.
+/// Returns the CPU seconds per run of a work, averaged over runs of at least `least` seconds together.
 pub(crate) fn turn(least: f64, work: &dyn Fn() -> usize) -> f64 {
     let mut runs = 1.0;
     loop {

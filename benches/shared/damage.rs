@@ -1,14 +1,14 @@
-//! Calls that write a file, damaged as weak models damage them, of any size, with what was meant.
+//! Calls that write a file of any size, damaged as by weak models, and the intended calls.
 
 use serde_json::{Value, json};
 
-/// A damaged text of about so many bytes, and the call that was meant.
+/// Makes a damaged text of about this many bytes, and the intended call.
 pub type Make = fn(usize) -> (String, Value);
 
 pub const DAMAGES: [(&str, Make); 10] = [
     ("a trailing comma", |bytes| {
         let code = code(bytes);
-        (written(&in_json(&code)).replace("\"}}", "\",}}"), meant(&code))
+        (write_call(&in_json(&code)).replace("\"}}", "\",}}"), meant(&code))
     }),
     ("single quotes", |bytes| {
         let code = code(bytes);
@@ -21,33 +21,33 @@ pub const DAMAGES: [(&str, Make); 10] = [
     }),
     ("no commas", |bytes| {
         let code = code(bytes);
-        (written(&in_json(&code)).replace("\", ", "\" "), meant(&code))
+        (write_call(&in_json(&code)).replace("\", ", "\" "), meant(&code))
     }),
     ("Python's words", |bytes| {
         let code = code(bytes);
         let mut meant = meant(&code);
         meant["args"]["append"] = true.into();
-        (written(&format!("{}, \"append\": True", in_json(&code))), meant)
+        (write_call(&format!("{}, \"append\": True", in_json(&code))), meant)
     }),
     ("raw line ends", |bytes| {
         let code = code(bytes);
-        (written(&format!("\"{code}\"")), meant(&code))
+        (write_call(&format!("\"{code}\"")), meant(&code))
     }),
     ("inner quotes", |bytes| {
         let code = lines("    print(\"so far\")\n", bytes);
-        (written(&format!("\"{}\"", code.replace('\n', "\\n"))), meant(&code))
+        (write_call(&format!("\"{}\"", code.replace('\n', "\\n"))), meant(&code))
     }),
     ("escapes JSON does not have", |bytes| {
         let code = lines(r"(\w+) = \[(\d+)\]; ", bytes);
-        (written(&format!("\"{code}\"")), meant(&code))
+        (write_call(&format!("\"{code}\"")), meant(&code))
     }),
     ("prose around it", |bytes| {
         let code = code(bytes);
-        (format!("Here is the call:\n{}\nThen I look at it again.", written(&in_json(&code))), meant(&code))
+        (format!("Here is the call:\n{}\nThen I look at it again.", write_call(&in_json(&code))), meant(&code))
     }),
     ("no last brackets", |bytes| {
         let code = code(bytes);
-        (written(&in_json(&code)).replace("\"}}", "\""), meant(&code))
+        (write_call(&in_json(&code)).replace("\"}}", "\""), meant(&code))
     }),
 ];
 
@@ -63,8 +63,8 @@ fn in_json(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// The call, its content as it is given.
-fn written(content: &str) -> String {
+/// Returns the call with its content inserted unchanged.
+fn write_call(content: &str) -> String {
     format!("{{\"name\": \"write_file\", \"args\": {{\"path\": \"a.py\", \"content\": {content}}}}}")
 }
 

@@ -1,4 +1,4 @@
-//! The text of one block, and `serde_json` reading it with no help from us.
+//! The text of one block, and `serde_json` reading it without our parser.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -11,10 +11,10 @@ struct Envelope {
     reason: Option<String>,
 }
 
-/// Calls of one reply, where a parser reads more than one.
+/// Calls in one reply, for parsers that read several.
 pub const SEVERAL: usize = 32;
 
-/// An envelope of so many bytes, with an escape in each line of its content.
+/// Returns an envelope of `bytes` bytes, with an escape in each line of its content.
 pub fn body(bytes: usize) -> String {
     let around = |content: &str| {
         let args = format!("{{\"path\": \"src/main.rs\", \"content\": \"{content}\"}}");
@@ -25,12 +25,12 @@ pub fn body(bytes: usize) -> String {
     around(&(line.repeat(room / line.len()) + &"x".repeat(room % line.len())))
 }
 
-/// A reply with this block alone.
+/// Returns a reply with only this block.
 pub fn alone(body: &str) -> String {
     format!("```tool\n{body}\n```\n")
 }
 
-/// A reply with this block several times.
+/// Returns a reply with this block several times.
 pub fn several(body: &str) -> String {
     format!("{}\n", alone(body)).repeat(SEVERAL)
 }

@@ -1,4 +1,4 @@
-//! What the benches share: the texts that are read, the reading of them, and the clock.
+//! Code shared by the benches: the texts, reading them, and the clock.
 
 pub mod cases;
 pub mod damage;

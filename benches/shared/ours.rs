@@ -1,15 +1,15 @@
-//! What is measured: a reply through the parser.
+//! Reads a reply with the parser, for all measurements.
 
 use std::hint::black_box;
 use toolfence_protocol::FinishReason;
 use toolfence_protocol::parse::{Event, Options, Parser, for_each};
 
-/// Reads a reply in these pieces, polling after each as a client must that shows what comes. Gives the calls.
+/// Reads a reply in these pieces, polling after each like a client that displays progress. Returns the number of calls.
 pub fn calls(pieces: &[&str]) -> usize {
     read(pieces, options())
 }
 
-/// How many calls a reply holds that is read in these pieces, with those in dialects.
+/// Returns the number of calls in a reply read in these pieces, including those in dialects.
 pub fn dialect_calls(pieces: &[&str]) -> usize {
     let mut options = options();
     options.dialects = toolfence_protocol::Dialects::ALL;
@@ -23,7 +23,7 @@ fn options() -> Options {
     options
 }
 
-/// Reads a whole reply with one call. Gives the calls.
+/// Reads a whole reply at once. Returns the number of calls.
 pub fn calls_of(reply: &str) -> usize {
     let mut options = options();
     options.limits.calls = usize::MAX;
@@ -32,7 +32,7 @@ pub fn calls_of(reply: &str) -> usize {
     calls
 }
 
-/// What a client does that shows nothing before a call is whole.
+/// Reads like a client that displays only complete calls.
 pub fn settled_calls(pieces: &[&str]) -> usize {
     let mut options = options();
     options.settled_only = true;
@@ -59,7 +59,7 @@ fn poll(parser: &mut Parser) -> usize {
     calls
 }
 
-/// Looks at all that an event says, as a client does that shows it. Whether it is a call.
+/// Reads all data of an event, as a client that displays it does. Returns 1 for a call.
 #[inline(always)] // as in a client that matches where it polls
 fn look(event: Event<'_>) -> usize {
     match event {

@@ -1,16 +1,16 @@
-//! Replies to measure with. ASCII, so that a piece may end at any byte.
+//! Replies for measurements, in ASCII, so that a piece may end at any byte.
 
-/// Prose, a list, code and a call, about 2 KB together.
+/// Returns prose, a list, code and a call, about 2 KB together.
 fn section(number: usize) -> String {
     let prose = "The session keeps what was said, and a reader may ask for *any* part of it by its `id`. ".repeat(9);
-    let list = "- an entry with a [link](https://example.org/a?b=c) and some words behind it\n".repeat(6);
+    let list = "- an entry with a [link](https://example.org/a?b=c) and some words after it\n".repeat(6);
     let code = "    let total = lines.iter().map(|line| line.len()).sum::<usize>();\n".repeat(5);
     let call =
         format!("{{\"name\": \"read_file\", \"args\": {{\"path\": \"src/part_{number}.rs\", \"start_line\": 1}}}}");
     format!("## Part {number}\n\n{prose}\n\n{list}\n```rust\n{code}```\n\n```tool\n{call}\n```\n\n")
 }
 
-/// Chat Markdown of so many bytes, and up to a section more, with a call per 2 KB.
+/// Returns chat Markdown of `bytes` bytes, and up to a section more, with a call per 2 KB.
 pub fn chat(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 4096);
     let mut number = 0;
@@ -21,7 +21,7 @@ pub fn chat(bytes: usize) -> String {
     text
 }
 
-/// One call that writes a file of about so many bytes.
+/// Returns one call that writes a file of about `bytes` bytes.
 pub fn write_file(bytes: usize) -> String {
     let line = "    let answer = \\\"forty-two\\\"; // with an escape or two\\n";
     let content = line.repeat(bytes / line.len());
@@ -30,16 +30,16 @@ pub fn write_file(bytes: usize) -> String {
     )
 }
 
-/// The text in pieces of about so many bytes: a piece ends where a character does, and the last one is as long as what is left.
-/// Cut before anything is measured: that is the work of whoever sends them.
+/// Splits the text into pieces of about `bytes` bytes, at ends of characters; the last one has the rest. This happens
+/// before the measurement, because it is the sender's work.
 pub fn pieces(text: &str, bytes: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
         let end = (bytes..rest.len()).find(|&end| rest.is_char_boundary(end)).unwrap_or(rest.len());
-        let (piece, behind) = rest.split_at(end);
+        let (piece, after) = rest.split_at(end);
         pieces.push(piece);
-        rest = behind;
+        rest = after;
     }
     pieces
 }

@@ -1,18 +1,18 @@
-//! Side by side: the works of one table take turns, and the best turn of each counts. A machine that is busy for a while
-//! is busy for all of them, so ratios hold where absolute times drift.
+//! Measures the works of one table in turns, and takes the best turn of each. A machine that is busy for a while is
+//! busy for all of them, so ratios hold where absolute times drift.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 const ROUNDS: usize = 9;
 
-/// Seconds that a turn takes at least, so that the clock's own grain is nothing.
+/// Minimum seconds per turn, so that the resolution of the clock does not matter.
 const TURN: f64 = 0.01;
 
-/// Seconds after which one turn has to do.
+/// After this many seconds, one turn is enough.
 const LONG: f64 = 2.0;
 
-/// The seconds of one run of each work.
+/// Returns the seconds of one run of each work.
 pub fn best<const N: usize>(works: [&dyn Fn() -> usize; N]) -> [f64; N] {
     let mut bests = works.map(|work| turn(work, 1));
     for _ in 1..ROUNDS {
@@ -24,7 +24,7 @@ pub fn best<const N: usize>(works: [&dyn Fn() -> usize; N]) -> [f64; N] {
     bests
 }
 
-/// The seconds of a run, so many in a row.
+/// Returns the seconds per run, over `runs` runs in a row.
 fn turn(work: &dyn Fn() -> usize, runs: usize) -> f64 {
     let started = Instant::now();
     for _ in 0..runs {

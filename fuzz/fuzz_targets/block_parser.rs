@@ -1,6 +1,6 @@
 //! The laws of the block parser on any reply, at any chunking.
 //!
-//! The first byte chooses how long the pieces are, up to 8 KB, the second how the reply ends; the rest is the reply.
+//! The first byte chooses the length of the pieces, up to 8 KB, the second how the reply ends; the rest is the reply.
 #![no_main]
 
 #[path = "../../crates/protocol/tests/protocol/oracle/markdown.rs"]
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     let polls = usize::from(ending & 0x10 != 0);
     assert_eq!(whole, events(&reply, chunk, polls, reason, &options), "the events depend on when they are polled");
     settled_only(&reply, chunk, reason, &options);
-    told_is_said(&whole);
+    check_provisional_ids(&whole);
     spans_cover(&reply, &whole);
     fences_are_commonmark(&reply);
     if let Err(problem) = markdown::doubtful_fences(&reply, false) {
@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Who wants no provisional events gets the same others.
+/// Callers without provisional events get the same other events.
 fn settled_only(reply: &str, chunk: usize, reason: FinishReason, options: &Options) {
     let mut settled = options.clone();
     settled.settled_only = true;
@@ -65,11 +65,11 @@ fn settled_only(reply: &str, chunk: usize, reason: FinishReason, options: &Optio
         };
         rest.extend(apart.map(Event::into_owned));
     }
-    assert_eq!(events(reply, chunk, usize::MAX, reason, &settled), rest, "without a preview something else is told");
+    assert_eq!(events(reply, chunk, usize::MAX, reason, &settled), rest, "without a preview the events differ");
 }
 
-/// Whatever was started is called or withdrawn under its id, and a call has the name under which it was told.
-fn told_is_said(events: &[Event<'_>]) {
+/// Every started id ends in a call or is withdrawn, and a call has its announced name.
+fn check_provisional_ids(events: &[Event<'_>]) {
     let mut open: HashMap<&str, &str> = HashMap::new();
     for event in events {
         match event {
@@ -77,7 +77,7 @@ fn told_is_said(events: &[Event<'_>]) {
             Event::Progress { id, .. } => assert!(open.contains_key(id.as_ref()), "{id} is not open"),
             Event::Call { call, .. } => {
                 if let Some(name) = open.remove(call.id.as_str()) {
-                    assert_eq!(name, call.name, "a call was told under another name");
+                    assert_eq!(name, call.name, "a call was announced under another name");
                 }
             }
             Event::Malformed { id, .. } | Event::Incomplete { id, .. } | Event::Ignored { id: Some(id), .. } => {
@@ -89,7 +89,8 @@ fn told_is_said(events: &[Event<'_>]) {
     assert!(open.is_empty(), "started and forgotten: {open:?}");
 }
 
-/// The merged events of a reply, the provisional ones included. So many are polled after a piece, and more now and then.
+/// Returns the merged events of a reply, including provisional ones. `polls` events are polled after each piece, and
+/// sometimes more.
 fn events(reply: &str, chunk: usize, polls: usize, reason: FinishReason, options: &Options) -> Vec<Event<'static>> {
     let mut parser = Parser::new(options.clone());
     let mut merged = Vec::new();
@@ -98,7 +99,7 @@ fn events(reply: &str, chunk: usize, polls: usize, reason: FinishReason, options
         if rest.is_empty() {
             break;
         }
-        // A few short pieces between long ones: they are read in another way.
+        // Short pieces between long ones take another path in the parser.
         let chunk = if number % 4 == 3 { chunk.min(5) } else { chunk };
         let first = rest.chars().next().map_or(0, char::len_utf8);
         let end = (first..=chunk.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(first);
@@ -125,7 +126,7 @@ fn drain(parser: &mut Parser, polls: usize, merged: &mut Vec<Event<'static>>) {
 /// Spans follow one another without a gap from the first byte to the last; text is the bytes of its span.
 fn spans_cover(reply: &str, events: &[Event<'_>]) {
     let mut last = Span::default();
-    // Calls that were held back are told behind what stands behind them.
+    // Calls that were held back are emitted after the text that follows them.
     let mut events: Vec<&Event<'_>> = events.iter().collect();
     events.sort_by_key(|event| match event {
         Event::Ignored { why, .. } if *why != Ignored::Reasoning => usize::MAX,
@@ -140,7 +141,7 @@ fn spans_cover(reply: &str, events: &[Event<'_>]) {
         let wrong_word = matches!(event, Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord));
         let shown = matches!(event, Event::Ignored { why, .. } if *why != Ignored::Reasoning);
         if wrong_word || shown {
-            assert!(span.end <= last.end, "{event:?} is told before it is shown");
+            assert!(span.end <= last.end, "{event:?} is emitted before its text");
             continue; // its bytes are in the text too
         }
         assert!(span == last || span.start == last.end, "a gap before {event:?}");
@@ -162,8 +163,8 @@ fn span(event: &Event<'_>) -> Option<Span> {
     }
 }
 
-/// Where there is nothing that CommonMark does not know, we see the fences that one of two other parsers sees: each of
-/// them has faults of its own. Both have some with a lone CR; how a line ends must not matter.
+/// Without our extensions of CommonMark, we see the fences that one of two other parsers sees: each of them has its own
+/// bugs. Both have some with a lone CR; the kind of line ending must not matter.
 fn fences_are_commonmark(reply: &str) {
     let text = markdown::bland(reply);
     let plain = markdown::newlines(&text);

@@ -1,4 +1,4 @@
-//! The laws of a results message, whatever tools put out.
+//! The laws of a results message, for any output of tools.
 //!
 //! The first byte chooses the format; the rest, divided at 0xff, are outputs, names and messages.
 #![no_main]
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Three texts make a result: its output, its tool and what went wrong.
+/// Makes a result of each three texts: its output, its tool and its error.
 fn made_of(texts: &[String]) -> Vec<ToolResult> {
     let mut all = Vec::new();
     for (index, three) in texts.chunks(3).enumerate() {
@@ -60,7 +60,8 @@ fn forged(message: &str) -> usize {
     parse(message).events.iter().filter(|event| matches!(event, Event::ForgedResult { .. })).count()
 }
 
-/// The message holds so many results and nothing else that could be read as a block, by our reading and another's.
+/// Checks that the message contains this number of results and nothing else that could be read as a block, by our
+/// parser and another one.
 fn only_results(message: &str, count: usize) {
     let read = parse(message);
     let others = read.events.iter().find(|event| !matches!(event, Event::ForgedResult { .. } | Event::Text { .. }));

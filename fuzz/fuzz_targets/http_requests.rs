@@ -1,8 +1,9 @@
-//! Any client of the HTTP API, on real sockets: what it is told is well-formed, and no turn begins for a request without the token, sent
-//! to a name of somebody else, by a page of somebody else, or with a body that is none.
+//! Any client of the HTTP API, on real sockets: answers are well-formed, and no turn begins for a request without the
+//! token, for another host, from a page of another origin, or with an invalid body.
 //!
-//! The first byte says what is hostile: everything, the parts of a request, or a body alone. The second says which headers of a good
-//! request go before those of a hostile one. Parts have 0xff between them: the method, the path, headers, the body.
+//! The first byte chooses the hostile part: everything, the parts of a request, or only a body. The second chooses the
+//! headers of a good request to send before the hostile ones. Parts have 0xff between them: the method, the path,
+//! headers, the body.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -23,10 +24,10 @@ use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::OpenTurn;
 
-/// Counts the turns that would begin. Nobody answers them, and the project is a folder that is not there any more.
-struct Nobody(AtomicUsize, Arc<Workspace>);
+/// Counts the turns that would begin, without answering them. Its project is a deleted folder.
+struct NoTurns(AtomicUsize, Arc<Workspace>);
 
-impl Agents for Nobody {
+impl Agents for NoTurns {
     fn tools(&self) -> Catalog {
         ["look", "change"].into_iter().map(|name| ToolSpec::new(name, "Does it.")).collect()
     }
@@ -41,7 +42,7 @@ impl Agents for Nobody {
 
     fn agent(&self, _: Option<&str>, _: Option<&str>, _: Option<Arc<dyn Backend>>) -> Result<Agent, Text> {
         self.0.fetch_add(1, Relaxed);
-        Err("nobody is here".into())
+        Err("no agent".into())
     }
 
     fn conversation(
@@ -52,7 +53,7 @@ impl Agents for Nobody {
         _: Option<Arc<dyn Backend>>,
     ) -> Result<Agent, Error> {
         self.0.fetch_add(1, Relaxed);
-        Err(Error::new("nobody is here"))
+        Err(Error::new("no agent"))
     }
 
     fn instructions(&self) -> String {
@@ -76,7 +77,7 @@ struct Stage {
     runtime: Runtime,
     address: String,
     token: String,
-    begun: Arc<Nobody>,
+    begun: Arc<NoTurns>,
 }
 
 static STAGE: LazyLock<Stage> = LazyLock::new(|| {
@@ -85,8 +86,8 @@ static STAGE: LazyLock<Stage> = LazyLock::new(|| {
     std::fs::create_dir_all(&folder).expect("a folder");
     let workspace = Workspace::open(&folder, PathRules::default()).expect("it is a folder");
     let _ = std::fs::remove_dir(&folder);
-    let begun = Arc::new(Nobody(AtomicUsize::new(0), Arc::new(workspace)));
-    // The fuzzer cannot guess it.
+    let begun = Arc::new(NoTurns(AtomicUsize::new(0), Arc::new(workspace)));
+    // The fuzzer cannot guess this token.
     let token = random_token().expect("random numbers");
     let mut options = ApiOptions::new(token.clone());
     (options.body, options.arrival) = (8192, Duration::from_millis(20));
@@ -103,7 +104,7 @@ static STAGE: LazyLock<Stage> = LazyLock::new(|| {
 fuzz_target!(|data: &[u8]| {
     let [kind, flags, rest @ ..] = data else { return };
     match kind % 3 {
-        // One request behind the other, until the client says no more.
+        // Send one request after the other, until the client has sent all.
         0 => assert_eq!(ask(rest, true).1, 0, "a turn begins without the token"),
         1 => {
             let mut parts = rest.splitn(4, |byte| *byte == 0xff);
@@ -139,7 +140,7 @@ fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8])
     if begun == 0 {
         return;
     }
-    // A client that says no more is gone, and may not be answered.
+    // A client that has closed its side may get no answer.
     assert!(matches!(answers[..], [200 | 503, ..] | []) && (!answers.is_empty() || flags & 8 == 0), "{answers:?}");
     assert!(flags & 2 != 0, "a turn begins without the token");
     let head = String::from_utf8_lossy(&head).to_lowercase();
@@ -158,7 +159,7 @@ fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8])
     assert!(named("content-type:").any(|kind| kind.starts_with("application/json")), "no JSON begins a turn");
 }
 
-/// Whether a host, perhaps with a port, is loopback: written without a look at how the server does it.
+/// Returns whether a host, perhaps with a port, is loopback. It is written independently of the server's check.
 fn is_this_machine(host: &str) -> bool {
     let name = match host.rfind("]") {
         Some(end) => host[..end].trim_start_matches('['),
@@ -171,52 +172,52 @@ fn is_this_machine(host: &str) -> bool {
         || name.parse::<std::net::Ipv6Addr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Sends it. Gives the statuses of the answers, each of which is well-formed, and how many turns have begun. `closes`: nothing follows, and
-/// all answers are read; otherwise the first is.
+/// Sends a request. Returns the statuses of the answers, after checking that each is well-formed, and the number of
+/// turns begun. With `closes`, the client sends nothing else and reads all answers; otherwise it reads the first.
 fn ask(request: &[u8], closes: bool) -> (Vec<u16>, usize) {
     let stage = &*STAGE;
     let before = stage.begun.0.load(Relaxed);
-    let told = stage.runtime.block_on(async {
+    let received = stage.runtime.block_on(async {
         let mut stream = TcpStream::connect(&stage.address).await.expect("the server listens");
-        // Otherwise the ports of many connections stay taken for a minute.
+        // Otherwise the ports of many connections stay occupied for a minute.
         stream.set_zero_linger().expect("it is open");
-        // What is refused early is not read to its end.
+        // The server does not read all of a request that it refuses early.
         let _ = stream.write_all(request).await;
         if closes {
             let _ = stream.shutdown().await;
         }
-        let (mut told, mut buffer) = (Vec::new(), [0; 4096]);
+        let (mut received, mut buffer) = (Vec::new(), [0; 4096]);
         let read = async {
-            while closes || read_answers(&told).is_empty() {
+            while closes || read_answers(&received).is_empty() {
                 match stream.read(&mut buffer).await {
-                    Ok(got) if got > 0 => told.extend_from_slice(&buffer[..got]),
+                    Ok(got) if got > 0 => received.extend_from_slice(&buffer[..got]),
                     _ => break,
                 }
             }
         };
         tokio::time::timeout(Duration::from_secs(10), read).await.expect("it hangs");
-        told
+        received
     });
-    let answers = read_answers(&told);
-    assert!(closes || !answers.is_empty(), "no answer, and no end: {}", String::from_utf8_lossy(&told));
-    let statuses = answers.iter().map(|(head, body)| checked(head, body)).collect();
+    let answers = read_answers(&received);
+    assert!(closes || !answers.is_empty(), "no answer, and no end: {}", String::from_utf8_lossy(&received));
+    let statuses = answers.iter().map(|(head, body)| check_answer(head, body)).collect();
     (statuses, stage.begun.0.load(Relaxed) - before)
 }
 
-/// The heads and bodies of the answers that are whole.
-fn read_answers(told: &[u8]) -> Vec<(&str, &str)> {
-    let (mut rest, mut answers) = (told, Vec::new());
+/// Returns the heads and bodies of the complete answers.
+fn read_answers(received: &[u8]) -> Vec<(&str, &str)> {
+    let (mut rest, mut answers) = (received, Vec::new());
     while let Some(end) = find(rest, b"\r\n\r\n") {
-        let (head, behind) = (std::str::from_utf8(&rest[..end]).expect("heads are text"), &rest[end + 4..]);
+        let (head, after) = (std::str::from_utf8(&rest[..end]).expect("heads are text"), &rest[end + 4..]);
         assert!(head.starts_with("HTTP/1."), "{head}");
-        rest = behind;
-        // Only a client that expects it is told to go on.
+        rest = after;
+        // The server sends `100 Continue` only to a client that expects it.
         if head.starts_with("HTTP/1.1 100 ") {
             continue;
         }
         let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
         let length: usize = length.unwrap_or_else(|| panic!("no length: {head}"));
-        // To HEAD there is no body.
+        // An answer to HEAD has no body.
         let body =
             if rest.is_empty() || rest.starts_with(b"HTTP/1.") { &[][..] } else { rest.get(..length).unwrap_or(&[]) };
         if body.is_empty() && !rest.is_empty() && !rest.starts_with(b"HTTP/1.") {
@@ -228,19 +229,19 @@ fn read_answers(told: &[u8]) -> Vec<(&str, &str)> {
     answers
 }
 
-/// The status of an answer that is well-formed.
-fn checked(head: &str, body: &str) -> u16 {
+/// Checks an answer and returns its status.
+fn check_answer(head: &str, body: &str) -> u16 {
     let status: u16 = head.get(9..12).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{head}"));
     assert!(matches!(status, 200 | 400..=431 | 503), "{head} {body}");
     let is_json = head.to_lowercase().contains("content-type: application/json");
-    // What is no request at all is refused before anybody reads it.
+    // Text that is no request is refused before a handler reads it.
     assert!(is_json || matches!(status, 200 | 400 | 414 | 431), "{head}");
     if is_json && !body.is_empty() {
-        let told: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));
-        let described = told.get("openapi").is_some();
-        assert!(described || told["success"] == (status == 200), "{head} {body}");
-        assert!(described || told["error"].is_null() == (status == 200), "{head} {body}");
-        assert!(described || told["message"].as_str().is_some_and(|message| !message.is_empty()), "{head} {body}");
+        let received: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));
+        let described = received.get("openapi").is_some();
+        assert!(described || received["success"] == (status == 200), "{head} {body}");
+        assert!(described || received["error"].is_null() == (status == 200), "{head} {body}");
+        assert!(described || received["message"].as_str().is_some_and(|message| !message.is_empty()), "{head} {body}");
     }
     status
 }

@@ -1,6 +1,6 @@
 //! The laws of the JSON reader on any text.
 //!
-//! The first byte says whether the text is known to be whole; the rest is the text.
+//! The first byte decides whether the text is known to be complete; the rest is the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Valid JSON is what `serde_json` reads, except for a key that occurs twice.
+/// Our strict reading accepts what `serde_json` accepts, except for a repeated key.
 fn strict_is_serde_json(text: &str) {
     let theirs = serde_json::from_str::<Value>(text);
     match (json::strict(text), theirs) {
@@ -45,7 +45,7 @@ fn strict_is_serde_json(text: &str) {
     }
 }
 
-/// Nothing that may have been cut is read before its last bracket: without its end it is no value any more.
+/// A text that may have been cut is not read before its last bracket: without its end it is no value.
 fn whole_when_read(text: &str) {
     let Some(end) = text.rfind(['}', ']']) else { panic!("read without a closing bracket") };
     if json::strict(text).is_ok()

@@ -1,6 +1,7 @@
-//! A patch made of two texts applies back; what models do to it leaves the same or is refused.
+//! A patch made from two texts applies; with typical errors of models it gives the same result or is refused.
 //!
-//! The first three bytes choose the context, what is done to the patch, and where; then the two texts with 0xff between.
+//! The first three bytes choose the context, the change to the patch, and its place; then come the two texts with 0xff
+//! between.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,18 +12,18 @@ fuzz_target!(|data: &[u8]| {
     let [context, kind, place, texts @ ..] = data else { return };
     let mut texts = texts.splitn(2, |byte| *byte == 0xff).map(std::str::from_utf8);
     let (Some(Ok(old)), Some(Ok(new))) = (texts.next(), texts.next()) else { return };
-    // Other marks of the order of bytes than the file's own are not kept, and carriage returns are not content.
+    // Byte order marks other than the file's own are not kept, and carriage returns are not content.
     if old == new || old.is_empty() || [old, new].iter().any(|text| text.contains(['\r', '\u{FEFF}'])) {
         return;
     }
     let context = usize::from(context % 4);
     let clean = TextDiff::from_lines(old, new).unified_diff().context_radius(context).header("a/x", "b/x").to_string();
-    // `-- a/y` that becomes `++ b/y` is the head of another file, whatever the counts say.
+    // `-- a/y` that becomes `++ b/y` is the head of another file, whatever the counts are.
     let lines: Vec<&str> = clean.lines().skip(2).collect();
     if lines.windows(2).any(|pair| pair[0].starts_with("--- a/") && pair[1].starts_with("+++ b/")) {
         return;
     }
-    let got = applied(&clean, old.as_bytes()).unwrap_or_else(|told| panic!("{told}\n{clean}"));
+    let got = apply_patch(&clean, old.as_bytes()).unwrap_or_else(|problem| panic!("{problem}\n{clean}"));
     assert_eq!(got, new.as_bytes(), "{clean}");
 
     in_crlf(&clean, old, new);
@@ -33,14 +34,14 @@ fuzz_target!(|data: &[u8]| {
     if kind % 8 == 6 && (!is_filled(&clean) || names_another_place(&patch, old)) {
         return;
     }
-    match applied(&patch, old.as_bytes()) {
+    match apply_patch(&patch, old.as_bytes()) {
         Ok(got) if got == new.as_bytes() => {}
         Ok(got) => assert!(is_ambiguous(&clean, old), "{patch}\n{:?}", String::from_utf8_lossy(&got)),
         Err(_) => {}
     }
 });
 
-fn applied(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
+fn apply_patch(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
     let patch = patch::parse(text).map_err(|problem| problem.to_string())?;
     let [file] = patch.files.as_slice() else { return Err("not one file".into()) };
     let done = toolfence_patch::apply(&file.hunks, old).map_err(|misses| misses[0].to_string())?;
@@ -48,13 +49,13 @@ fn applied(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
     Ok(done.text)
 }
 
-/// A file of CRLF lines gets the same change, and stays one of CRLF lines.
+/// A file with CRLF line ends gets the same change, and keeps its line ends.
 fn in_crlf(clean: &str, old: &str, new: &str) {
     let crlf = |text: &str| text.replace('\n', "\r\n");
     if !old.contains('\n') {
         return;
     }
-    if let Ok(got) = applied(clean, crlf(old).as_bytes()) {
+    if let Ok(got) = apply_patch(clean, crlf(old).as_bytes()) {
         assert_eq!(String::from_utf8_lossy(&got), crlf(new), "{clean}");
     }
 }
@@ -79,13 +80,13 @@ fn perturbed(clean: &str, kind: u8, place: usize) -> String {
     if kind % 8 == 7 { format!("So:\n```diff\n{body}```\nDone:\n- it\n") } else { body }
 }
 
-/// Whether every hunk has an old line that is not blank: others have no indentation to go by.
+/// Returns whether every hunk has an old line that is not blank: others show no indentation.
 fn is_filled(clean: &str) -> bool {
     let Ok(patch) = patch::parse(clean) else { return false };
     patch.files[0].hunks.iter().all(|hunk| hunk.old().any(|line| !line.text.trim().is_empty()))
 }
 
-/// Whether some hunk with another indentation stands in the file as it is: that is another change then.
+/// Returns whether some hunk with another indentation matches the file exactly, because then it is another change.
 fn names_another_place(patch: &str, old: &str) -> bool {
     let Ok(patch) = patch::parse(patch) else { return false };
     let lines: Vec<&str> = old.lines().collect();
@@ -95,7 +96,7 @@ fn names_another_place(patch: &str, old: &str) -> bool {
     })
 }
 
-/// Whether the hunks fit in several places when no number says which.
+/// Returns whether the hunks fit in several places without line numbers.
 fn is_ambiguous(clean: &str, old: &str) -> bool {
     let Ok(patch) = patch::parse(clean) else { return true };
     let mut hunks = patch.files[0].hunks.clone();

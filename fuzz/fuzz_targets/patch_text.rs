@@ -1,4 +1,4 @@
-//! The laws of reading patches: what was read prints and reads the same, and every name stays below the root.
+//! The laws of reading patches: a patch that is printed reads the same, and every name stays below the root.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -32,7 +32,8 @@ fn check(file: &FilePatch<'_>) {
     assert!(file.hunks.iter().all(|hunk| !hunk.lines.is_empty()));
 }
 
-/// What a unified diff can say: one heading that reads as one, and nothing about the end or about deleting unseen.
+/// Returns the part of a patch that a unified diff can express: one readable heading, and no marks for the end of the
+/// file or for deleting any content.
 fn printable<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
     let mut patch = patch.clone();
     for file in &mut patch.files {
@@ -44,7 +45,7 @@ fn printable<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
         }
         for hunk in &mut file.hunks {
             hunk.headings.clear();
-            // Nobody changes such lines into one another, so they are the head of a file.
+            // Such a pair of lines is the head of a file, since it is unlikely as a change.
             let begins = |line: &Line<'_>, starts: [&str; 2]| starts.iter().any(|start| line.text.starts_with(start));
             let heads =
                 |pair: &[Line<'_>]| begins(&pair[0], ["-- a/", "-- \""]) && begins(&pair[1], ["++ b/", "++ \""]);
@@ -66,7 +67,7 @@ fn essence(patch: &Patch<'_>) -> Vec<String> {
     patch.files.iter().map(file).collect()
 }
 
-/// No text may be too strange to be searched.
+/// Applies the patch to unusual texts.
 fn apply_everything(patch: &Patch<'_>) {
     for file in &patch.files {
         let old: String =

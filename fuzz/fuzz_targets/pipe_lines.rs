@@ -1,7 +1,8 @@
-//! Any client of the pipe: each line is answered or ignored, calls run only where they were allowed, and what comes in
-//! pieces means the same.
+//! Any client of the pipe: each line is answered or ignored, calls run only if they were allowed, and input in pieces
+//! means the same.
 //!
-//! The first byte is the size of the pieces; then come things said, with 0xff between. The first byte of each says what.
+//! The first byte is the size of the pieces; then come messages, with 0xff between. The first byte of each chooses its
+//! kind.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +17,7 @@ use toolfence_policy::{NoFacts, Policy};
 use toolfence_protocol::{Effect, Output, Param, ParamKind, ToolSpec};
 use toolfence_server::pipe::{Ending, Pipe, VERSION};
 
-/// Counts how often it ran.
+/// Counts its runs.
 struct Counting {
     spec: ToolSpec,
     ran: Arc<AtomicUsize>,
@@ -43,30 +44,30 @@ impl Tool for Counting {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&piece, said)) = data.split_first() else { return };
+    let Some((&piece, message)) = data.split_first() else { return };
     let (mut input, mut yes, mut always) = (Vec::new(), 0, false);
-    for said in said.split(|byte| *byte == 0xff) {
-        let Some((&kind, rest)) = said.split_first() else { continue };
+    for message in message.split(|byte| *byte == 0xff) {
+        let Some((&kind, rest)) = message.split_first() else { continue };
         let line = line(kind, rest);
-        // A raw line may say anything.
+        // A raw line may contain any message.
         always |= line.windows(6).any(|word| word == b"always");
         yes += usize::from(line.windows(7).any(|word| word == b"approve"));
         always |= kind % 12 == 11 && line.contains(&b'\\');
         input.extend(line);
         input.push(b'\n');
     }
-    let (told, ran) = serve(&input, 1 << 16);
-    check(&told);
+    let (sent, ran) = serve(&input, 1 << 16);
+    check(&sent);
     assert!(always || ran <= yes, "{ran} runs, {yes} times yes");
     let (pieces, ran_again) = serve(&input, usize::from(piece) + 1);
-    assert_eq!((kinds(&told), ran), (kinds(&pieces), ran_again), "in pieces of {}", usize::from(piece) + 1);
+    assert_eq!((kinds(&sent), ran), (kinds(&pieces), ran_again), "in pieces of {}", usize::from(piece) + 1);
 });
 
 fn line(kind: u8, rest: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(rest);
     let first = usize::from(rest.first().copied().unwrap_or_default());
     let id = format!("call_{}", first % 4);
-    let said = match kind % 12 {
+    let message = match kind % 12 {
         0..=3 => json!({"type": "chunk", "text": text}),
         4 => {
             let reason = ["stop", "length", "cut"][first % 3];
@@ -80,10 +81,10 @@ fn line(kind: u8, rest: &[u8]) -> Vec<u8> {
         10 => json!({"type": "tools", "tools": [{"name": "theirs", "effect": "read"}]}),
         _ => return rest.iter().copied().filter(|byte| *byte != b'\n').collect(),
     };
-    said.to_string().into_bytes()
+    message.to_string().into_bytes()
 }
 
-/// What one client was told, and how often what has to be asked for ran.
+/// Returns the lines sent to one client, and how often the tool ran that needs approval.
 fn serve(input: &[u8], piece: usize) -> (Vec<Value>, usize) {
     let (reads, writes) = (Arc::default(), Arc::default());
     let toolbox = Toolbox::new().with(Counting::new("look", Effect::Read, &reads)).with(Counting::new(
@@ -100,16 +101,17 @@ fn serve(input: &[u8], piece: usize) -> (Vec<Value>, usize) {
     assert_eq!(ending.expect("memory can be read and written"), Ending::ClientGone);
     let output = String::from_utf8(output).expect("JSON is text");
     assert!(output.is_empty() || output.ends_with('\n'));
-    let told = output.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
-    (told, writes.load(Ordering::Relaxed))
+    let sent = output.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
+    (sent, writes.load(Ordering::Relaxed))
 }
 
-/// Laws of what is told: ids are those of calls that were told, each is answered once, and only what was told runs.
-fn check(told: &[Value]) {
+/// Checks the lines sent to a client: ids are those of announced calls, each is answered once, and only announced calls
+/// run.
+fn check(sent: &[Value]) {
     let mut calls = HashSet::new();
     let mut answered = HashSet::new();
-    assert_eq!(told.first().expect("a pipe says first that it is there")["event"], "ready");
-    for line in told {
+    assert_eq!(sent.first().expect("a pipe sends `ready` first")["event"], "ready");
+    for line in sent {
         assert_eq!(line["v"], VERSION);
         let id = line["id"].as_str().unwrap_or_default().to_owned();
         match line["event"].as_str().expect("every line has an event") {
@@ -125,8 +127,8 @@ fn check(told: &[Value]) {
     }
 }
 
-/// What happened, without what depends on time and on how the input came.
-fn kinds(told: &[Value]) -> Vec<String> {
+/// Returns the kinds of messages, without anything that depends on time or on the pieces of the input.
+fn kinds(sent: &[Value]) -> Vec<String> {
     let word = |line: &Value| format!("{} {}", line["event"], line["id"]);
-    told.iter().map(word).collect()
+    sent.iter().map(word).collect()
 }

@@ -1,8 +1,8 @@
-//! Any client and any upstream of the proxy, on real sockets: what passes is well-formed, a call that passes is one that
-//! stands in the reply, and everything else is an error.
+//! Any client and any upstream of the proxy, on real sockets: output is well-formed, every call in it occurs in the
+//! reply, and everything else is an error.
 //!
-//! The first byte says what is hostile (the reply, the upstream's stream, its whole answer, the request), the second the
-//! size of the pieces.
+//! The first byte chooses the hostile part (the reply, the upstream's stream, its whole answer, the request), the
+//! second the size of the pieces.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -17,7 +17,7 @@ use toolfence_protocol::parse::{Event, Options, for_each};
 use toolfence_protocol::{Catalog, Dialects, FinishReason, Repair, ToolSpec};
 use toolfence_server::proxy::{Proxy, ProxyOptions};
 
-/// One proxy for all inputs, in front of an upstream that says what `script` holds.
+/// One proxy for all inputs, in front of an upstream that sends `script`.
 struct Stage {
     runtime: Runtime,
     proxy: String,
@@ -28,7 +28,7 @@ struct Stage {
 struct Shared {
     /// Pieces of the upstream's answers.
     script: Vec<Vec<u8>>,
-    /// Bodies of the requests that came to it.
+    /// Bodies of the requests to it.
     requests: Vec<Vec<u8>>,
 }
 
@@ -58,7 +58,7 @@ static STAGE: LazyLock<Stage> = LazyLock::new(|| {
 async fn play(mut stream: TcpStream, shared: Arc<Mutex<Shared>>) -> Option<()> {
     let request = read_request(&mut stream).await?;
     let script = {
-        let mut shared = shared.lock().expect("nobody panics");
+        let mut shared = shared.lock().expect("no panic");
         shared.requests.push(request);
         shared.script.clone()
     };
@@ -93,8 +93,8 @@ fuzz_target!(|data: &[u8]| {
     let piece = usize::from(*piece) + 1;
     match kind % 4 {
         0 => any_reply(rest, piece),
-        1 => drop(checked(&say(STREAM, rest, piece), &request(kind & 4 != 0))),
-        2 => drop(checked(
+        1 => drop(check_events(&say(STREAM, rest, piece), &request(kind & 4 != 0))),
+        2 => drop(check_events(
             &say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", rest, piece),
             &request(false),
         )),
@@ -102,7 +102,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Where requests go, one path for each API.
+/// Paths of requests, one for each API.
 const PATHS: [&str; 4] = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/messages/count_tokens"];
 
 const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
@@ -117,14 +117,14 @@ fn event(delta: &Value, finish: Option<&str>) -> Vec<u8> {
     format!("data: {}\n\n", json!({"id": "u", "object": "chat.completion.chunk", "choices": [choice]})).into_bytes()
 }
 
-/// Calls and text are what the parser finds in the whole reply, however it came.
+/// Calls and text are those that the parser finds in the whole reply, for any pieces.
 fn any_reply(reply: &[u8], piece: usize) {
     let Ok(reply) = std::str::from_utf8(reply) else { return };
     let mut script = vec![STREAM.as_bytes().to_vec()];
     let chars: Vec<char> = reply.chars().collect();
     script.extend(chars.chunks(piece).map(|piece| event(&json!({"content": String::from_iter(piece)}), None)));
     script.extend([event(&json!({}), Some("stop")), b"data: [DONE]\n\n".to_vec()]);
-    let read = checked(&script, &request(true));
+    let read = check_events(&script, &request(true));
     let Some(read) = read.filter(|read| read.finish.is_some()) else { return };
     let (wanted, in_json) = calls_of(reply);
     assert!(read.calls == wanted || read.calls == in_json || read.asked_again, "{read:?} for {wanted:?}");
@@ -133,8 +133,8 @@ fn any_reply(reply: &[u8], piece: usize) {
 /// Calls by the name of the tool, with their arguments.
 type Calls = Vec<(String, Value)>;
 
-/// Returns the calls in the reply before a forged result, with their canonical names. They are read as the proxy reads them: in every
-/// dialect, and with the tools of the request.
+/// Returns the calls in the reply before a forged result, with their canonical names. They are read as the proxy reads
+/// them: in every dialect, and with the tools of the request.
 ///
 /// The second list has a call in a `json` fence as well, which passes if no other call is in the reply and the fence begins a line.
 fn calls_of(reply: &str) -> (Calls, Calls) {
@@ -143,17 +143,18 @@ fn calls_of(reply: &str) -> (Calls, Calls) {
     (options.dialects, options.catalog, options.settled_only) = (Dialects::ALL, Some(catalog.clone()), true);
     let (mut calls, mut forged) = (Vec::new(), None);
     for_each(reply, options, FinishReason::Stop, |event| match event {
-        // All before it was thought, the made up result as well.
+        // The text before it was reasoning, including the forged result.
         Event::Reasoning { unopened: true, .. } => forged = None,
         Event::ForgedResult { span, .. } => forged = forged.or(Some(span.start)),
         Event::Call { call, span, .. } => calls.push((span.start, *call)),
         _ => {}
     });
-    // Calls are delivered when it is known that they were not only thought, and that may be behind the made up result.
+    // Calls are delivered when it is known that they are not part of reasoning, which may be after the forged result.
     let real = calls.into_iter().filter(|(at, _)| forged.is_none_or(|forged| *at < forged));
     let (mut wanted, mut in_json) = (Vec::new(), Vec::new());
     for (at, mut call) in real {
-        // The proxy passes a call under another word on as text, for an answer may hold such a block, and reminds the model.
+        // The proxy passes a call under another word on as text, because an answer may contain such a block, and
+        // reminds the model.
         let is_other_word = call.repairs.contains(&Repair::WrongWord);
         let is_json = reply[at..].trim_start_matches(['`', '~', ' ']).to_ascii_lowercase().starts_with("json");
         let _ = catalog.resolve(&mut call);
@@ -168,7 +169,7 @@ fn calls_of(reply: &str) -> (Calls, Calls) {
     (wanted, in_json)
 }
 
-/// The upstream gets no tools but in words, and the client JSON, whatever it sent.
+/// The upstream gets tools only as text, and the client gets JSON, whatever it sent.
 fn any_request(body: &[u8], path: &str) {
     let message = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}]});
     let script = say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", message.to_string().as_bytes(), 4096);
@@ -183,16 +184,16 @@ fn any_request(body: &[u8], path: &str) {
     }
 }
 
-/// What a client was told.
+/// The output to a client.
 #[derive(Debug, Default)]
-struct Told {
+struct ClientOutput {
     calls: Vec<(String, Value)>,
     finish: Option<String>,
     asked_again: bool,
 }
 
-/// Asks, and looks whether every event is well-formed and every call of a clean end whole.
-fn checked(script: &[Vec<u8>], request: &Value) -> Option<Told> {
+/// Sends a request, and checks that every event is well-formed and that a clean end has only complete calls.
+fn check_events(script: &[Vec<u8>], request: &Value) -> Option<ClientOutput> {
     let (answer, requests) = ask(script, PATHS[0], request.to_string().as_bytes());
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
     if !head.to_lowercase().contains("text/event-stream") {
@@ -202,8 +203,8 @@ fn checked(script: &[Vec<u8>], request: &Value) -> Option<Told> {
         return None;
     }
     let body = body_of(head, body);
-    let (mut told, mut calls, mut over) =
-        (Told { asked_again: requests.len() > 1, ..Told::default() }, Vec::new(), false);
+    let (mut output, mut calls, mut over) =
+        (ClientOutput { asked_again: requests.len() > 1, ..ClientOutput::default() }, Vec::new(), false);
     for line in body.lines().filter(|line| !line.is_empty()) {
         assert!(!over, "something follows the end: {body}");
         let data = line.strip_prefix("data: ").unwrap_or_else(|| panic!("{body}"));
@@ -213,21 +214,21 @@ fn checked(script: &[Vec<u8>], request: &Value) -> Option<Told> {
         }
         let event: Value = serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"));
         over = event.get("error").is_some();
-        assert!(!over || told.finish.is_none(), "an error after the end: {body}");
-        take(&event["choices"][0], &mut told, &mut calls);
+        assert!(!over || output.finish.is_none(), "an error after the end: {body}");
+        take(&event["choices"][0], &mut output, &mut calls);
     }
-    assert_eq!(told.finish.as_deref() == Some("tool_calls"), told.finish.is_some() && !calls.is_empty(), "{body}");
-    if told.finish.is_some() {
-        told.calls =
+    assert_eq!(output.finish.as_deref() == Some("tool_calls"), output.finish.is_some() && !calls.is_empty(), "{body}");
+    if output.finish.is_some() {
+        output.calls =
             calls.into_iter().map(|(name, text)| (name, serde_json::from_str(&text).expect("whole"))).collect();
     }
-    for (name, args) in &told.calls {
+    for (name, args) in &output.calls {
         assert!(args.is_object() && ["weather", "write"].contains(&name.as_str()), "{name} {args}");
     }
-    Some(told)
+    Some(output)
 }
 
-fn take(choice: &Value, told: &mut Told, calls: &mut Vec<(String, String)>) {
+fn take(choice: &Value, output: &mut ClientOutput, calls: &mut Vec<(String, String)>) {
     for call in choice["delta"]["tool_calls"].as_array().into_iter().flatten() {
         let index = call["index"].as_u64().expect("a place") as usize;
         let function = &call["function"];
@@ -237,13 +238,13 @@ fn take(choice: &Value, told: &mut Told, calls: &mut Vec<(String, String)>) {
         assert_eq!(index + 1, calls.len(), "one call after the other");
         calls[index].1.push_str(function["arguments"].as_str().unwrap_or_default());
     }
-    told.finish = choice["finish_reason"].as_str().map(str::to_owned).or(told.finish.take());
+    output.finish = choice["finish_reason"].as_str().map(str::to_owned).or(output.finish.take());
 }
 
-/// The answer as text, and what the upstream was asked for it.
+/// Returns the answer as text, and the requests to the upstream.
 fn ask(script: &[Vec<u8>], path: &str, body: &[u8]) -> (String, Vec<Vec<u8>>) {
     let stage = &*STAGE;
-    *stage.shared.lock().expect("nobody panics") = Shared { script: script.to_vec(), requests: Vec::new() };
+    *stage.shared.lock().expect("no panic") = Shared { script: script.to_vec(), requests: Vec::new() };
     let answer = stage.runtime.block_on(async {
         let mut stream = TcpStream::connect(&stage.proxy).await.expect("the proxy listens");
         let head = format!(
@@ -258,7 +259,7 @@ fn ask(script: &[Vec<u8>], path: &str, body: &[u8]) -> (String, Vec<Vec<u8>>) {
         tokio::time::timeout(Duration::from_secs(10), read).await.expect("an end").expect("it can be read");
         answer
     });
-    let requests = std::mem::take(&mut stage.shared.lock().expect("nobody panics").requests);
+    let requests = std::mem::take(&mut stage.shared.lock().expect("no panic").requests);
     (String::from_utf8(answer).expect("what passes is text"), requests)
 }
 
@@ -296,7 +297,7 @@ fn catalog() -> Catalog {
     tools().as_array().into_iter().flatten().map(spec).collect()
 }
 
-/// A request to a model of its own: what the proxy learns of a model from one input must not count for the next.
+/// Each request has its own model: the proxy's knowledge of a model from one input must not affect the next.
 fn request(streamed: bool) -> Value {
     static MODELS: AtomicU64 = AtomicU64::new(0);
     let model = format!("m{}", MODELS.fetch_add(1, Relaxed));

@@ -1,11 +1,11 @@
-//! Any text as a command: the shell parser takes linear time, and lists the same commands whatever is around the text.
+//! Any text as a command: the shell parser takes linear time, and lists the same commands whatever surrounds the text.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use toolfence_policy::shell_parser::{ShellWord, SimpleCommand, parse, parse_counted};
 
-/// The most steps for a byte. Each level of here-documents and backquotes reads its text again.
+/// Maximum number of steps per byte. Each level of here-documents and backquotes reads its text again.
 const MAX_STEPS: usize = 40;
 
 fuzz_target!(|data: &[u8]| {
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// A quoted text is one literal, unless it has what is unreadable anywhere.
+/// A quoted text is one literal, unless it has a construct that is always unreadable.
 fn assert_quoted(text: &str) {
     let quoted = format!("echo '{}'", text.replace('\'', r"'\''"));
     if let Ok(parsed) = parse(&quoted) {
@@ -35,7 +35,7 @@ fn assert_quoted(text: &str) {
     }
 }
 
-/// The text with another command in what can be around it.
+/// Returns the text with another command in several surrounding constructs.
 fn around(text: &str) -> [String; 7] {
     [
         format!("evil\n{text}"),
@@ -48,7 +48,7 @@ fn around(text: &str) -> [String; 7] {
     ]
 }
 
-/// The first word and the assignments of each command, without what depends on its place.
+/// Returns the first word and the assignments of each command, without data that depends on its position.
 fn names_and_words(commands: &[SimpleCommand]) -> Vec<String> {
     let describe = |command: &SimpleCommand| match command.words.first().map(ShellWord::literal) {
         Some(Some("evil")) => "evil".to_owned(),

@@ -1,4 +1,4 @@
-//! Any text as a command: the judge does not panic, and a blocked command anywhere is met.
+//! Any text as a command: the judge does not panic, and finds a blocked command anywhere.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use toolfence_kit::World;
 use toolfence_policy::shell_parser::parse;
 use toolfence_policy::{Decision, Judgement, Policy};
 
-/// What is refused by itself, and stays so wherever it stands.
+/// Commands that are refused alone and in any position.
 const BLOCKED: &[&str] = &[
     "rm -rf /",
     "dd of=/dev/sda",
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let blocked = BLOCKED[usize::from(first >> 1) % BLOCKED.len()];
-    for joined in beside(&text, blocked) {
+    for joined in join_commands(&text, blocked) {
         let decision = judge(&joined);
         assert!(is_refused(&decision, &joined), "not denied: {joined:?}\n{decision:?}");
     }
@@ -43,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Returns `true` if the text can be read, so that text around it surrounds all of it.
+/// Returns `true` if the text can be read, so that text around it encloses all of it.
 fn is_whole(text: &str) -> bool {
     // A line that continues, and a here-document without an end, include what follows.
     parse(text).is_ok() && !text.ends_with('\\') && !text.contains("<<")
@@ -54,8 +54,8 @@ fn is_refused(decision: &Decision, text: &str) -> bool {
     decision.judgement == Judgement::Deny || parse(text).is_err() || decision.rule == "unreadable"
 }
 
-/// The text with a blocked command in a list, a pipe, a condition, a substitution.
-fn beside(text: &str, blocked: &str) -> [String; 6] {
+/// Returns the text with a blocked command in a list, a pipe, a condition, a substitution.
+fn join_commands(text: &str, blocked: &str) -> [String; 6] {
     [
         format!("{text}\n{blocked}"),
         format!("{blocked}\n{text}"),
@@ -66,7 +66,7 @@ fn beside(text: &str, blocked: &str) -> [String; 6] {
     ]
 }
 
-/// The text in what runs it.
+/// Returns the text inside commands that run it.
 fn around(text: &str) -> [String; 5] {
     let quoted = text.replace('\'', r"'\''");
     [

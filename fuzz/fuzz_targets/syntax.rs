@@ -1,6 +1,6 @@
-//! What is said of a text in process before and after a change, in every language, and of what a checker printed.
+//! Checks a text before and after a change, in every language, and the reading of a checker's output.
 //!
-//! The first byte says which language; then come the text before, the text after and an output, with 0xff between.
+//! The first byte chooses the language; then come the text before, the text after and an output, with 0xff between.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ use toolfence_tools::validate::read_output;
 use toolfence_tools::validate::syntax::{LANGUAGES, Reader};
 use toolfence_tools::validate::{Diagnostic, LineMap, new_ones};
 
-/// When it is asked to give up, and when it must have done so: a grammar may take a while to come to where it is asked.
+/// The time limit of a check, and the tolerance above it: a grammar may take some time until it checks the limit.
 const PATIENCE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(4);
 
@@ -22,15 +22,15 @@ fuzz_target!(|data: &[u8]| {
     let language = &LANGUAGES[usize::from(*which) % LANGUAGES.len()];
     let name = format!("a.{}", language.endings[0]);
     let reader = Reader::new();
-    let (old, new) = (checked(&reader, &name, &before), checked(&reader, &name, &after));
+    let (old, new) = (check_syntax(&reader, &name, &before), check_syntax(&reader, &name, &after));
     if let (Some(old), Some(new)) = (&old, &new) {
-        what_is_new(&before, &after, old, new, language.sight);
+        check_new_errors(&before, &after, old, new, language.sight);
     }
     printed(&output);
 });
 
-/// Whatever the reader knows of the text before, it finds what one finds that knows nothing.
-fn checked(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnostic>> {
+/// With and without knowledge of the text before, the reader finds the same errors.
+fn check_syntax(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnostic>> {
     let check = |reader: &Reader| {
         let started = Instant::now();
         let found = reader.check_until(name, text, &|| started.elapsed() > PATIENCE);
@@ -52,8 +52,8 @@ fn checked(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnostic>> {
     found
 }
 
-/// What did not change is not new, and what is new was found.
-fn what_is_new(before: &str, after: &str, old: &[Diagnostic], new: &[Diagnostic], sight: Sight) {
+/// Errors in unchanged text are not new, and new errors were found.
+fn check_new_errors(before: &str, after: &str, old: &[Diagnostic], new: &[Diagnostic], sight: Sight) {
     let lines = LineMap::of(before, after);
     let found = new_ones(old, new, |_| Some(&lines), sight);
     assert!(found.iter().all(|one| new.contains(one)) && found.len() <= new.len());

@@ -1,6 +1,8 @@
-//! Lines, a passage and a value of a text replaced: as if made by hand, or refused for a reason that holds.
+//! Replacing lines, a passage and a value of a text gives the result of a simple implementation, or is refused for a
+//! valid reason.
 //!
-//! The first four bytes are two ranges of lines; then come the text, two replacements, and a passage, with 0xff between.
+//! The first four bytes are two ranges of lines; then come the text, two replacements, and a passage, with 0xff
+//! between.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
     by_lines(text, &edits);
     by_passage(text, passage, one);
     by_pointer(text, passage, one);
-    // Bytes that are no text do no harm.
+    // Bytes that are not UTF-8 cause no error.
     let broken = [&[0xfe, b'\n'][..], text.as_bytes(), b"\r\n\xfe"].concat();
     let _ = edit_lines(&broken, &edits);
     let _ = replace_passage(&broken, passage, other);
@@ -37,7 +39,7 @@ fn by_lines(text: &str, edits: &[LineEdit<'_>; 2]) {
     assert_eq!(done.lines().collect::<Vec<_>>(), lines);
 }
 
-/// A value that was set is removed again, and set once more to the same text.
+/// A value that was set is removed again, and set once more with the same result.
 fn by_pointer(text: &str, at: &str, new: &str) {
     let value = serde_json::Value::from(new);
     let set = DataEdit { at, value: Some(&value) };
@@ -57,7 +59,7 @@ fn by_passage(text: &str, old: &str, new: &str) {
     let whole = if made { format!("{text}\n") } else { text.to_owned() };
     let places = (0..whole.len()).filter(|at| whole.as_bytes()[*at..].starts_with(old.as_bytes())).count();
     match replace_passage(text.as_bytes(), old, new) {
-        // Tabs and spaces were exchanged: the passage itself occurs nowhere.
+        // Tabs and spaces were converted: the passage itself does not occur.
         Ok(done) if done.reindented => assert_eq!(places, 0),
         Ok(done) => {
             assert_eq!(places, 1);

@@ -1,5 +1,5 @@
-//! The dialects beside `tool-parser`, on the case files of each: the same calls, or a difference that is listed with who is
-//! right. Where both read a call, they must read the same one.
+//! Compares the dialects with `tool-parser`, on the case files of each: the calls are the same, or the difference is
+//! listed with who is right. If both read a call, they must read the same one.
 
 use crate::at_once;
 use openai_protocol::common::Tool;
@@ -18,7 +18,7 @@ use toolfence_protocol::{Catalog, Dialects, FinishReason, ToolSpec};
 
 type Calls = Vec<(String, Value)>;
 
-/// The parsers of the peer that read a dialect: it has to be told which model is there.
+/// Returns the parsers of the peer that read a dialect: it must know the model.
 fn peers(dialect: &str) -> Vec<Box<dyn ToolParser>> {
     match dialect {
         "hermes" => vec![Box::new(QwenParser::new())],
@@ -46,10 +46,10 @@ fn peers(dialect: &str) -> Vec<Box<dyn ToolParser>> {
     }
 }
 
-/// Where both read a call and the peer reads another one. It takes every line break off the end of a value: the template of
-/// Qwen3-Coder adds one, and that of Step 3 none. It leaves out the object that the template of Kimi K3 writes for arguments in
-/// JSON. Of a tool that is not on offer it takes the items of a list for members of an object. A here-document that a model
-/// wrote into a string would stand in the file with its `<<EOF`.
+/// Known cases where both read a call and the peer reads another one. It removes every line break at the end of a
+/// value: the template of Qwen3-Coder adds one, and that of Step 3 none. It omits the object that the template of Kimi
+/// K3 writes for arguments in JSON. For a tool that is not offered it reads the items of a list as members of an
+/// object. A here-document that a model wrote into a string would be in the file with its `<<EOF`.
 const KNOWN: [(&str, &str); 6] = [
     ("qwen3_coder", "code in an argument"),
     ("step", "code in an argument"),
@@ -84,7 +84,7 @@ fn ours(reply: &str, catalog: &Catalog) -> Calls {
     parse::for_each(reply, options, FinishReason::Stop, |event| {
         if let Event::Call { call, .. } = event {
             let mut call = *call;
-            // As a session does: what fits the schema in one way is fitted.
+            // A session does this too: arguments that fit the schema in one way are fitted.
             let _ = catalog.resolve(&mut call);
             calls.push((call.name, Value::Object(call.args)));
         }
@@ -101,7 +101,7 @@ fn theirs(reply: &str, dialect: &str, tools: &[Tool]) -> Calls {
     best.into_iter().map(|call| (call.function.name, args(&call.function.arguments))).collect()
 }
 
-/// The parsers of the peer that the page of dialects does not speak of.
+/// Returns the parsers of the peer that the page of dialects does not mention.
 fn unnamed(root: &Path) -> Vec<String> {
     let page = std::fs::read_to_string(root.join("docs/dialect-parsers.md")).expect("the page is there");
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| tool-parser ")).collect();
@@ -109,8 +109,8 @@ fn unnamed(root: &Path) -> Vec<String> {
     ParserFactory::new().list_parsers().into_iter().filter(|name| !named(name)).collect()
 }
 
-/// Prints the comparison. Gives whether no case has calls that both read and read differently, and the page of dialects speaks of
-/// every parser of the peer.
+/// Prints the comparison. Returns whether no case has calls that both read and read differently, and the page of
+/// dialects mentions every parser of the peer.
 pub(crate) fn compare(root: &Path) -> bool {
     let cases = root.join("tests/cases/parse");
     let catalog: Catalog =
@@ -135,7 +135,7 @@ pub(crate) fn compare(root: &Path) -> bool {
             let Some((head, rest)) = case.split_once('\n') else { continue };
             let title = head.split('|').next().unwrap_or_default().trim();
             let reply = rest.split("%%%\n").next().unwrap_or_default();
-            // What is cut off, and what nothing reads, is no question of the dialect.
+            // Replies that are cut off, and those that no parser reads, do not depend on the dialect.
             if head.ends_with("length") || head.ends_with("none") {
                 continue;
             }
@@ -158,7 +158,11 @@ pub(crate) fn compare(root: &Path) -> bool {
                 }
             };
             *counts.entry(what).or_default() += 1;
-            differences.push(format!("| {dialect} | {title} | {what} | {} | {} |", shown(&own), shown(&other)));
+            differences.push(format!(
+                "| {dialect} | {title} | {what} | {} | {} |",
+                format_calls(&own),
+                format_calls(&other)
+            ));
         }
         rows.push(format!("| {dialect} | {cases} | {same} |"));
     }
@@ -171,7 +175,7 @@ pub(crate) fn compare(root: &Path) -> bool {
     sound
 }
 
-fn shown(calls: &Calls) -> String {
+fn format_calls(calls: &Calls) -> String {
     let calls: Vec<String> = calls.iter().map(|(name, args)| format!("`{name} {args}`").replace('|', "\\|")).collect();
     if calls.is_empty() { "none".to_owned() } else { calls.join(", ") }
 }

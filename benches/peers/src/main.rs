@@ -1,9 +1,10 @@
-//! The parser beside `tool-parser`, the streaming parser of the smg router, on the same replies in 4-byte chunks.
+//! Compares the parser with `tool-parser`, the streaming parser of the smg router, on the same replies in 4-byte
+//! chunks.
 //!
-//! Its `QwenParser` is the one of its many that reads JSON calls between prose: they stand between `<tool_call>` tags where
-//! ours have a fence, and everything else is the same text. It gives the text of arguments as it comes, as ours does. Its
-//! futures never wait, so no runtime is in its way. `.ci/figures` runs this; with the word `dialects` it compares the calls
-//! that both read in the case files of dialects, and with `speed` the time that both take for a reply in a dialect.
+//! Of its parsers, `QwenParser` is the one that reads JSON calls between prose: they are in `<tool_call>` tags where
+//! ours have a fence, and everything else is the same text. It streams the text of arguments, as ours does. Its futures
+//! never wait, so no runtime is needed. `.ci/figures` runs this; with the word `dialects` it compares the calls that
+//! both read in the case files of dialects, and with `speed` the time that both take for a reply in a dialect.
 
 mod dialects;
 #[allow(dead_code, reason = "the other benches read replies in more ways")]
@@ -35,7 +36,7 @@ fn main() {
         _ => {}
     }
     println!("\n| ns a 4-byte chunk | 1 KB | 10 KB | 100 KB | 1 MB |\n|---|---:|---:|---:|---:|");
-    // Quadratic in a block: a megabyte would take half an hour.
+    // It is quadratic in a block: a megabyte would take half an hour.
     for (shape, text, most) in
         [("chat", texts::chat as fn(usize) -> String, SIZES[3]), ("one `write_file`", texts::write_file, SIZES[2])]
     {
@@ -56,13 +57,13 @@ fn column(text: &str) -> [String; 2] {
     [format!("{:.1}", each(own, &pieces)), format!("{:.0}", each(other, &their_pieces))]
 }
 
-/// The reply as the peers read it: with tags for fences, and with their name for `args`.
+/// Returns the reply in the peer's form: with tags for fences, and with its name for `args`.
 fn in_their_words(text: &str) -> String {
     let opened = text.replace("```tool\n{", "<tool_call>\n{").replace("}\n```\n", "}\n</tool_call>\n");
     opened.replace("\"args\":", "\"arguments\":")
 }
 
-/// How many calls it announces.
+/// Returns the number of calls that it announces.
 fn theirs(pieces: &[&str], tools: &[Tool]) -> usize {
     let mut parser = QwenParser::new();
     let mut calls = 0;
@@ -80,7 +81,7 @@ fn at_once<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
     }
 }
 
-/// It reads calls of these only.
+/// It reads only calls of these tools.
 fn tools() -> Vec<Tool> {
     let named = |name| serde_json::from_value(json!({"type": "function", "function": {"name": name}}));
     ["read_file", "write_file"].map(|name| named(name).expect("a tool as its schema has it")).to_vec()

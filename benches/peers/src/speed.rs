@@ -1,8 +1,9 @@
-//! The time that a reply with a call in a dialect takes beside `tool-parser`, as a whole and in pieces of 4 bytes.
+//! Compares the time for a reply with a call in a dialect with that of `tool-parser`, as a whole and in pieces of 4
+//! bytes.
 //!
-//! `tool-parser` is told which form comes; this parser is not. With dialects it looks for every form at once and keeps to where
-//! CommonMark sees code, quotations and HTML; without them the same reply is prose to it. Both give the text of the arguments as
-//! it comes.
+//! `tool-parser` knows the form in advance; this parser does not. With dialects it looks for every form at once and
+//! respects code, quotations and HTML of CommonMark; without them the same reply is prose to it. Both stream the text
+//! of the arguments.
 
 use crate::at_once;
 use crate::timing::best;
@@ -20,12 +21,12 @@ const CHUNK: usize = 4;
 const FILE: usize = 10_000;
 const PROSE: usize = 2_000;
 
-/// A form: the parser of the peer, and what stands before and behind the text of the file, which is raw or in JSON.
+/// A form: the parser of the peer, and the texts before and after the file's text, which is raw or in JSON.
 struct Form {
     dialect: &'static str,
     parser: fn() -> Box<dyn ToolParser>,
     before: &'static str,
-    behind: &'static str,
+    after: &'static str,
     raw: bool,
 }
 
@@ -34,48 +35,48 @@ const FORMS: [Form; 6] = [
         dialect: "hermes",
         parser: || Box::new(QwenParser::new()),
         before: "<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"path\": \"a.py\", \"content\": \"",
-        behind: "\"}}\n</tool_call>",
+        after: "\"}}\n</tool_call>",
         raw: false,
     },
     Form {
         dialect: "qwen3_coder",
         parser: || Box::new(QwenXmlParser::new()),
         before: "<tool_call>\n<function=write_file>\n<parameter=path>\na.py\n</parameter>\n<parameter=content>\n",
-        behind: "\n</parameter>\n</function>\n</tool_call>",
+        after: "\n</parameter>\n</function>\n</tool_call>",
         raw: true,
     },
     Form {
         dialect: "glm",
         parser: || Box::new(Glm4MoeParser::glm45()),
         before: "<tool_call>write_file\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n<arg_key>content</arg_key>\n<arg_value>",
-        behind: "</arg_value>\n</tool_call>",
+        after: "</arg_value>\n</tool_call>",
         raw: true,
     },
     Form {
         dialect: "deepseek",
         parser: || Box::new(DeepSeek31Parser::new()),
         before: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write_file<｜tool▁sep｜>{\"path\": \"a.py\", \"content\": \"",
-        behind: "\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        after: "\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
         raw: false,
     },
     Form {
         dialect: "kimi",
         parser: || Box::new(KimiK2Parser::new()),
         before: "<|tool_calls_section_begin|><|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>{\"path\": \"a.py\", \"content\": \"",
-        behind: "\"}<|tool_call_end|><|tool_calls_section_end|>",
+        after: "\"}<|tool_call_end|><|tool_calls_section_end|>",
         raw: false,
     },
     Form {
         dialect: "minimax",
         parser: || Box::new(MinimaxM2Parser::new()),
         before: "<minimax:tool_call>\n<invoke name=\"write_file\">\n<parameter name=\"path\">a.py</parameter>\n<parameter name=\"content\">",
-        behind: "</parameter>\n</invoke>\n</minimax:tool_call>",
+        after: "</parameter>\n</invoke>\n</minimax:tool_call>",
         raw: true,
     },
 ];
 
 impl Form {
-    /// The prose before the call, and the text of the file.
+    /// Returns the prose before the call, and the text of the file.
     fn texts(&self) -> [String; 2] {
         let prose = "I look at the file first, and then I write it anew with the change that was asked for.\n";
         let line = "    total = total + rate(items, year)  # once more for every item\n";
@@ -97,9 +98,9 @@ pub(crate) fn compare() {
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for form in &FORMS {
         let [prose, file] = form.texts();
-        let reply = format!("{prose}{}{file}{}\n", form.before, form.behind);
-        // The tokens of a form come whole, as those of a server do: the peer overlooks some that are cut.
-        let pieces = [pieces(&prose), vec![form.before], pieces(&file), vec![form.behind, "\n"]].concat();
+        let reply = format!("{prose}{}{file}{}\n", form.before, form.after);
+        // The tokens of a form are not split, as from a server: the peer misses some that are split.
+        let pieces = [pieces(&prose), vec![form.before], pieces(&file), vec![form.after, "\n"]].concat();
         let works: [&dyn Fn() -> usize; 6] = [
             &|| whole(&reply, Dialects::ALL),
             &|| whole(&reply, Dialects::NONE),

@@ -1,4 +1,4 @@
-//! The `*** Begin Patch` form: marks, headings, and bodies without numbers.
+//! Reads the `*** Begin Patch` form: marks, headings, and bodies without line numbers.
 
 use super::body;
 use super::grammar::{self, HunkHead, Mark};
@@ -8,10 +8,10 @@ use super::prose::{self, Position};
 use super::unified;
 use toolfence_protocol::{Text, text};
 
-/// Nothing is nested deeper that a heading would tell apart.
+/// Maximum number of headings of a hunk. Code is not nested deeper than headings could distinguish.
 const MOST_HEADINGS: usize = 16;
 
-/// Whether a line at the beginning of a line says that the text is of this form.
+/// Returns whether the first lines show that the text is in this form.
 pub(super) fn begins(lines: &[&str]) -> bool {
     lines.iter().any(|line| {
         line.starts_with("*** ")
@@ -19,8 +19,8 @@ pub(super) fn begins(lines: &[&str]) -> bool {
     })
 }
 
-/// Takes away the blanks before marks where no line of a hunk can stand: at the beginning, behind it, and at the end of a
-/// text that has no other end.
+/// Strips the blanks before marks where no line of a hunk can be: at the first mark, after the last one, and at the end
+/// of a text that has no other end.
 pub(super) fn straighten(lines: &mut [&str]) {
     let filled: Vec<usize> = (0..lines.len()).filter(|at| !lines[*at].trim().is_empty()).collect();
     let (Some(first), Some(last)) = (filled.first().copied(), filled.last().copied()) else { return };
@@ -39,7 +39,7 @@ pub(super) fn straighten(lines: &mut [&str]) {
     }
 }
 
-/// Reads every patch of the text.
+/// Reads all patches of the text.
 pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
     let mut patch = Patch::default();
     let mut at = 0;
@@ -72,7 +72,7 @@ fn read_one<'a>(lines: &[&'a str], begin: usize, end: usize, patch: &mut Patch<'
     reader.skip_blank();
     let inside = &lines[begin..end];
     if inside.iter().all(|line| grammar::mark(line).is_none()) && inside.iter().any(|line| line.starts_with("--- ")) {
-        // A unified diff in this form's wrapper.
+        // Some wrap a unified diff in the marks of this form.
         patch.files.extend(unified::read(&lines[..end], begin)?.files);
         return Ok(());
     }
@@ -172,7 +172,7 @@ impl<'a> BeginReader<'_, 'a> {
         Ok(file)
     }
 
-    /// Whether the head of the same file stands here in the other form: some write both.
+    /// Returns whether the current line begins the head of the same file in the other form: some patches contain both.
     fn begins_head_of(&self, file: &FilePatch<'_>) -> bool {
         if self.at + 1 >= self.end || !unified::is_pair(self.lines, self.at) {
             return false;
@@ -183,7 +183,8 @@ impl<'a> BeginReader<'_, 'a> {
         [old, new].iter().all(|name| names::may_be_same(name, &file.old) || names::may_be_same(name, &file.new))
     }
 
-    /// Goes to the end of the prose after a body, and refuses prose that belongs to a change. The head of the same file may be repeated there.
+    /// Skips the prose after a body and refuses prose that belongs to a change. The head of the same file may be
+    /// repeated there.
     fn pass_prose(&mut self, end: usize, file: &FilePatch<'_>) -> Result<(), Problem> {
         let mut is_in_file = true;
         while self.at < end {
@@ -198,7 +199,7 @@ impl<'a> BeginReader<'_, 'a> {
             if begins_other || (line.starts_with("***") && !line.trim_end().ends_with('*')) {
                 return Err(Problem::new(self.at + 1, mark_wanted()));
             }
-            // The line of Subversion before a head.
+            // Subversion writes this line before a head.
             if let Some(name) = line.strip_prefix("Index: ") {
                 let same =
                     names::single(name.trim(), self.at + 1).is_ok_and(|name| names::may_be_same(&name, &file.old));
@@ -242,12 +243,12 @@ impl<'a> BeginReader<'_, 'a> {
         let segment = &self.lines[first..end];
         let length = body::length(segment, counts);
         self.at = first + length;
-        if !body::are_met(&segment[..length], counts) {
+        if !body::counts_match(&segment[..length], counts) {
             prose::refuse_names(self.lines, first, self.at)?;
         }
         self.pass_prose(end, file)?;
         body::fill(&mut hunk, &segment[..length], strip);
-        body::settle(&mut hunk, counts);
+        body::correct_stated_line(&mut hunk, counts);
         hunk.at_end = self.takes_end_of_file();
         if !hunk.lines.is_empty() {
             return Ok(Some(hunk));

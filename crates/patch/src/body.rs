@@ -1,14 +1,15 @@
-//! Which of the lines behind a hunk's head are its body. The counts of the head are a hint; the lines decide.
+//! Finds the lines after a hunk's head that are its body. The counts of the head are a hint; the lines decide.
 //!
-//! A line of the body begins with a blank, `+`, `-` or a backslash. A blank line has lost its first blank, as has any
-//! other line between those: such a line is context, and as context it must be found in the file, so no harm is done.
+//! A line of the body begins with a blank, `+`, `-` or a backslash. A blank line has lost its leading blank, and so has
+//! any other line between such lines: it is read as context, and because context must occur in the file, a wrong guess
+//! does no harm.
 
 use super::model::{Hunk, Line, Sign};
 
-/// Lines of the old and of the new side.
+/// The number of lines on the old and on the new side.
 pub(super) type Counts = (u64, u64);
 
-/// How one line counts on both sides; `None` for a note about the line before.
+/// Returns how much a line adds to both counts; `None` for a note about the line before.
 pub(super) fn counts_of(line: &str) -> Option<Counts> {
     match line.as_bytes() {
         [b'-', ..] => Some((1, 0)),
@@ -26,24 +27,24 @@ pub(super) fn is_body(line: &str) -> bool {
     line.starts_with([' ', '+', '-']) || line.starts_with("\\ ")
 }
 
-fn changes(line: &str) -> bool {
+fn is_change(line: &str) -> bool {
     line.starts_with(['+', '-'])
 }
 
-/// How many of the lines are the body. What follows is prose, which must hold nothing that adds or removes.
+/// Returns the number of lines in the body. The lines after it are prose and must contain no additions or removals.
 pub(super) fn length(lines: &[&str], counts: Option<Counts>) -> usize {
     match counts.and_then(|counts| where_met(lines, counts)) {
         Some(met) if ends_there(&lines[met..]) => met,
-        _ => to_the_last(&lines[..signature(lines).unwrap_or(lines.len())]),
+        _ => length_to_last_line(&lines[..signature(lines).unwrap_or(lines.len())]),
     }
 }
 
-/// Whether the counts are those of the lines.
-pub(super) fn are_met(lines: &[&str], counts: Option<Counts>) -> bool {
+/// Returns whether the counts match the lines.
+pub(super) fn counts_match(lines: &[&str], counts: Option<Counts>) -> bool {
     counts.is_some_and(|counts| where_met(lines, counts) == Some(lines.len()))
 }
 
-/// Where both counts are met, notes about the last line included.
+/// Returns where both counts are reached, after any notes about the last line.
 fn where_met(lines: &[&str], (old, new): Counts) -> Option<usize> {
     let mut left = (old, new);
     for (at, line) in lines.iter().enumerate() {
@@ -57,7 +58,7 @@ fn where_met(lines: &[&str], (old, new): Counts) -> Option<usize> {
     (left == (0, 0)).then_some(lines.len())
 }
 
-/// Whether what follows the counted lines is no more of them.
+/// Returns whether the body ends before these lines.
 fn ends_there(after: &[&str]) -> bool {
     let Some(first) = after.first() else { return true };
     if signature(after) == Some(0) {
@@ -67,15 +68,15 @@ fn ends_there(after: &[&str]) -> bool {
         return false;
     }
     let prose = after.iter().any(|line| !is_blank(line) && !is_body(line));
-    prose || !after.iter().any(|line| changes(line))
+    prose || !after.iter().any(|line| is_change(line))
 }
 
-/// Up to the last line that has its first character.
-fn to_the_last(lines: &[&str]) -> usize {
+/// Returns the length up to the last line that begins as lines of a body do.
+fn length_to_last_line(lines: &[&str]) -> usize {
     lines.iter().rposition(|line| is_body(line)).map_or(0, |at| at + 1)
 }
 
-/// Where the signature of a mail begins: `-- ` and the version of git. Two dashes alone could be a line that is removed.
+/// Finds the signature of a mail: `-- ` and the version of git. Two dashes alone could be a removed line.
 pub(super) fn signature(lines: &[&str]) -> Option<usize> {
     let dashes =
         |pair: &[&str]| matches!(pair[0].trim_end(), "--") && pair[1].starts_with(|c: char| c.is_ascii_digit());
@@ -83,7 +84,8 @@ pub(super) fn signature(lines: &[&str]) -> Option<usize> {
     lines.windows(2).enumerate().find(|(at, pair)| dashes(pair) && alone(at + 2)).map(|(at, _)| at)
 }
 
-/// The lines as those of a hunk. With `strip`, carriage returns before the ends of lines belong to the way the patch took.
+/// Adds the lines to a hunk. With `strip`, carriage returns at line ends are removed, because they came from the
+/// transport.
 pub(super) fn fill<'a>(hunk: &mut Hunk<'a>, lines: &[&'a str], strip: bool) {
     for line in lines {
         if line.starts_with("\\ ") {
@@ -104,9 +106,9 @@ pub(super) fn fill<'a>(hunk: &mut Hunk<'a>, lines: &[&'a str], strip: bool) {
     hunk.exact_ends = !strip && hunk.lines.iter().any(|line| line.text.ends_with('\r'));
 }
 
-/// Without old lines the number is that of the line before, if the head knows that there are none; else it is where the
-/// new lines go.
-pub(super) fn settle(hunk: &mut Hunk<'_>, counts: Option<Counts>) {
+/// Corrects the stated line of a hunk without old lines. If the head counts zero old lines, its number already is that
+/// of the line before; otherwise it is the line where the new lines go.
+pub(super) fn correct_stated_line(hunk: &mut Hunk<'_>, counts: Option<Counts>) {
     if hunk.old().next().is_none() && counts.is_some_and(|(old, _)| old > 0) {
         hunk.stated = hunk.stated.and_then(|line| line.checked_sub(1));
     }
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_counts_do_not() {
+    fn wrong_counts_do_not_end_a_hunk() {
         for counts in [None, Some((1, 1)), Some((9, 9)), Some((0, 0))] {
             assert_eq!(body(" a\n-b\n+c\n\n d\n\n", counts), 5, "{counts:?}");
         }

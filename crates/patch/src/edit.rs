@@ -1,19 +1,19 @@
-//! From places to new text: overlaps are refused, then the text is built once.
+//! Builds the new text from the hunks and their places, after refusing overlaps.
 
 use super::miss::{Miss, Why};
 use super::model::{Hunk, Line, Sign};
 use super::pass::Pass;
 use super::place::Place;
-use super::reading::{self, Block, Reading};
+use super::reading::{self, Block, IndentReading};
 use super::shift::{Pair, Shift};
 use super::text::Text;
 use std::ops::Range;
 
-/// Blanks that the lines added to a text get beyond their own. More would be made of little: a line of two bytes can get
-/// hundreds.
+/// Maximum number of blanks that indentation adds to a text. Without a limit, a line of two bytes could grow by
+/// hundreds of blanks.
 const MOST_BLANKS: usize = 1 << 20;
 
-/// Lines that go and lines that come, at one place.
+/// The lines removed and added at one place.
 #[derive(Debug)]
 struct Edit<'h, 'a> {
     at: usize,
@@ -22,11 +22,11 @@ struct Edit<'h, 'a> {
     hunk: usize,
     /// The lines of the file, directly before or after this place, that the added lines replace.
     replaced: Range<usize>,
-    /// Which block of the hunk it belongs to.
+    /// The index of its block in the hunk.
     block: usize,
 }
 
-/// The text with all hunks applied.
+/// Returns the text with all hunks applied.
 pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Result<Vec<u8>, Vec<Miss>> {
     let mut edits: Vec<Edit<'_, '_>> = Vec::new();
     for (number, (hunk, place)) in hunks.iter().zip(places).enumerate() {
@@ -37,9 +37,10 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     if !overlaps.is_empty() {
         return Err(overlaps);
     }
-    let mut shifts: Vec<Shift<'_>> = hunks.iter().zip(places).map(|(hunk, place)| shift(text, hunk, *place)).collect();
+    let mut shifts: Vec<Shift<'_>> =
+        hunks.iter().zip(places).map(|(hunk, place)| find_shift(text, hunk, *place)).collect();
     share_units(&mut shifts, hunks);
-    let readings = readings(text, hunks, places, &shifts);
+    let readings = read_hunks(text, hunks, places, &shifts);
     let mut builder = Builder {
         text,
         shifts,
@@ -61,7 +62,8 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     Ok(builder.finish(is_ended(text, hunks, places)))
 }
 
-/// The changes of one hunk. Removed and added lines may be mixed; between two lines of context they are one change.
+/// Returns the changes of one hunk. Removed and added lines may be mixed; between two lines of context they are one
+/// change.
 fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit<'h, 'a>> {
     let mut edits: Vec<Edit<'h, 'a>> = Vec::new();
     let (mut old, mut block, mut at, mut removed) = (0, 0, 0, 0);
@@ -77,7 +79,7 @@ fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit
         };
         let edit = Edit { at: here, removed: 0, added: &[], hunk: number, replaced, block };
         match sign {
-            // A block ends where context comes again.
+            // The next line of context ends a block.
             Sign::Context => block += usize::from(at > 0),
             Sign::Remove => edits.push(Edit { removed: run, ..edit }),
             Sign::Add => edits.push(Edit { added: lines, ..edit }),
@@ -91,7 +93,7 @@ fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit
     edits
 }
 
-/// Hunks that remove what another one knows, or insert where another one does.
+/// Finds hunks that remove lines of another hunk, or that insert where another one does.
 fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec<Miss> {
     const MOST: usize = 8;
     let miss = |hunk: usize, with: usize, line: usize| {
@@ -105,7 +107,7 @@ fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec
         }
     }
     let removals: Vec<&Edit<'_, '_>> = edits.iter().filter(|edit| edit.removed > 0).collect();
-    // Up to where lines are removed before each removal: they may overlap themselves.
+    // The end of the lines removed so far: removals may overlap each other.
     let mut reach = 0;
     for pair in removals.windows(2) {
         reach = reach.max(pair[0].at + pair[0].removed);
@@ -114,7 +116,8 @@ fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec
         }
     }
     if found.is_empty() {
-        let strange = |number: usize| foreign(&removals, number, places[number].at, hunks[number].old().count());
+        let strange =
+            |number: usize| find_foreign_removal(&removals, number, places[number].at, hunks[number].old().count());
         found
             .extend((0..hunks.len()).filter_map(|number| strange(number).map(|edit| miss(number, edit.hunk, edit.at))));
     }
@@ -122,8 +125,8 @@ fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec
     found
 }
 
-/// A removal by another hunk among the lines of this one. The removals are in order and do not overlap.
-fn foreign<'e, 'h, 'a>(
+/// Finds a removal by another hunk among the lines of this one. The removals are sorted and do not overlap.
+fn find_foreign_removal<'e, 'h, 'a>(
     removals: &[&'e Edit<'h, 'a>],
     hunk: usize,
     at: usize,
@@ -134,7 +137,7 @@ fn foreign<'e, 'h, 'a>(
     inside.copied().find(|edit| edit.hunk != hunk)
 }
 
-/// Whether the new text ends with a line feed: as the hunk at the end says, else as before.
+/// Returns whether the new text ends with a line feed: as the hunk at the end of the file says, otherwise as before.
 fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
     let at_end = |(hunk, place): &(&Hunk<'_>, &Place)| place.at + hunk.old().count() == text.len();
     let unended = |line: Option<&Line<'_>>| line.is_some_and(|line| line.unended);
@@ -149,7 +152,7 @@ fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
     ended
 }
 
-fn shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> {
+fn find_shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> {
     if place.pass < Pass::Surrounding {
         return Shift::default();
     }
@@ -159,7 +162,7 @@ fn shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> 
     Shift::of(hunk.old().enumerate().map(pair))
 }
 
-/// A hunk whose lines are all at the margin takes it from the others of its file what an indentation is made of.
+/// Gives a hunk whose lines all start at the margin the indentation unit of the other hunks of its file.
 fn share_units(shifts: &mut [Shift<'_>], hunks: &[Hunk<'_>]) {
     let Some(units) = Shift::agreed(shifts) else { return };
     let at_margin = |hunk: &Hunk<'_>| hunk.old().all(|line| !line.text.starts_with([' ', '\t']));
@@ -168,16 +171,16 @@ fn share_units(shifts: &mut [Shift<'_>], hunks: &[Hunk<'_>]) {
     }
 }
 
-fn readings(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place], shifts: &[Shift<'_>]) -> Vec<Vec<Reading>> {
+fn read_hunks(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place], shifts: &[Shift<'_>]) -> Vec<Vec<IndentReading>> {
     if places.iter().all(|place| place.pass < Pass::Surrounding) {
         return vec![Vec::new(); hunks.len()];
     }
-    let unit = unit(text);
+    let unit = indentation_unit(text);
     let hunks = hunks.iter().zip(places).zip(shifts);
-    hunks.map(|((hunk, place), shift)| readings_of(text, hunk, *place, shift, unit)).collect()
+    hunks.map(|((hunk, place), shift)| read_blocks(text, hunk, *place, shift, unit)).collect()
 }
 
-fn readings_of(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>, unit: usize) -> Vec<Reading> {
+fn read_blocks(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>, unit: usize) -> Vec<IndentReading> {
     if place.pass < Pass::Surrounding {
         return Vec::new();
     }
@@ -210,16 +213,16 @@ fn readings_of(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>
             }
         }
     }
-    reading::of(&all, &blocks, shift, unit)
+    reading::decide(&all, &blocks, shift, unit)
 }
 
-/// How many spaces the file has for a step: nearly all of its indentations are multiples of it.
-fn unit(text: &Text<'_>) -> usize {
+/// Returns the number of spaces per indentation step: nearly all indentations of the file are multiples of it.
+fn indentation_unit(text: &Text<'_>) -> usize {
     const STEPS: [usize; 3] = [4, 3, 2];
     let (mut multiples, mut all) = ([0_usize; 3], 0_usize);
     for line in text.lines() {
         let columns = line.iter().take_while(|byte| **byte == b' ').count();
-        // A star goes on with a comment and is off by one.
+        // A star continues a block comment and is off by one.
         if columns > 0 && !matches!(line.get(columns), None | Some(b'\t' | b'\r' | b'*')) {
             all += 1;
             for (count, step) in multiples.iter_mut().zip(STEPS) {
@@ -233,16 +236,16 @@ fn unit(text: &Text<'_>) -> usize {
 
 struct Builder<'t, 'a> {
     text: &'t Text<'a>,
-    /// Of each hunk.
+    /// The shift of each hunk.
     shifts: Vec<Shift<'t>>,
-    /// Of each block of each hunk; none where all is as the hunk's shift says.
-    readings: Vec<Vec<Reading>>,
+    /// How to indent each block of each hunk; empty if the shift of the hunk applies to all of them.
+    readings: Vec<Vec<IndentReading>>,
     /// Whether the patch shows the carriage returns of the file, so that a line without one has none.
     shows_returns: bool,
     out: Vec<u8>,
-    /// Blanks that added lines got beyond their own.
+    /// The number of blanks added to the indentation so far.
     blanks: usize,
-    /// The length of the end that the last line got, if it was added.
+    /// The length of the line end written last, if the line was added.
     last_end: usize,
 }
 
@@ -255,7 +258,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// `None` where it is in doubt how the lines are to be indented.
+    /// Writes the added lines of an edit; `None` if their indentation is ambiguous.
     fn add(&mut self, edit: &Edit<'_, '_>, place: Place) -> Option<()> {
         if edit.added.is_empty() {
             return Some(());
@@ -264,7 +267,7 @@ impl Builder<'_, '_> {
         self.end_line(above);
         let verbatim = self.shows_returns && (place.pass == Pass::Exact || self.text.len() == 0);
         for (number, line) in edit.added.iter().enumerate() {
-            // Each line ends as the one that it replaces, or else as the last one that is replaced or the one that it follows.
+            // Each line gets the line end of the one it replaces, of the last replaced line, or of the line it follows.
             let last = edit.replaced.clone().next_back();
             let near = last.map_or(above, |last| last.min(edit.replaced.start + number));
             let text = match line.text.strip_suffix('\r') {
@@ -273,9 +276,9 @@ impl Builder<'_, '_> {
             };
             let text = if self.out.as_slice() == self.text.mark() { self.without_mark(text) } else { text.as_bytes() };
             let (indent, rest) = match self.readings[edit.hunk].get(edit.block) {
-                Some(Reading::Written) => (Vec::new(), text),
-                Some(Reading::Doubt) => return None,
-                Some(Reading::Shifted) | None => self.shifts[edit.hunk].apply(text)?,
+                Some(IndentReading::Written) => (Vec::new(), text),
+                Some(IndentReading::Doubt) => return None,
+                Some(IndentReading::Shifted) | None => self.shifts[edit.hunk].apply(text)?,
             };
             self.blanks += (indent.len() + rest.len()).saturating_sub(text.len());
             if self.blanks > MOST_BLANKS {
@@ -290,13 +293,13 @@ impl Builder<'_, '_> {
         Some(())
     }
 
-    /// The file's own byte order mark stays, so that of the patch is not wanted a second time.
+    /// Removes the patch's byte order mark from a line, because the file's own one stays.
     fn without_mark<'l>(&self, line: &'l str) -> &'l [u8] {
         let bytes = line.as_bytes();
-        if self.out.is_empty() { bytes } else { super::text::wanted(line) }
+        if self.out.is_empty() { bytes } else { super::text::strip_mark(line) }
     }
 
-    /// The last line of the file may have no end, and something comes behind it now.
+    /// Ends the last line written, which may lack a line feed, before more text follows.
     fn end_line(&mut self, near: usize) {
         if self.out.len() > self.text.mark().len() && !self.out.ends_with(b"\n") {
             self.out.extend_from_slice(self.text.end_near(near));
@@ -307,7 +310,7 @@ impl Builder<'_, '_> {
         if ended {
             self.end_line(self.text.len());
         } else {
-            // A carriage return before that end is content.
+            // A carriage return before that line end is content.
             self.out.truncate(self.out.len() - self.last_end);
         }
         self.out

@@ -1,14 +1,15 @@
-//! Where a hunk that is nowhere would stand best, for the message about it. Linear in the file.
+//! Finds the best place for a hunk that fits nowhere, for the message about it, in time linear in the file.
 
 use super::index::Index;
 use super::miss::{Closest, visible};
 use super::model::Hunk;
 use super::text::Text;
 
-/// The place where most of the old lines are, and the first that differs there. `None` when no line is in the file.
+/// Returns the place with the most matching old lines, and the first line that differs there. `None` if no line occurs
+/// in the file.
 ///
-/// Every line of the hunk votes for the places that would put it right, the rare ones first; votes that cost more than
-/// the file is long are not counted.
+/// Every line of the hunk votes for the places where it would match, rare lines first. Counting stops when the votes
+/// would cost more than the length of the file.
 pub(super) fn closest(
     text: &Text<'_>,
     index: &Index<'_>,
@@ -33,7 +34,8 @@ pub(super) fn closest(
     })
 }
 
-/// The line of the file, from 1, that an old line of the hunk with U+FFFD displays, because it has bytes that are not UTF-8.
+/// Returns the line of the file, from 1, that contains bytes that are not UTF-8 and looks like an old line of the hunk
+/// with U+FFFD.
 pub(super) fn not_utf8(text: &Text<'_>, hunk: &Hunk<'_>) -> Option<usize> {
     let wanted = hunk.old().find(|line| line.text.contains('\u{FFFD}'))?.text.trim();
     let is_displayed =
@@ -41,7 +43,7 @@ pub(super) fn not_utf8(text: &Text<'_>, hunk: &Hunk<'_>) -> Option<usize> {
     text.lines().position(is_displayed).map(|at| at + 1)
 }
 
-/// Whether more lines end with a carriage return alone than with a line feed.
+/// Returns whether more lines end with a carriage return alone than with a line feed.
 pub(super) fn has_lone_returns(text: &Text<'_>) -> bool {
     let body = text.body();
     let feeds = memchr::memchr_iter(b'\n', body).count();
@@ -49,7 +51,8 @@ pub(super) fn has_lone_returns(text: &Text<'_>) -> bool {
     lone > feeds
 }
 
-/// The place with most votes, moved down by the length of the hunk so that it may begin before the file.
+/// Returns the place with the most votes. Places are shifted by the length of the hunk, so that it may begin before the
+/// file.
 pub(super) fn most_voted(index: &Index<'_>, old: &[u32], near: Option<usize>) -> Option<usize> {
     let mut lines: Vec<(usize, &[u32])> =
         old.iter().map(|number| index.places(*number)).enumerate().filter(|(_, places)| !places.is_empty()).collect();

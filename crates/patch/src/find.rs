@@ -1,23 +1,24 @@
-//! Where a row of numbers stands in a longer one, nearest to a place or everywhere. Linear in the longer one at worst.
+//! Finds a sequence of numbers in a longer one, nearest to a place or everywhere, in time linear in the longer one at
+//! worst.
 
 use super::index::Index;
 
-/// Where something stands.
+/// Where a sequence occurs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Occurrences {
     Nowhere,
     At(usize),
-    /// More than one place and no reason to prefer one, in order.
+    /// More than one place and no reason to prefer one; sorted.
     Several(Vec<usize>),
 }
 
-/// How much may be looked at in all; what is left.
+/// The remaining number of comparisons, shared by all searches.
 #[derive(Debug)]
-pub(super) struct Work(u64);
+pub(super) struct WorkLimit(u64);
 
-impl Work {
-    pub(super) fn new(most: u64) -> Work {
-        Work(most)
+impl WorkLimit {
+    pub(super) fn new(most: u64) -> WorkLimit {
+        WorkLimit(most)
     }
 
     pub(super) fn spend(&mut self, steps: usize) {
@@ -29,13 +30,13 @@ impl Work {
     }
 }
 
-/// Comparing a row costs about as much as so many numbers.
+/// Returns the cost of comparing a sequence, in units of about eight numbers.
 fn cost(length: usize) -> usize {
     1 + length / 8
 }
 
-/// The only place, or the one nearest to `near`. `needle` is not empty.
-pub(super) fn nearest(index: &Index<'_>, needle: &[u32], near: Option<usize>, work: &mut Work) -> Found {
+/// Returns the only place, or the one nearest to `near`. `needle` is not empty.
+pub(super) fn nearest(index: &Index<'_>, needle: &[u32], near: Option<usize>, work: &mut WorkLimit) -> Occurrences {
     if let Some(near) = near
         && let Some(found) = outward(index, needle, near, work)
     {
@@ -45,28 +46,29 @@ pub(super) fn nearest(index: &Index<'_>, needle: &[u32], near: Option<usize>, wo
     choose(&all, near)
 }
 
-/// One of several places by a number, if that is possible.
-pub(super) fn choose(all: &[usize], near: Option<usize>) -> Found {
+/// Chooses the place nearest to `near`, if there is exactly one.
+pub(super) fn choose(all: &[usize], near: Option<usize>) -> Occurrences {
     match (all, near) {
-        ([], _) => Found::Nowhere,
-        ([only], _) => Found::At(*only),
-        (_, None) => Found::Several(all.to_vec()),
+        ([], _) => Occurrences::Nowhere,
+        ([only], _) => Occurrences::At(*only),
+        (_, None) => Occurrences::Several(all.to_vec()),
         (_, Some(near)) => {
             let after = all.partition_point(|at| *at < near);
             let (before, after) = (after.checked_sub(1).map(|at| all[at]), all.get(after).copied());
             match (before, after) {
-                (Some(before), Some(after)) if near - before == after - near => Found::Several(all.to_vec()),
-                (Some(before), Some(after)) if near - before < after - near => Found::At(before),
-                (Some(before), None) => Found::At(before),
-                (_, Some(after)) => Found::At(after),
-                (None, None) => Found::Nowhere,
+                (Some(before), Some(after)) if near - before == after - near => Occurrences::Several(all.to_vec()),
+                (Some(before), Some(after)) if near - before < after - near => Occurrences::At(before),
+                (Some(before), None) => Occurrences::At(before),
+                (_, Some(after)) => Occurrences::At(after),
+                (None, None) => Occurrences::Nowhere,
             }
         }
     }
 }
 
-/// Looks from `near` to both sides. `None` when that is more work than looking everywhere, or leaves a choice.
-fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut Work) -> Option<Found> {
+/// Searches from `near` in both directions. `None` if that costs more than searching everywhere, or finds several
+/// candidates.
+fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut WorkLimit) -> Option<Occurrences> {
     let (places, offset) = rarest(index, needle);
     let center = places.partition_point(|place| (*place as usize) < near + offset);
     let mut before = places[..center].iter().rev().filter_map(|place| start(index, needle, *place, offset)).peekable();
@@ -76,7 +78,7 @@ fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut Work) -> O
         steps = steps.checked_sub(cost(needle.len()))?;
         work.spend(cost(needle.len()));
         let (at, other) = match (before.peek().copied(), after.peek().copied()) {
-            (None, None) => return Some(Found::Nowhere),
+            (None, None) => return Some(Occurrences::Nowhere),
             (Some(low), Some(high)) if near - low < high - near => (before.next()?, Some(high)),
             (Some(low), Some(_)) => (after.next()?, Some(low)),
             (Some(_), None) => (before.next()?, None),
@@ -86,12 +88,12 @@ fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut Work) -> O
             continue;
         }
         let tie = other.is_some_and(|other| other.abs_diff(near) == at.abs_diff(near) && is_at(index, needle, other));
-        return if tie { None } else { Some(Found::At(at)) };
+        return if tie { None } else { Some(Occurrences::At(at)) };
     }
 }
 
-/// All places, in order.
-pub(super) fn everywhere(index: &Index<'_>, needle: &[u32], work: &mut Work) -> Vec<usize> {
+/// Returns all places, sorted.
+pub(super) fn everywhere(index: &Index<'_>, needle: &[u32], work: &mut WorkLimit) -> Vec<usize> {
     let (places, offset) = rarest(index, needle);
     let steps = places.len().saturating_mul(cost(needle.len()));
     if steps > index.file().len() {
@@ -103,24 +105,24 @@ pub(super) fn everywhere(index: &Index<'_>, needle: &[u32], work: &mut Work) -> 
     starts.filter(|at| is_at(index, needle, *at)).collect()
 }
 
-/// The places of the number that occurs least, and which of the row it is.
+/// Returns the places of the number that occurs least, and its index in the sequence.
 fn rarest<'i>(index: &'i Index<'_>, needle: &[u32]) -> (&'i [u32], usize) {
     let places = needle.iter().map(|number| index.places(*number)).enumerate();
     places.min_by_key(|(_, places)| places.len()).map_or((&[][..], 0), |(offset, places)| (places, offset))
 }
 
-/// Where the row begins if its number `offset` is at `place`, if it fits there.
+/// Returns where the sequence begins if its number `offset` is at `place` and the rest matches.
 fn start(index: &Index<'_>, needle: &[u32], place: u32, offset: usize) -> Option<usize> {
     let at = (place as usize).checked_sub(offset)?;
     (at + needle.len() <= index.file().len()).then_some(at)
 }
 
-/// Whether the row stands at a place of the file.
+/// Returns whether the sequence occurs at a place of the file.
 pub(super) fn is_at(index: &Index<'_>, needle: &[u32], at: usize) -> bool {
     index.file().get(at..at + needle.len()) == Some(needle)
 }
 
-/// Knuth, Morris and Pratt.
+/// Searches with the algorithm of Knuth, Morris and Pratt.
 fn scan(file: &[u32], needle: &[u32]) -> Vec<usize> {
     let borders = borders(needle);
     let mut found = Vec::new();
@@ -139,7 +141,7 @@ fn scan(file: &[u32], needle: &[u32]) -> Vec<usize> {
     found
 }
 
-/// For each beginning of the row, how long its longest border is.
+/// Returns the length of the longest border of each prefix of the sequence.
 fn borders(needle: &[u32]) -> Vec<u32> {
     let mut borders = vec![0_u32; needle.len()];
     let mut length = 0;
@@ -167,11 +169,11 @@ mod tests {
 
     #[test]
     fn a_number_decides_unless_it_is_in_the_middle() {
-        assert_eq!(choose(&[2, 8], Some(4)), Found::At(2));
-        assert_eq!(choose(&[2, 8], Some(6)), Found::At(8));
-        assert_eq!(choose(&[2, 8], Some(5)), Found::Several(vec![2, 8]));
-        assert_eq!(choose(&[2, 8], Some(8)), Found::At(8));
-        assert_eq!(choose(&[2, 8], None), Found::Several(vec![2, 8]));
-        assert_eq!(choose(&[2], Some(900)), Found::At(2));
+        assert_eq!(choose(&[2, 8], Some(4)), Occurrences::At(2));
+        assert_eq!(choose(&[2, 8], Some(6)), Occurrences::At(8));
+        assert_eq!(choose(&[2, 8], Some(5)), Occurrences::Several(vec![2, 8]));
+        assert_eq!(choose(&[2, 8], Some(8)), Occurrences::At(8));
+        assert_eq!(choose(&[2, 8], None), Occurrences::Several(vec![2, 8]));
+        assert_eq!(choose(&[2], Some(900)), Occurrences::At(2));
     }
 }

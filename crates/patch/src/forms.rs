@@ -1,21 +1,21 @@
-//! Patches in another form than the one they are applied in: quoted in a mail, coloured for a terminal, escaped for HTML.
+//! Undoes changes made to a whole patch: quoting in a mail, colours for a terminal, escaping for HTML.
 //!
-//! Each function undoes one such form in the whole text, or returns `None` if the text does not have it throughout. They are tried only where
-//! the text as it is cannot be read or does not apply, and a result counts only if it is the only one.
+//! Each function undoes one such form in the whole text, or returns `None` if not all of the text has it. They are
+//! tried only if the original text cannot be read or does not apply, and a result is used only if it is the only one.
 
 use super::grammar;
 use super::model::{FilePatch, Hunk, Line, Patch, Sign};
 use super::{body, unified};
 use std::collections::HashSet;
 
-/// The text without the form it has, once for each form that it may have except for the escaping of [`unescaped`].
+/// Returns the text with each form undone that it may have, except for the escaping that [`unescaped`] undoes.
 pub(super) fn undone(text: &str) -> impl Iterator<Item = String> {
     const FORMS: [fn(&str) -> Option<String>; 4] =
         [without_quote_marks, without_colours, with_plus_before_blanks, with_slashes];
     FORMS.into_iter().filter_map(move |form| form(text))
 }
 
-/// `> ` before every line that is not blank.
+/// Removes `> ` from every line that is not blank.
 fn without_quote_marks(text: &str) -> Option<String> {
     let bare = |line: &str| match line.strip_prefix('>') {
         Some(rest) => Some(rest.strip_prefix(' ').unwrap_or(rest).to_owned()),
@@ -25,7 +25,7 @@ fn without_quote_marks(text: &str) -> Option<String> {
     text.contains('>').then_some(lines?.join("\n"))
 }
 
-/// The colours of `git diff --color`, at the places where git puts them.
+/// Removes the colours of `git diff --color` where git puts them.
 fn without_colours(text: &str) -> Option<String> {
     if !text.contains("\x1b[") {
         return None;
@@ -40,7 +40,7 @@ fn without_colours_of_line(line: &str) -> Option<String> {
     let (colour, rest) = split_colour(line).unwrap_or(("", line));
     let rest = if rest.starts_with("@@") { rest.replacen(RESET, "", 1) } else { rest.to_owned() };
     let rest = rest.strip_suffix(RESET).unwrap_or(&rest);
-    // An added line has its sign and its text in the same colour, each for itself.
+    // Git colours the sign and the text of an added line separately.
     let rest = match rest.split_at_checked(1) {
         Some((sign, text)) => {
             let text = text.strip_prefix(RESET).map_or(text, |text| text.strip_prefix(colour).unwrap_or(text));
@@ -51,7 +51,7 @@ fn without_colours_of_line(line: &str) -> Option<String> {
     (!rest.contains("\x1b[")).then_some(rest)
 }
 
-/// The sequence that selects a colour at the beginning of a line, and what follows it.
+/// Splits off the escape sequence that selects a colour at the beginning of a line.
 fn split_colour(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("\x1b[")?;
     let length = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
@@ -68,7 +68,8 @@ const ENTITIES: [(&str, char); 7] = [
     ("&apos;", '\''),
 ];
 
-/// The characters for the entities of a text that was escaped as a whole: it contains no `<` and no `>`, and each `&` begins an entity.
+/// Decodes the entities of a text that was escaped as a whole: it contains no `<` and no `>`, and each `&` begins an
+/// entity.
 pub(super) fn unescaped(text: &str) -> Option<String> {
     if !text.contains('&') || text.contains(['<', '>']) {
         return None;
@@ -84,11 +85,12 @@ pub(super) fn unescaped(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Whether the entities in the added lines of `file` are certainly the escaping of the patch, and not content. `file` is as
-/// written, and `old` is the content of its file, or `None` if the patch creates the file.
+/// Returns whether the entities in the added lines of
+/// `file` certainly come from escaping the patch and are not content. `file` is the patch before decoding, and
+/// `old` the content of the file, or `None` if the patch creates it.
 ///
-/// Content with entities of its own could get more of them, so each hunk must then have an old line that is escaped: one that has
-/// an entity and is not in the file as written.
+/// A file with entities of its own could get more of them. So each hunk must have an old line that is certainly
+/// escaped: it has an entity and does not occur in the file in that form.
 pub(super) fn entities_are_escapes(file: &FilePatch<'_>, old: Option<&[u8]>) -> bool {
     let has_entity = |line: &&Line<'_>| line.text.contains('&');
     let adds_entity =
@@ -105,7 +107,7 @@ pub(super) fn entities_are_escapes(file: &FilePatch<'_>, old: Option<&[u8]>) -> 
         || doubtful.all(|hunk| hunk.old().any(|line| has_entity(&line) && !known.contains(line.text.trim())))
 }
 
-/// `+` before empty lines next to added ones, inside a hunk.
+/// Adds `+` to empty lines next to added ones inside a hunk.
 fn with_plus_before_blanks(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let is_blank = |line: &str| matches!(line, "" | "\r");
@@ -129,7 +131,7 @@ fn with_plus_before_blanks(text: &str) -> Option<String> {
     changed.then(|| out.join("\n"))
 }
 
-/// Slashes in the names of heads that have only backslashes.
+/// Replaces backslashes by slashes in names of heads that have only backslashes.
 fn with_slashes(text: &str) -> Option<String> {
     const HEADS: [&str; 7] = ["diff --git ", "--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "];
     if !text.contains('\\') {
@@ -151,8 +153,8 @@ fn with_slashes(text: &str) -> Option<String> {
     changed.then(|| out.join("\n"))
 }
 
-/// The patch without line numbers as `read_file` prints them, if every old line has one and they count up. Added lines have
-/// one each, or none. Without old lines nothing shows that numbers are not content, so added lines must have none there.
+/// Removes line numbers in the format of `read_file`, if every old line has one and they count up. Either all added
+/// lines have one or none. In a hunk without old lines, numbers may be content, so its added lines must have none.
 pub(super) fn without_line_numbers<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
     let mut patch = patch.clone();
     for hunk in patch.files.iter_mut().flat_map(|file| &mut file.hunks) {
@@ -173,7 +175,7 @@ pub(super) fn without_line_numbers<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
     Some(patch)
 }
 
-/// `     7<tab>text`, with the number as `read_file` aligns it: other numbers before a tab may be content.
+/// Splits `     7<tab>text` if the number is aligned as by `read_file`; other numbers before a tab may be content.
 fn split_number(text: &str) -> Option<(u64, &str)> {
     let (written, text) = text.split_once('\t')?;
     let number: u64 = written.trim_start_matches(' ').parse().ok()?;

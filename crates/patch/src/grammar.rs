@@ -1,4 +1,5 @@
-//! The lines of a patch that are not content: one recogniser each, slice in, value out. Knows no order of lines.
+//! Recognises the lines of a patch that are not content, with one function each. The order of lines is checked
+//! elsewhere.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till1, take_while, take_while_m_n, take_while1};
@@ -8,17 +9,17 @@ use nom::multi::fold_many0;
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
-/// What stands behind `@@`.
+/// The parsed text after `@@`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct HunkHead<'a> {
-    /// `None` where it is missing or absurd.
+    /// The first old line; `None` if it is missing or out of range.
     pub(super) old_start: Option<u64>,
-    /// Lines of the old and of the new side, where both are said.
+    /// The number of old and of new lines, if the head states both.
     pub(super) counts: Option<(u64, u64)>,
     pub(super) heading: &'a str,
 }
 
-/// A `@@` line of a unified diff: with numbers, with half of them, or bare.
+/// Parses a `@@` line of a unified diff: with both ranges, with one of them, or bare.
 pub(super) fn hunk_head(line: &str) -> Option<HunkHead<'_>> {
     let line = line.trim_end();
     numbered(line).or_else(|| all_consuming(bare).parse(line).ok().map(|found| found.1))
@@ -39,12 +40,12 @@ fn bare(input: &str) -> IResult<&str, HunkHead<'_>> {
     let (_, heading) = preceded(tag("@@"), verify(rest, |text: &str| !text.starts_with('@'))).parse(input)?;
     let heading = heading.trim();
     let heading = heading.strip_suffix("@@").unwrap_or(heading).trim();
-    // Three dots stand for "somewhere"; so does what was to become numbers.
+    // Models write three dots or unfilled ranges for "somewhere".
     let heading = if matches!(heading, "..." | "-,+" | "-0,0 +0,0") { "" } else { heading };
     Ok(("", HunkHead { heading, ..HunkHead::default() }))
 }
 
-/// `12,3`; one line is meant where there is no count. An absurd number is none.
+/// Parses `12,3`. A missing count means one line; a number out of range is ignored.
 fn range(input: &str) -> IResult<&str, (Option<u64>, Option<u64>)> {
     let number = |digits: &str| digits.parse().ok().filter(|number| *number < u64::from(u32::MAX));
     let start = map(opt((opt(char('-')), digit1)), move |found: Option<(Option<char>, &str)>| match found {
@@ -58,29 +59,29 @@ fn range(input: &str) -> IResult<&str, (Option<u64>, Option<u64>)> {
     (start, count).parse(input)
 }
 
-/// A name behind `--- `, `+++ `, `rename from ` and so on, as it is written there.
+/// A name after `--- `, `+++ `, `rename from ` and so on, before any prefix is removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Written {
-    /// `/dev/null`, or the time 0: there is no such file on this side.
+    /// `/dev/null`, or the time 0: the file does not exist on this side.
     Nothing,
     File(Vec<u8>),
 }
 
-/// A name with or without quotes, and the time behind it.
+/// Parses a name with or without quotes, and the time after it.
 pub(super) fn file_name(text: &str) -> Written {
     let text = text.trim_end_matches(['\r', '\n']);
     if let Ok((after, name)) = quoted.parse(text) {
-        return written(name, after);
+        return name_unless_never(name, after);
     }
     let (name, time) = match text.split_once('\t') {
         Some((name, time)) => (name, time),
         None => text.split_at(before_time(text)),
     };
-    written(name.as_bytes().to_vec(), time)
+    name_unless_never(name.as_bytes().to_vec(), time)
 }
 
-fn written(name: Vec<u8>, time: &str) -> Written {
-    // Tools that know no /dev/null say it by a time at or before the epoch.
+fn name_unless_never(name: Vec<u8>, time: &str) -> Written {
+    // Tools without /dev/null write a time at or before the epoch.
     let never = ["1970-01-01 ", "1969-12-31 ", "Thu Jan  1 "].iter().any(|day| time.trim_start().starts_with(day));
     if matches!(name.trim_ascii(), b"/dev/null" | b"dev/null") || (never && time.contains("00:00")) {
         return Written::Nothing;
@@ -88,20 +89,20 @@ fn written(name: Vec<u8>, time: &str) -> Written {
     Written::File(name)
 }
 
-/// Where a time begins that was put behind a name with blanks only.
+/// Returns where a time begins that only blanks separate from the name.
 fn before_time(text: &str) -> usize {
     let mut starts = text.match_indices(' ').map(|(at, _)| at);
     starts.rfind(|at| date.parse(&text[at + 1..]).is_ok()).unwrap_or(text.len())
 }
 
-/// `2024-01-31 12:00`; what follows is not looked at.
+/// Parses `2024-01-31 12:00` and ignores the rest.
 fn date(input: &str) -> IResult<&str, &str> {
     let digits = |count: usize| take_while_m_n(count, count, |c: char| c.is_ascii_digit());
     recognize((digits(4), char('-'), digits(2), char('-'), digits(2), one_of(" T"), digits(2), char(':'), digits(2)))
         .parse(input)
 }
 
-/// A name in double quotes with C escapes, as git writes it: bytes, for it may be in any encoding.
+/// Parses a name in double quotes with C escapes, as git writes it. It returns bytes, since the encoding is unknown.
 pub(super) fn quoted(input: &str) -> IResult<&str, Vec<u8>> {
     let piece = alt((
         map(take_till1(|c| c == '"' || c == '\\' || c == '\n'), |text: &str| text.as_bytes().to_vec()),
@@ -130,7 +131,7 @@ fn escaped(input: &str) -> IResult<&str, u8> {
     alt((octal, letter)).parse(input)
 }
 
-/// The two names of `diff --git`, if one of them is in quotes.
+/// Parses the two names of `diff --git`, if one of them is in quotes.
 pub(super) fn quoted_git_names(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     let names = line.strip_prefix("diff --git ")?.trim_end_matches('\r');
     if let Ok((_, (old, new))) =
@@ -138,13 +139,13 @@ pub(super) fn quoted_git_names(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     {
         return Some((old, new));
     }
-    // A name without quotes has no quotation mark.
+    // A name without quotes contains no quotation mark.
     let (old, new) = names.split_at(names.find('"')?);
     let (_, new) = all_consuming(quoted).parse(new).ok()?;
     Some((old.strip_suffix(' ')?.into(), new))
 }
 
-/// The two names of `diff --git` where they are two words, or alike.
+/// Parses the two names of `diff --git` if they are two words, or equal.
 fn git_names(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     if let Some(names) = quoted_git_names(line) {
         return Some(names);
@@ -156,12 +157,12 @@ fn git_names(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((names[..at].into(), names[at + 1..].into()))
 }
 
-/// `100644` behind `new file mode `, `new mode ` and the like.
+/// Parses `100644` after `new file mode `, `new mode ` and the like.
 pub(super) fn mode(text: &str) -> Option<u32> {
     u32::from_str_radix(text.trim(), 8).ok().filter(|_| text.trim().len() <= 6)
 }
 
-/// The word that ends the text which `<<EOF`, `<<-'EOF'` or `<< "EOF"` begins.
+/// Returns the word that ends the here-document which `<<EOF`, `<<-'EOF'` or `<< "EOF"` begins.
 pub(super) fn heredoc_tag(line: &str) -> Option<&str> {
     let at = line.find("<<")?;
     let word = take_while1(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -183,10 +184,10 @@ pub(super) enum Mark<'a> {
     EndOfFile,
 }
 
-/// A line that begins with three asterisks, if it is one of the marks.
+/// Parses a line that begins with three asterisks, if it is one of the marks.
 pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
     let text = line.strip_prefix("*** ")?.trim_start().trim_end_matches('\r');
-    // Some close a mark as they open it.
+    // Some models close a mark with asterisks too.
     let text = text.trim_end().strip_suffix(" ***").map_or(text, str::trim_end);
     let named = |word: &str| text.strip_prefix(word).map(str::trim_start);
     match text.trim_end() {
@@ -203,7 +204,7 @@ pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
         .or_else(|| named("Move to:").or_else(|| named("Move To:")).map(Mark::MoveTo))
 }
 
-/// Whether a line is meant as a mark and is none: `*** Modify File: x`, `*** update file: x`, `***Delete File: x`.
+/// Returns whether a line looks like a misspelt mark: `*** Modify File: x`, `*** update file: x`, `***Delete File: x`.
 pub(super) fn is_nearly_mark(line: &str) -> bool {
     const VERBS: [&str; 12] =
         ["add", "change", "copy", "create", "delete", "edit", "modify", "move", "new", "remove", "rename", "update"];
@@ -221,7 +222,8 @@ pub(super) fn is_nearly_mark(line: &str) -> bool {
     }
 }
 
-/// What stands where a name of a file could, in a text that is no patch: as it is written, and without its first folder.
+/// Returns every text that is at the place of a file name, in a text that is no patch: as written, and without its
+/// first folder.
 pub(super) fn loose_names(text: &str) -> Vec<String> {
     const HEADS: [&str; 6] = ["--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "];
     let mut all: Vec<Vec<u8>> = Vec::new();
@@ -239,7 +241,7 @@ pub(super) fn loose_names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let is_name = |name: &str| !name.trim().is_empty() && name != "/dev/null";
     for name in all.iter().map(|name| String::from_utf8_lossy(name)).filter(|name| is_name(name)) {
-        // The letters that git puts before names: git-diff(1), `diff.mnemonicPrefix`.
+        // Git puts these letters before names: git-diff(1), `diff.mnemonicPrefix`.
         let rest = name.split_once('/').filter(|(first, rest)| {
             first.len() == 1 && first.bytes().all(|byte| byte.is_ascii_lowercase()) && !rest.is_empty()
         });

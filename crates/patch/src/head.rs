@@ -1,7 +1,7 @@
-//! The head of a file in a unified diff: one value, read completely and then checked by the rules of git.
+//! Reads the complete head of a file in a unified diff and then checks it by the rules of git.
 //!
-//! Git's `apply.c` refuses lines that contradict each other (`check_header_line`, `gitdiff_verify_name`). So does this module, for one
-//! of two contradicting lines may be a deletion.
+//! Git's `apply.c` refuses lines that contradict each other (`check_header_line`, `gitdiff_verify_name`). This module
+//! does too, because one of two contradicting lines may be a deletion.
 
 use super::grammar::{self, Written};
 use super::model::{FilePatch, Kind, Name, Problem};
@@ -9,13 +9,13 @@ use super::names::{self, Evidence, Names, Pair, Prefixes, shared_name};
 use toolfence_protocol::Text;
 use toolfence_protocol::text;
 
-/// How the line of git that begins a file starts.
+/// The beginning of the line with which git starts a file.
 pub(super) const GIT: &str = "diff --git ";
 
-/// The longest prefix that is looked for where nothing says where the two names of `diff --git` part.
+/// The longest prefix to try if nothing shows where the first name of `diff --git` ends.
 const LONGEST_PREFIX: usize = 64;
 
-/// What the lines before the hunks say, each at most once.
+/// The lines before the hunks, each at most once.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     /// The line where the file begins, from 1.
@@ -37,14 +37,14 @@ struct Moved {
     to: Option<Vec<u8>>,
 }
 
-/// What is left to decide once all heads of a patch have been read.
+/// A head whose names can be decided only after all heads of the patch have been read.
 #[derive(Debug)]
 pub(super) struct ReadHead {
     kind: Kind,
     mode: Option<u32>,
     line: usize,
     names: ReadNames,
-    /// Whether a line says what is done with the file, so that no hunk needs to.
+    /// Whether the head alone describes a change, so that no hunk is required.
     pub(super) is_complete: bool,
     /// Whether there were `---` and `+++` lines, so that a hunk may begin without its own head.
     pub(super) has_pair: bool,
@@ -52,13 +52,13 @@ pub(super) struct ReadHead {
 
 #[derive(Debug)]
 enum ReadNames {
-    /// Of a head with `rename` or `copy` lines.
+    /// The names come from `rename` or `copy` lines.
     Moved {
         old: Name,
         new: Name,
         prefixes: Option<Prefixes>,
     },
-    /// Both names of `diff --git`, and what is common to them.
+    /// Both names of `diff --git`, and their common part.
     Git {
         old: String,
         new: String,
@@ -80,7 +80,7 @@ impl Head {
         self.pair = Some((grammar::file_name(old), grammar::file_name(new)));
     }
 
-    /// Takes a line between `diff --git` and the hunks; `false` for any other line.
+    /// Reads a line between `diff --git` and the hunks; returns `false` for any other line.
     pub(super) fn take(&mut self, line: &str, at: usize) -> Result<bool, Problem> {
         let rest = |word: &str| line.strip_prefix(word);
         let is_new = if let Some(text) = rest("old mode ") {
@@ -100,7 +100,7 @@ impl Head {
         } else if let Some(text) = rest("copy to ") {
             self.copied.to.replace(unprefixed(text)).is_none()
         } else if let Some((_, mode)) = rest("index ").and_then(|text| text.trim_end().rsplit_once(' ')) {
-            // Links and submodules, whose content is not that of a file.
+            // These modes are links and submodules, whose content is not that of a file.
             return if grammar::mode(mode).is_some_and(|mode| mode > 0o110_000) {
                 file_mode(mode, at).map(|_| true)
             } else {
@@ -147,7 +147,7 @@ impl Head {
             Kind::Copy => self.moved_names(&self.copied)?,
             _ => self.names(kind)?,
         };
-        // A file that goes has no permissions to set.
+        // A deleted file has no permissions to set.
         let mode = self.created.or(self.new_mode).filter(|_| kind != Kind::Delete).map(|mode| mode & 0o777);
         let is_complete = !said.is_empty() || self.new_mode.is_some();
         Ok(ReadHead { kind, mode, line: self.line, names, is_complete, has_pair: self.pair.is_some() })
@@ -216,7 +216,7 @@ impl Head {
         }
     }
 
-    /// The names of the `---` and the `+++` line, without `/dev/null`.
+    /// Returns the names of the `---` and the `+++` line, without `/dev/null`.
     fn pair_names(&self) -> (Option<&Vec<u8>>, Option<&Vec<u8>>) {
         fn name(written: &Written) -> Option<&Vec<u8>> {
             match written {
@@ -229,7 +229,7 @@ impl Head {
 }
 
 impl ReadHead {
-    /// Adds what this head shows about the prefixes of all names.
+    /// Adds the prefixes that this head shows to the evidence for all names.
     pub(super) fn show(&self, evidence: &mut Evidence) {
         match &self.names {
             ReadNames::Moved { prefixes: Some(prefixes), .. } if prefixes.old.is_empty() && prefixes.new.is_empty() => {
@@ -241,7 +241,7 @@ impl ReadHead {
         }
     }
 
-    /// The file without its hunks.
+    /// Returns the file without its hunks.
     pub(super) fn file<'a>(self, evidence: &Evidence) -> Result<FilePatch<'a>, Problem> {
         let names = match self.names {
             ReadNames::Moved { old, new, .. } => Names { old: Some(old), new: Some(new), doubtful: false },
@@ -263,7 +263,8 @@ impl ReadHead {
     }
 }
 
-/// The two names after `diff --git`. Without quotes, blanks in them do not show where they part.
+/// The two names after `diff --git`. If blanks occur in unquoted names, the line alone does not show where they are
+/// separated.
 #[derive(Debug)]
 enum GitNames {
     Quoted(Vec<u8>, Vec<u8>),
@@ -278,7 +279,7 @@ impl GitNames {
         }
     }
 
-    /// The name next to `/dev/null`, which git itself never writes here.
+    /// Returns the name next to `/dev/null`, a form that git itself never writes.
     fn name_of_one_side(&self, kind: Kind) -> Option<Vec<u8>> {
         const NOTHING: [&[u8]; 2] = [b"/dev/null", b"dev/null"];
         let GitNames::Plain(names) = self else { return None };
@@ -290,7 +291,7 @@ impl GitNames {
         name.map(<[u8]>::to_vec)
     }
 
-    /// The pairs of names that this may be: those with the names that are known, or with a new name that ends with `to`.
+    /// Returns the possible pairs of names: those that contain the known names, or whose new name ends with `to`.
     fn splits(&self, known: (Option<&Vec<u8>>, Option<&Vec<u8>>), to: Option<&Vec<u8>>) -> Vec<(Vec<u8>, Vec<u8>)> {
         let is_known = |old: &[u8], new: &[u8]| {
             known.0.is_none_or(|name| name.as_slice() == old) && known.1.is_none_or(|name| name.as_slice() == new)
@@ -316,7 +317,7 @@ impl GitNames {
     }
 }
 
-/// No tool puts blanks before a name, but models do.
+/// Removes leading blanks of a name. No tool writes them, but models do.
 fn without_margin(written: &Written) -> Written {
     match written {
         Written::File(name) => Written::File(name.trim_ascii_start().into()),
@@ -324,18 +325,18 @@ fn without_margin(written: &Written) -> Written {
     }
 }
 
-/// Prefixes are equally long paths.
+/// Returns the number of folders in a name. Two prefixes have the same depth.
 fn depth(name: &str) -> usize {
     name.matches('/').count()
 }
 
-/// What is before a name in one of `diff --git`: nothing, or whole parts of a path.
+/// Returns the prefix of `full` before `name`: nothing, or whole parts of a path.
 fn prefix_of(full: &[u8], name: &[u8]) -> Option<String> {
     let prefix = full.strip_suffix(name).filter(|prefix| prefix.is_empty() || prefix.ends_with(b"/"))?;
     String::from_utf8(prefix.to_vec()).ok()
 }
 
-/// Names after `rename` and `copy` have no prefix and no time.
+/// Returns a name after `rename` or `copy`, which has no prefix and no time.
 fn unprefixed(text: &str) -> Vec<u8> {
     match grammar::quoted(text) {
         Ok((_, name)) => name,

@@ -1,14 +1,14 @@
-//! Headings: lines that stand above a hunk. They part a file into sections; a hunk belongs into one of them.
+//! Finds the section of a hunk by its headings, which are lines above the hunk.
 
-use super::find::{Found, Work, choose};
+use super::find::{Occurrences, WorkLimit, choose};
 use super::text::Text;
 use memchr::memmem;
 
-/// What a line that holds a heading costs.
+/// The cost of a line that contains a heading.
 const STEPS_A_HIT: usize = 32;
 
-/// The lines under which the innermost heading is meant, in order: each heading is looked for below the one before it.
-pub(super) fn sections(text: &Text<'_>, headings: &[&str], work: &mut Work) -> Vec<usize> {
+/// Returns the lines of the innermost heading, sorted. Each heading is searched below the one before it.
+pub(super) fn sections(text: &Text<'_>, headings: &[&str], work: &mut WorkLimit) -> Vec<usize> {
     let mut above: Option<Vec<usize>> = None;
     for heading in headings {
         let here = lines_of(text, heading, work);
@@ -20,7 +20,7 @@ pub(super) fn sections(text: &Text<'_>, headings: &[&str], work: &mut Work) -> V
     above.unwrap_or_default()
 }
 
-/// The first place below each of the places above.
+/// Returns the first place below each of the places above.
 fn below(here: &[usize], above: &[usize]) -> Vec<usize> {
     let firsts = above.iter().filter_map(|line| here.get(here.partition_point(|at| at <= line)).copied());
     let mut found: Vec<usize> = firsts.collect();
@@ -28,8 +28,8 @@ fn below(here: &[usize], above: &[usize]) -> Vec<usize> {
     found
 }
 
-/// The lines that are the heading; if none is, those that begin with it; if none does, those that hold it.
-fn lines_of(text: &Text<'_>, heading: &str, work: &mut Work) -> Vec<usize> {
+/// Returns the lines equal to the heading; otherwise those that begin with it; otherwise those that contain it.
+fn lines_of(text: &Text<'_>, heading: &str, work: &mut WorkLimit) -> Vec<usize> {
     let heading = heading.trim().as_bytes();
     let all = text.range(0, text.len());
     work.spend(all.len() / 8);
@@ -54,8 +54,8 @@ fn lines_of(text: &Text<'_>, heading: &str, work: &mut Work) -> Vec<usize> {
     kinds.into_iter().find(|lines| !lines.is_empty()).unwrap_or_default()
 }
 
-/// Which of the places of a hunk its headings mean. `Err` is the first section, when the only place is above it.
-pub(super) fn narrow(all: &[usize], sections: &[usize]) -> Result<Found, usize> {
+/// Chooses among the places of a hunk by its headings. `Err` is the first section, if the only place is above it.
+pub(super) fn narrow(all: &[usize], sections: &[usize]) -> Result<Occurrences, usize> {
     let Some(first) = sections.first() else { return Ok(choose(all, None)) };
     let ends = sections.iter().skip(1).copied().chain([usize::MAX]);
     let in_section = |(from, to): (&usize, usize)| {
@@ -66,8 +66,8 @@ pub(super) fn narrow(all: &[usize], sections: &[usize]) -> Result<Found, usize> 
     match (found.as_slice(), all) {
         ([], [_]) => Err(*first),
         ([], _) => Ok(choose(all, None)),
-        ([only], _) => Ok(Found::At(*only)),
-        _ => Ok(Found::Several(found)),
+        ([only], _) => Ok(Occurrences::At(*only)),
+        _ => Ok(Occurrences::Several(found)),
     }
 }
 
@@ -76,9 +76,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nested_headings_are_looked_for_one_below_the_other() {
+    fn nested_headings_are_searched_in_order() {
         let text = Text::new(b"class A:\n def f(x):\nclass B:\n def f(x):\n def g(x):\n").unwrap();
-        let sections = |headings: &[&str]| sections(&text, headings, &mut Work::new(1 << 20));
+        let sections = |headings: &[&str]| sections(&text, headings, &mut WorkLimit::new(1 << 20));
         assert_eq!(sections(&["def f"]), [1, 3]);
         assert_eq!(sections(&["class B", "def f(x):"]), [3]);
         assert_eq!(sections(&["class A", "def g"]), [4]);
@@ -88,10 +88,10 @@ mod tests {
 
     #[test]
     fn the_first_place_below_a_heading_counts() {
-        assert_eq!(narrow(&[3, 7, 9], &[5]), Ok(Found::At(7)));
-        assert_eq!(narrow(&[3, 7], &[2, 5]), Ok(Found::Several(vec![3, 7])));
-        assert_eq!(narrow(&[3, 7], &[]), Ok(Found::Several(vec![3, 7])));
+        assert_eq!(narrow(&[3, 7, 9], &[5]), Ok(Occurrences::At(7)));
+        assert_eq!(narrow(&[3, 7], &[2, 5]), Ok(Occurrences::Several(vec![3, 7])));
+        assert_eq!(narrow(&[3, 7], &[]), Ok(Occurrences::Several(vec![3, 7])));
         assert_eq!(narrow(&[3], &[5]), Err(5));
-        assert_eq!(narrow(&[3], &[]), Ok(Found::At(3)));
+        assert_eq!(narrow(&[3], &[]), Ok(Occurrences::At(3)));
     }
 }

@@ -1,12 +1,12 @@
-//! Lines as numbers: those that occur in the patch each have one, all others of the file share 0. Searching compares only
-//! numbers then, and knows how rare each of them is.
+//! Represents lines as numbers: each line of the patch that occurs in the file has its own, and all other lines of the
+//! file share 0. Searches then compare only numbers and know how rare each of them is.
 
 use super::pass::Pass;
 use super::text::Text;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The file and the lines of the patch, as one pass sees them.
+/// The lines of the file and of the patch, as one pass compares them.
 #[derive(Debug)]
 pub(super) struct Index<'a> {
     pass: Pass,
@@ -18,11 +18,11 @@ pub(super) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// `lines` are all of the patch that will be looked for.
+    /// Numbers the lines of the text. `lines` are all lines of the patch that will be searched.
     pub(super) fn new(pass: Pass, text: &Text<'a>, lines: impl Iterator<Item = &'a [u8]>) -> Index<'a> {
         let mut numbers = HashMap::new();
         for line in lines {
-            // There are fewer lines than bytes, and of those fewer than 4 G.
+            // There are fewer lines than bytes, and fewer than 4 G bytes.
             let next = numbers.len() as u32 + 1;
             numbers.entry(pass.key(line)).or_insert(next);
         }
@@ -32,17 +32,17 @@ impl<'a> Index<'a> {
         Index { pass, numbers, file, starts, places }
     }
 
-    /// The file as numbers.
+    /// Returns the file as numbers.
     pub(super) fn file(&self) -> &[u32] {
         &self.file
     }
 
-    /// The number of a line of the patch; 0 for one that was not announced.
+    /// Returns the number of a line of the patch; 0 if it was not passed to [`new`](Self::new).
     pub(super) fn number(&self, line: &[u8]) -> u32 {
         self.numbers.get(self.pass.key(line).as_ref()).copied().unwrap_or(0)
     }
 
-    /// The lines of the file that have this number, in order.
+    /// Returns the lines of the file that have this number, sorted.
     pub(super) fn places(&self, number: u32) -> &[u32] {
         let at = number as usize;
         if at == 0 {
@@ -52,7 +52,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// A counting sort; the places of number 0 are left out.
+/// Sorts the places by number with a counting sort, without those of number 0.
 fn places(file: &[u32], numbers: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0_u32; numbers + 1];
     for number in file.iter().filter(|number| **number > 0) {

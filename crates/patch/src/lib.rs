@@ -1,16 +1,16 @@
-//! Patch text to hunks, hunks to where they stand, and that to new text.
+//! Parses patches, places their hunks and builds the new text.
 //!
-//! This module knows no disk: [`plan()`] asks a [`Source`] for files and gives back what they shall be. It never guesses: a
-//! hunk that fits in two places, or that overlaps another, is refused, and then nothing at all is changed.
+//! This crate opens no files: [`plan()`] asks a [`Source`] for them and returns their new content. It never guesses: if
+//! a hunk fits in two places or overlaps another, the whole patch is refused.
 //!
-//! Three ways to change a text without a patch are here too: [`edit_lines`] replaces ranges of lines, [`replace_passage`] a
-//! passage that occurs once, and [`edit_data`] values of a JSON text.
+//! It also changes texts without a patch: [`edit_lines`] replaces ranges of lines, [`replace_passage`] a passage that
+//! occurs once, and [`edit_data`] values in a JSON text.
 //!
 //! # The grammar
-//! Lines end with a line feed; a carriage return before it belongs to the way the patch took when the line of the hunk's
-//! head has one too. Other lines are prose and skipped, except inside a hunk. A line of a change that no file claims is an
-//! error: a hunk after prose, a mark that is misspelt, half a head. After the first hunk, so is any line that begins as
-//! the head of another file does.
+//! Lines end with a line feed; a carriage return before it was added in transport if the line of the hunk's head has
+//! one too. Other lines are prose and skipped, except inside a hunk. A line of a change that belongs to no file is an
+//! error: a hunk after prose, a misspelt mark, half a head. After the first hunk, so is any line that begins like the
+//! head of another file.
 //!
 //! ```text
 //! patch      = unified* | begin* | block*
@@ -33,8 +33,8 @@
 //! block      = [ name LF ] "<<<<<<< SEARCH" LF { text LF } "=======" LF { text LF } ">>>>>>> REPLACE" LF
 //! ```
 //!
-//! Numbers and counts are hints. Counts that are met where something else begins end a body; otherwise it goes on up to
-//! the last line that begins as lines of bodies do.
+//! Numbers and counts are hints. A body ends where its counts are met if something else begins there; otherwise it
+//! continues to the last line that begins as lines of bodies do.
 //!
 //! ```
 //! use toolfence_patch as patch;
@@ -88,25 +88,26 @@ pub use passage::{Indentation, Nearest, PassageProblem, Replaced, replace_passag
 pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan, plan_text};
 pub use resolve::{Readings, readings};
 
-/// The longest patch in bytes.
+/// The maximum length of a patch in bytes.
 pub const MOST_BYTES: usize = 16 << 20;
 
-/// Reads a patch of any form, whatever is around it.
+/// Reads a patch in any form, with any text around it.
 ///
 /// Time and memory are linear in the length of the text.
 ///
 /// # Errors
-/// Over 16 MB; no patch in it; a `*** Begin Patch` without its end; binary files, links and submodules; names that lead out
-/// of the root; a file about which nothing is said; lines of a change that stand outside of any hunk or file.
+/// Fails if the text has over 16 MB or no patch; if a `*** Begin Patch` has no end; for binary files, links and
+/// submodules; for names that lead out of the root; for a file without a change; and for lines of a change outside any
+/// hunk or file.
 pub fn parse(text: &str) -> Result<Patch<'_>, Problem> {
     parse_below(text, &Base::default(), |_| None)
 }
 
-/// Reads a patch as [`parse`] does, with its names joined to the folder `base`. Absolute names are accepted if `relative` returns what
-/// they are relative to the root.
+/// Reads a patch as [`parse`] does, with its names joined to the folder `base`. `relative` maps an absolute name to its
+/// path relative to the root.
 ///
 /// # Errors
-/// As for [`parse`]; `None` of `relative` is a name that leads out of the root.
+/// Fails as [`parse`] does, and if `relative` returns `None`, because the name leads out of the root.
 ///
 /// ```
 /// use toolfence_patch::{self as patch, Base};
@@ -132,9 +133,10 @@ pub fn parse_below<'t>(
     Ok(patch)
 }
 
-/// Reads a patch and joins its names to `base`. Absolute names stay as they are.
+/// Reads a patch and joins its names to `base`. Absolute names stay absolute.
 ///
-/// This is the only place that joins names. What judges a patch and what carries it out both read it here, so they cannot disagree.
+/// This is the only function that joins names. The policy and the tools that apply patches both call it, so they cannot
+/// disagree.
 fn parse_anywhere<'t>(text: &'t str, base: &Base) -> Result<Patch<'t>, Problem> {
     if text.len() > MOST_BYTES {
         return Err(Problem::new(
@@ -168,7 +170,7 @@ fn parse_anywhere<'t>(text: &'t str, base: &Base) -> Result<Patch<'t>, Problem> 
         ));
     }
     patch.base = base.clone();
-    // Prefixes are recognised in the names as they are written, so joining comes last.
+    // Prefixes are recognised in the original names, so joining comes last.
     for file in &mut patch.files {
         for name in [&mut file.old, &mut file.new] {
             name.path = base.join(&name.path);
@@ -178,19 +180,19 @@ fn parse_anywhere<'t>(text: &'t str, base: &Base) -> Result<Patch<'t>, Problem> 
     Ok(patch)
 }
 
-/// The files that a text names, read as a patch.
+/// The file names in a text that is read as a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Names {
-    /// Every name, as [`plan()`] may take it: with its prefix and without, where it is not certain which is meant.
+    /// Every name that [`plan()`] may use: with its prefix and without, if it is not certain which is meant.
     pub names: Vec<String>,
-    /// Whether the patch could be read. Otherwise nothing of it is ever carried out, and the names are all that stand where
-    /// a name of a file could.
+    /// Whether the patch could be read. If not, nothing of it is ever applied, and the names are all texts that are at
+    /// the place of a file name.
     pub read: bool,
 }
 
-/// Every file that carrying out the text in the folder `base` could read or change, and perhaps more. Absolute names are given as they
-/// are.
+/// Returns every file that applying the text in the folder `base` could read or change, and perhaps more. Absolute
+/// names stay absolute.
 ///
 /// ```
 /// use toolfence_patch::{self as patch, Base};
@@ -215,59 +217,61 @@ pub fn names(text: &str, base: &Base) -> Names {
     Names { names, read }
 }
 
-/// What became of a text.
+/// The result of applying hunks to a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied {
     /// The new text.
     pub text: Vec<u8>,
-    /// Where each hunk stood, in the order of the patch.
+    /// The places of the hunks, in the order of the patch.
     pub hunks: Vec<Placed>,
 }
 
-/// Where a hunk stood.
+/// The place where a hunk was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Placed {
-    /// How it was found: 0 as it is, 1 without blanks at the ends of lines, 2 without those at the beginnings, 3 with the
-    /// quotes, dashes and blanks of typography for those of a keyboard.
+    /// How it matched: 0 exactly, 1 ignoring blanks at line ends, 2 ignoring also those at the beginnings, 3 with
+    /// typographic quotes, dashes and blanks treated as those of a keyboard.
     pub fuzz: u8,
-    /// The line of its first old line in the text as it was, from 1. Of a hunk that only adds, the line it adds before.
+    /// The line of its first old line in the original text, from 1. For a hunk that only adds, the line before which it
+    /// adds.
     pub line: usize,
-    /// How many lines that is below the line the patch stated; `None` where it stated none.
+    /// The distance from the line that the patch states; `None` if it states none.
     pub distance: Option<i64>,
 }
 
 /// Applies hunks to a text, all or none. Bytes that are not UTF-8 are kept.
 ///
-/// Time is linear in the text and the hunks, and at worst in their product, up to a bound beyond which hunks are refused.
+/// Time is linear in the text and the hunks, and at worst in their product, up to a limit above which hunks are
+/// refused.
 ///
 /// # Errors
-/// The first hunks that have no place, or that overlap.
+/// Fails with the first hunks that have no place, or that overlap.
 pub fn apply(hunks: &[Hunk<'_>], text: &[u8]) -> Result<Applied, Vec<Miss>> {
     let Some(lines) = text::Text::new(text) else {
         return Err(hunks.first().map(|hunk| Miss::new(1, hunk, Why::TooMuchWork)).into_iter().collect());
     };
-    let misses = match applied(hunks, &lines) {
+    let misses = match apply_to_text(hunks, &lines) {
         Err(misses) if text.ends_with(b"\n") => misses,
         other => return other,
     };
-    // A model that split the file at its line feeds takes what is behind the last one for an empty line.
+    // A model that split the file at its line feeds sees an empty line after the last one.
     let mut shorter = hunks.to_vec();
-    let mut all_mended = true;
+    let mut all_fixed = true;
     for miss in &misses {
-        let mended = matches!(miss.why, Why::NotFound(_)) && without_line_behind_end(&mut shorter[miss.hunk - 1]);
-        all_mended = all_mended && mended;
+        let fixed = matches!(miss.why, Why::NotFound(_)) && remove_line_after_end(&mut shorter[miss.hunk - 1]);
+        all_fixed = all_fixed && fixed;
     }
-    if !all_mended {
+    if !all_fixed {
         return Err(misses);
     }
-    applied(&shorter, &lines).map_err(|_| misses)
+    apply_to_text(&shorter, &lines).map_err(|_| misses)
 }
 
-/// Takes an empty line away that ends both sides of a hunk; the hunk must then stand at the end of the file. `false` where
-/// the sides do not end so, or where too little is left to say where the hunk stands.
-fn without_line_behind_end(hunk: &mut Hunk<'_>) -> bool {
+/// Removes an empty line that ends both sides of a hunk, which then must be at the end of the file. Returns `false` if
+/// the sides do not end so, or if the remaining lines are too few to locate the hunk.
+fn remove_line_after_end(hunk: &mut Hunk<'_>) -> bool {
     let is_last = |sign: Sign| {
         let at = hunk.lines.iter().rposition(|line| line.sign == sign || line.sign == Sign::Context)?;
         Some(at).filter(|at| hunk.lines[*at].text.is_empty() && !hunk.lines[*at].unended)
@@ -281,8 +285,8 @@ fn without_line_behind_end(hunk: &mut Hunk<'_>) -> bool {
     hunk.old().any(|line| line.text.contains(char::is_alphanumeric))
 }
 
-fn applied(hunks: &[Hunk<'_>], text: &text::Text<'_>) -> Result<Applied, Vec<Miss>> {
-    let places = place::all(text, hunks)?;
+fn apply_to_text(hunks: &[Hunk<'_>], text: &text::Text<'_>) -> Result<Applied, Vec<Miss>> {
+    let places = place::find_places(text, hunks)?;
     let built = edit::build(text, hunks, &places)?;
     let placed = |(hunk, place): (&Hunk<'_>, &place::Place)| Placed {
         fuzz: place.pass.fuzz(),
@@ -296,9 +300,9 @@ fn applied(hunks: &[Hunk<'_>], text: &text::Text<'_>) -> Result<Applied, Vec<Mis
 mod tests {
     use super::*;
 
-    /// What is read over and over up to the end of the text would take minutes here.
+    /// Reading repeatedly up to the end of the text would take minutes here.
     #[test]
-    fn hostile_texts_are_no_hang() {
+    fn hostile_texts_do_not_hang() {
         let shapes = [
             "--- x\n+++ x\n a\n-b\n",
             "--- x\n+++ x\n@@ -1,9999 +1,9999 @@\n a\n-b\n",

@@ -1,17 +1,17 @@
-//! Line ranges of a text replaced, all or none.
+//! Replaces ranges of lines in a text, all or none.
 
 use super::text::{self, Text};
 use std::fmt;
 use toolfence_protocol as protocol;
 
-/// One range of lines and what shall stand there.
+/// A range of lines and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineEdit<'a> {
-    /// The first line that goes, from 1.
+    /// The first line to remove, from 1.
     pub start: u64,
-    /// The last line that goes; `start - 1` for none, which inserts before `start`.
+    /// The last line to remove; `start - 1` removes no line and inserts before `start`.
     pub end: u64,
-    /// The lines that come. One line feed at the end is ignored, so that `"a"` and `"a\n"` are one line; `""` is none.
+    /// The new lines. One line feed at the end is ignored, so that `"a"` and `"a\n"` are one line; `""` is no line.
     pub replacement: &'a str,
 }
 
@@ -23,34 +23,34 @@ pub enum LineProblem {
     None,
     /// `start` is 0.
     Zero {
-        /// Which edit.
+        /// The number of the edit.
         edit: usize,
     },
     /// `end` is before `start - 1`.
     Backwards {
-        /// Which edit.
+        /// The number of the edit.
         edit: usize,
-        /// Its first line.
+        /// The first line of the edit.
         start: u64,
-        /// Its last line.
+        /// The last line of the edit.
         end: u64,
     },
     /// The text has no such lines.
     Beyond {
-        /// Which edit.
+        /// The number of the edit.
         edit: usize,
-        /// Its first line.
+        /// The first line of the edit.
         start: u64,
-        /// Its last line.
+        /// The last line of the edit.
         end: u64,
-        /// Lines of the text.
+        /// The number of lines in the text.
         lines: u64,
     },
     /// Two edits change the same lines, insert at the same place, or one inserts in the middle of the other.
     Overlap {
         /// The edit that begins first.
         one: usize,
-        /// The other one.
+        /// The other edit.
         other: usize,
         /// The line where they meet.
         line: u64,
@@ -60,7 +60,7 @@ pub enum LineProblem {
 }
 
 impl LineProblem {
-    /// The cause and what to do, in any language.
+    /// Returns the cause and what to do about it, translatable.
     pub fn text(&self) -> protocol::Text {
         match *self {
             LineProblem::None => protocol::text!("edits is empty. Give at least one edit."),
@@ -102,15 +102,15 @@ impl fmt::Display for LineProblem {
     }
 }
 
-/// Replaces line ranges of a text, all or none; all numbers are those of the text as it is.
+/// Replaces ranges of lines in a text, all or none. All line numbers refer to the original text.
 ///
-/// Only a line feed ends a line. New lines end as their neighbours do, a byte order mark stays, and the last line ends with
-/// a line feed afterwards if it did before. Bytes that are not UTF-8 are kept. Time is linear in text and edits, but for the
-/// sorting of the edits.
+/// Only a line feed ends a line. New lines get the line ends of their neighbours, a byte order mark stays, and the last
+/// line ends with a line feed afterwards if it did before. Bytes that are not UTF-8 are kept. Time is linear in the
+/// text and the edits, except for sorting the edits.
 ///
 /// # Errors
-/// Edits that are none, that the text has no lines for, or that overlap; also two insertions at one place, whose order
-/// nobody said.
+/// Fails if there are no edits, if the text does not have the lines of one, or if edits overlap. Two insertions at one
+/// place overlap, because their order is unknown.
 ///
 /// ```
 /// use toolfence_patch::{LineEdit, edit_lines};
@@ -130,7 +130,7 @@ pub fn edit_lines(text: &[u8], edits: &[LineEdit<'_>]) -> Result<Vec<u8>, LinePr
     Ok(build(&text, &cuts))
 }
 
-/// An edit by the lines between which it works, from 0.
+/// An edit as the range of lines it removes, from 0.
 struct Cut<'a> {
     number: usize,
     from: usize,
@@ -154,7 +154,7 @@ fn cut<'a>(number: usize, edit: &LineEdit<'a>, text: &Text<'_>) -> Result<Cut<'a
     Ok(Cut { number, from: (start - 1) as usize, to: end as usize, replacement })
 }
 
-/// In order of their beginnings: an insertion comes before a range that begins at the same line.
+/// Refuses edits that overlap. They are sorted: an insertion precedes a range that begins at the same line.
 fn refuse_overlaps(cuts: &[Cut<'_>]) -> Result<(), LineProblem> {
     for pair in cuts.windows(2) {
         let (one, other) = (&pair[0], &pair[1]);
@@ -178,10 +178,10 @@ fn build(text: &Text<'_>, cuts: &[Cut<'_>]) -> Vec<u8> {
         }
         at = cut.to;
         for (number, line) in lines_of(cut.replacement).enumerate() {
-            // Each line ends as the one that it replaces, or else as the one that it follows.
+            // Each line gets the line end of the one it replaces, or else of the one it follows.
             let near = (cut.from + number).min(cut.to.saturating_sub(1));
             end_line(&mut out, mark, text.end_near(near));
-            let line = if out.len() == mark && mark > 0 { text::wanted(line) } else { line.as_bytes() };
+            let line = if out.len() == mark && mark > 0 { text::strip_mark(line) } else { line.as_bytes() };
             out.extend_from_slice(line);
             out.extend_from_slice(text.end_near(near));
             last_end = text.end_near(near).len();
@@ -194,7 +194,7 @@ fn build(text: &Text<'_>, cuts: &[Cut<'_>]) -> Vec<u8> {
     finish(out, mark, text, last_end)
 }
 
-/// The lines of a replacement without their ends. A carriage return before a line feed is part of the end.
+/// Returns the lines of a replacement without their ends. A carriage return before a line feed is part of the end.
 pub(super) fn lines_of(replacement: &str) -> impl Iterator<Item = &str> {
     let inner = replacement.strip_suffix('\n').unwrap_or(replacement);
     let lines = (!replacement.is_empty()).then(|| inner.split('\n')).into_iter().flatten();
@@ -213,14 +213,15 @@ fn keep(out: &mut Vec<u8>, text: &Text<'_>, from: usize, to: usize) {
     }
 }
 
-/// What was the last line may have no end, and something comes behind it now.
+/// Ends the last line written, which may lack a line feed, before more text follows.
 fn end_line(out: &mut Vec<u8>, mark: usize, end: &[u8]) {
     if out.len() > mark && !out.ends_with(b"\n") {
         out.extend_from_slice(end);
     }
 }
 
-/// `last_end` is the length of the end of the last line: a carriage return before it is content.
+/// Ends the text as it ended before. `last_end` is the length of the last line end, because a carriage return before it
+/// is content.
 fn finish(mut out: Vec<u8>, mark: usize, text: &Text<'_>, last_end: usize) -> Vec<u8> {
     if text.is_ended() {
         end_line(&mut out, mark, text.end_near(text.len()));
@@ -230,7 +231,7 @@ fn finish(mut out: Vec<u8>, mark: usize, text: &Text<'_>, last_end: usize) -> Ve
     out
 }
 
-/// Whether the end of the last line can go without the line.
+/// Returns whether the line end at the end of the text can be removed without removing the line.
 fn has_open_end(out: &[u8]) -> bool {
     let Some(line) = out.strip_suffix(b"\n") else { return false };
     let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -1,4 +1,4 @@
-//! Why a hunk has no place, in words for the model.
+//! Explains to the model why a hunk has no place.
 
 use super::model::Hunk;
 use std::borrow::Cow;
@@ -7,19 +7,19 @@ use toolfence_protocol::invisible::{self, Invisible};
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Text, text};
 
-/// Candidates that are named; how many more there are is said.
+/// Candidate lines listed in a message; the number of the others follows.
 const MOST_NAMED: usize = 20;
 
-/// Characters of a line that are shown.
+/// Maximum number of characters displayed of a line.
 const MOST_SHOWN: usize = 160;
 
 /// A hunk that could not be placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Miss {
-    /// Which hunk of its file, from 1.
+    /// The number of the hunk in its file, from 1.
     pub hunk: usize,
-    /// The line of the patch where it begins, from 1.
+    /// The line of the patch where the hunk begins, from 1.
     pub patch_line: usize,
     /// The cause.
     pub why: Why,
@@ -30,7 +30,7 @@ impl Miss {
         Miss { hunk: number, patch_line: hunk.line, why }
     }
 
-    /// Which hunk and why, in any language.
+    /// Returns the hunk and the cause, translatable.
     pub fn text(&self) -> Text {
         text!(
             "hunk {number} (line {line} of the patch) {why}",
@@ -41,76 +41,78 @@ impl Miss {
     }
 }
 
-/// Why a hunk has no place. Lines are those of the file, from 1.
+/// Why a hunk has no place. Line numbers are those of the file, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Why {
-    /// Its old lines are nowhere; where they would stand best, if any of them is there at all.
+    /// Its old lines do not occur; the closest place, if any of them occurs.
     NotFound(Option<Closest>),
     /// It has U+FFFD where the file has bytes that are not UTF-8.
     NotUtf8 {
         /// The first line of the file with such bytes.
         line: usize,
     },
-    /// The file ends its lines with carriage returns alone, so that it is one line here, in which nothing can be changed.
+    /// The file ends its lines with carriage returns alone, so that it counts as one line, in which nothing can be
+    /// changed.
     LoneReturns,
-    /// Its old lines are in several places.
+    /// Its old lines occur in several places.
     Ambiguous {
-        /// The first of them.
+        /// The first of these places.
         lines: Vec<usize>,
-        /// How many there are.
+        /// The number of places.
         total: usize,
     },
-    /// Its new lines are there.
+    /// Its new lines already are in the file.
     AlreadyApplied {
-        /// Where they begin.
+        /// The line where they begin.
         line: usize,
     },
     /// Another hunk changes the same lines.
     Overlap {
-        /// Which hunk of the file.
+        /// The number of the other hunk in the file.
         with: usize,
-        /// Where.
+        /// The line where they meet.
         line: usize,
     },
-    /// It must be at the end of the file and does not.
+    /// It must be at the end of the file and is not.
     NotAtEnd {
-        /// Where it stands.
+        /// The line where its old lines occur.
         line: usize,
-        /// Lines of the file.
+        /// The number of lines in the file.
         lines: usize,
     },
     /// Its only place is above its heading.
     AboveHeading {
-        /// Where it stands.
+        /// The line where its old lines occur.
         line: usize,
-        /// Where the heading stands.
+        /// The line of the heading.
         heading: usize,
     },
-    /// Its old lines are indented differently from the file's, and the added lines can be read in two ways: as written, or
-    /// moved as the old ones are; or the file is so much deeper that they would get more than 1 MB of blanks.
+    /// Its old lines are indented differently from the file's, and the added lines can be read in two ways: as written,
+    /// or shifted as the old ones are. Or the file is indented so much deeper that the lines would get more than 1 MB
+    /// of blanks.
     Indentation {
-        /// Where it stands.
+        /// The line where its old lines occur.
         line: usize,
     },
-    /// It only adds, and its number is behind the end.
+    /// It only adds, and its line number is after the end of the file.
     BehindEnd {
-        /// Lines of the file.
+        /// The number of lines in the file.
         lines: usize,
     },
-    /// It only adds, and neither number nor heading says where.
+    /// It only adds, and neither a line number nor a heading gives the place.
     NoPlace,
-    /// There are too many hunks for so long a file.
+    /// There are too many hunks for a file of this length.
     TooMuchWork,
 }
 
 impl Why {
-    /// Of places from 0.
+    /// Returns the problem for these places, which are counted from 0.
     pub(super) fn ambiguous(all: &[usize]) -> Why {
         Why::Ambiguous { lines: all.iter().take(MOST_NAMED).map(|at| at + 1).collect(), total: all.len() }
     }
 
-    /// What follows the number of the hunk.
+    /// Returns the text after the number of the hunk.
     fn text(&self) -> Text {
         match self {
             Why::NotFound(None) => text!(
@@ -169,31 +171,31 @@ impl Why {
     }
 }
 
-/// Where a hunk would stand best.
+/// The place of the file that is most like a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Closest {
-    /// The line of the file where it would begin.
+    /// The line of the file where the hunk would begin.
     pub line: usize,
-    /// How many of its old lines are there, blanks around them aside.
+    /// How many of its old lines match, ignoring blanks around them.
     pub matching: usize,
-    /// Of how many.
+    /// The number of its old lines.
     pub of: usize,
-    /// The line of the file that differs first; `None` where the file has no such line.
+    /// The first line of the file that differs; `None` if the file has no such line.
     pub differs_at: Option<usize>,
-    /// That line as the patch has it, with blanks made visible; empty where the line is.
+    /// That line in the patch, with blanks made visible; empty if the line is.
     pub wanted: String,
-    /// That line as the file has it, with blanks made visible; `None` where the file has no such line.
+    /// That line in the file, with blanks made visible; `None` if the file has no such line.
     pub found: Option<String>,
-    /// Whether the file ends its lines with carriage returns alone, so that a line is many.
+    /// Whether the file ends its lines with carriage returns alone, so that many lines count as one.
     pub lone_returns: bool,
 }
 
 impl Closest {
-    /// The place and the line that differs, in any language.
+    /// Returns the place and the line that differs, translatable.
     pub fn text(&self) -> Text {
         let found = match (&self.found, self.differs_at) {
-            (Some(found), Some(at)) => text!("  file, line {line}: {text}", line = at, text = told(found)),
+            (Some(found), Some(at)) => text!("  file, line {line}: {text}", line = at, text = quote_line(found)),
             _ => text!("  file: has no such line"),
         };
         let advice = if self.lone_returns {
@@ -207,7 +209,7 @@ impl Closest {
             line = self.line,
             matching = self.matching,
             of = self.of,
-            wanted = told(&self.wanted),
+            wanted = quote_line(&self.wanted),
             found,
             advice
         )
@@ -226,7 +228,7 @@ impl fmt::Display for Closest {
     }
 }
 
-/// Numbers of lines for a message, and how many more there are.
+/// Lists line numbers for a message, and how many more there are.
 pub(super) fn named<N: ToString + Default + PartialEq + Into<Field>>(lines: &[N], more: N) -> Text {
     let named = lines.iter().map(N::to_string).collect::<Vec<_>>().join(", ");
     if more == N::default() {
@@ -236,12 +238,12 @@ pub(super) fn named<N: ToString + Default + PartialEq + Into<Field>>(lines: &[N]
     }
 }
 
-/// A line that was made visible, for a message.
-pub(super) fn told(visible: &str) -> Text {
+/// Quotes a line for a message.
+pub(super) fn quote_line(visible: &str) -> Text {
     if visible.is_empty() { text!("(an empty line)") } else { visible.into() }
 }
 
-/// A line for a message: blanks at its edges, tabs and other blanks in it made visible, and not too long.
+/// Formats a line for a message: shortened, with blanks at its edges, tabs and other blanks in it made visible.
 pub(super) fn visible(line: &[u8]) -> String {
     let text = printable(line);
     let edge = |c: char| c == ' ' || c == '\t' || c == '\r';
@@ -265,7 +267,7 @@ pub(super) fn visible(line: &[u8]) -> String {
     shown
 }
 
-/// The line as text, with bytes that are not UTF-8 as `\xe9`, so that it differs from a line that has U+FFFD.
+/// Returns the line as text, with bytes that are not UTF-8 as `\xe9`, so that it differs from a line that has U+FFFD.
 fn printable(line: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(line) {
         return text.into();
@@ -282,7 +284,7 @@ fn inner_length(inside: &str, before: usize, whole: usize) -> usize {
     if before == whole { 0 } else { inside.len() }
 }
 
-/// What cannot be seen or turns text around, but for the selectors of emoji.
+/// Returns whether a character is invisible or changes the direction of text. The selectors of emoji are not.
 pub(super) fn is_hidden(c: char) -> bool {
     invisible::kind(c).is_some_and(|kind| kind != Invisible::Selector)
 }
@@ -296,13 +298,13 @@ fn lone_returns() -> Text {
 
 #[cfg(test)]
 mod tests {
-    use super::{told, visible};
+    use super::{quote_line, visible};
 
     #[test]
-    fn blanks_are_seen() {
+    fn blanks_are_visible() {
         assert_eq!(visible(b"  a b \t\r"), "··a b·→␍");
         assert_eq!(visible(b" "), "·");
-        assert_eq!((visible(b""), told("").to_string()), (String::new(), "(an empty line)".to_owned()));
+        assert_eq!((visible(b""), quote_line("").to_string()), (String::new(), "(an empty line)".to_owned()));
         assert_eq!(visible("a\u{a0}b\u{202e}".as_bytes()), "a\\u{a0}b\\u{202e}");
         assert_eq!(visible("\u{2800}\u{3164}x\u{fe0f}".as_bytes()), "\\u{2800}\\u{3164}x\u{fe0f}");
         assert_eq!(visible(b"\xff\x1b["), "\\xff\\u{1b}[");

@@ -1,19 +1,20 @@
-//! From the names in a patch to names of files. Opens nothing, and does not know the root: an absolute name stays one here.
+//! Turns the names in a patch into names of files. It opens no file and does not know the root, so absolute names stay
+//! absolute.
 //!
-//! Tools put a prefix (`a/`, `b/`) before names. Both names of a file decide together what is a prefix, never one name alone.
+//! Tools put a prefix (`a/`, `b/`) before names. Only both names of a file together show a prefix, never one alone.
 
 use super::grammar::Written;
 use super::model::{Name, Problem};
 use toolfence_protocol::{Text, text};
 
-/// The longest name in bytes: the kernel takes no longer path.
+/// The longest name in bytes, which is the kernel's limit for paths.
 const LONGEST: usize = 4095;
 
-/// The prefixes git puts before the old and the new name, and those of other tools.
+/// The prefixes that git and other tools put before the old and the new name.
 const PAIRS: [(&str, &str); 7] =
     [("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("old/", "new/"), ("1/", "2/")];
 
-/// Different prefixes that the heads of a patch may show: a real one has one or two.
+/// Maximum number of different prefixes in the heads of a patch: a real one has one or two.
 const MOST_PREFIXES: usize = 64;
 
 /// The folder that the names of a patch are relative to.
@@ -28,12 +29,12 @@ const MOST_PREFIXES: usize = 64;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Base {
-    /// What precedes each name: empty for the root, otherwise a path with a slash at its end.
+    /// The text before each name: empty for the root, otherwise a path that ends with a slash.
     prefix: String,
 }
 
 impl Base {
-    /// Reads the path of a folder: relative to the root, which is "" or ".", or absolute.
+    /// Reads the path of a folder, which is absolute or relative to the root; `""` and `"."` are the root.
     ///
     /// # Errors
     /// The path contains `..`, or it is no path of this system.
@@ -56,21 +57,21 @@ impl Base {
     }
 }
 
-/// What tools put before the old and the new name.
+/// The prefixes before the old and the new name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prefixes {
     pub(super) old: String,
     pub(super) new: String,
 }
 
-/// What the heads of a patch show about the prefixes of its names.
+/// The prefixes that the heads of a patch show.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     /// The prefixes of pairs that have some.
     prefixes: Vec<Prefixes>,
-    /// The prefixes of names that another line has without them.
+    /// The prefixes of names that also occur without them on another line.
     certain: Vec<Prefixes>,
-    /// Whether a head has none.
+    /// Whether a head has no prefix.
     pub(super) none: bool,
 }
 
@@ -91,7 +92,7 @@ pub(super) struct Names {
 }
 
 impl Evidence {
-    /// Adds what a pair shows, if it shows anything.
+    /// Adds the prefixes that a pair shows, if any.
     pub(super) fn add(&mut self, pair: &Pair) {
         let (Some(old), Some(new)) = (&pair.old, &pair.new) else { return };
         if is_absolute(old) || is_absolute(new) {
@@ -106,12 +107,12 @@ impl Evidence {
         }
     }
 
-    /// Adds prefixes of names that another line has without them.
+    /// Adds prefixes of names that also occur without them on another line.
     pub(super) fn add_certain(&mut self, prefixes: Prefixes) {
         add_once(&mut self.certain, prefixes);
     }
 
-    /// The name of a head of git, if other heads show for certain how long its prefixes are.
+    /// Returns the name of a git head, if other heads show for certain how long its prefixes are.
     pub(super) fn read_git(&self, old: &str, new: &str) -> Option<String> {
         self.certain.iter().find_map(|both| {
             let name = old.strip_prefix(both.old.as_str()).filter(|name| !name.is_empty())?;
@@ -119,7 +120,8 @@ impl Evidence {
         })
     }
 
-    /// The one reading of a name whose other side is `/dev/null`, if other heads of the patch show the prefixes.
+    /// Returns the only reading of a name whose other side is `/dev/null`, if other heads of the patch show the
+    /// prefixes.
     fn read_alone(&self, name: &str) -> Option<String> {
         if [&self.prefixes, &self.certain].iter().any(|all| all.len() == MOST_PREFIXES) {
             return None;
@@ -133,7 +135,7 @@ impl Evidence {
     }
 }
 
-/// Adds prefixes that are not there. Those above the limit are left out, so that time stays linear.
+/// Adds prefixes that are not in the list yet. Those above the limit are ignored, so that time stays linear.
 fn add_once(all: &mut Vec<Prefixes>, prefixes: Prefixes) {
     if all.len() < MOST_PREFIXES && !all.contains(&prefixes) {
         all.push(prefixes);
@@ -142,7 +144,7 @@ fn add_once(all: &mut Vec<Prefixes>, prefixes: Prefixes) {
 
 impl Pair {
     pub(super) fn new(old: &Written, new: &Written, line: usize) -> Result<Pair, Problem> {
-        Ok(Pair { old: checked(old, line)?, new: checked(new, line)? })
+        Ok(Pair { old: check_name(old, line)?, new: check_name(new, line)? })
     }
 
     /// Reads both names of a head that has no `diff --git` line.
@@ -152,7 +154,7 @@ impl Pair {
             (old, new) => {
                 let written = old.as_deref().or(new.as_deref()).unwrap_or_default();
                 let sure = evidence.read_alone(written);
-                // A name that has none of the prefixes of the others may still be meant to have one.
+                // Even a name without the prefixes of the others may be meant to have one.
                 let doubtful = starts_like_prefix(written) && sure.as_deref().is_none_or(|sure| sure == written);
                 let name = |name: String| sure.clone().map_or_else(|| alone(name), Name::plain);
                 Names { doubtful, old: old.map(name), new: new.map(name) }
@@ -167,7 +169,7 @@ fn read_pair(old: String, new: String, evidence: &Evidence) -> Names {
         return names(alone(old), alone(new));
     }
     if old == new {
-        // `a/x` twice: there is such a folder, or the name was written with the wrong prefix.
+        // `a/x` on both sides: either a folder `a` exists, or the name was written with the wrong prefix.
         let doubtful = starts_like_prefix(&old);
         let bare = rest(&old).filter(|_| doubtful && !evidence.none).map(str::to_owned);
         let name = Name { path: old, other: bare };
@@ -175,7 +177,7 @@ fn read_pair(old: String, new: String, evidence: &Evidence) -> Names {
     }
     let known = is_known(&old, &new);
     if let Some(name) = shared_name(&old, &new).map(str::to_owned) {
-        // Other prefixes than those of tools are folders that were compared: the file is in neither.
+        // Prefixes that no tool uses are folders that were compared: the file is in neither.
         let other = |full: String| Some(full).filter(|full| *full != name && (known || starts_like_prefix(full)));
         return names(Name { other: other(old), path: name.clone() }, Name { other: other(new), path: name.clone() });
     }
@@ -188,7 +190,7 @@ fn is_known(old: &str, new: &str) -> bool {
     })
 }
 
-/// The name of the file that both names are, without its prefixes, if it is one file: `a/x/f` and `b/y/f` are two.
+/// Returns the name without its prefixes if both names are the same file: `a/x/f` and `b/y/f` are two.
 pub(super) fn shared_name<'n>(old: &'n str, new: &str) -> Option<&'n str> {
     let name = common_end(old, new)?;
     let depth = |full: &str| full[..full.len() - name.len()].matches('/').count();
@@ -199,7 +201,7 @@ pub(super) fn shared_name<'n>(old: &'n str, new: &str) -> Option<&'n str> {
     }
 }
 
-/// The longest common end of two names that consists of whole parts of a path.
+/// Returns the longest common end of two names that consists of whole parts of a path.
 fn common_end<'n>(old: &'n str, new: &str) -> Option<&'n str> {
     let same = old.bytes().rev().zip(new.bytes().rev()).take_while(|(one, other)| one == other).count();
     let begins = |name: &str, length: usize| length == name.len() || name.as_bytes()[name.len() - length - 1] == b'/';
@@ -214,12 +216,12 @@ fn common_end<'n>(old: &'n str, new: &str) -> Option<&'n str> {
     (length > 0 && !old.ends_with('/')).then(|| &old[old.len() - length..])
 }
 
-/// A name that is not one of a pair.
+/// Reads a name that is not one of a pair.
 pub(super) fn single(text: &str, line: usize) -> Result<Name, Problem> {
     clean(text, line).map(Name::plain)
 }
 
-/// A name after a mark, which has no prefix and no blanks at its ends unless the file is called so.
+/// Reads a name after a mark, which has no prefix and no blanks at its ends unless the file's name has.
 pub(super) fn marked(text: &str, line: usize) -> Result<Name, Problem> {
     let path = clean(text.trim(), line)?;
     let bare = || rest(&path).filter(|_| starts_like_prefix(&path)).map(str::to_owned);
@@ -227,12 +229,12 @@ pub(super) fn marked(text: &str, line: usize) -> Result<Name, Problem> {
     Ok(Name { other, path })
 }
 
-/// A name without a prefix, which is not `/dev/null`.
+/// Reads a name without a prefix that is not `/dev/null`.
 pub(super) fn plain(bytes: &[u8], line: usize) -> Result<Name, Problem> {
     text_of(bytes, line).and_then(|text| single(text, line))
 }
 
-fn checked(written: &Written, line: usize) -> Result<Option<String>, Problem> {
+fn check_name(written: &Written, line: usize) -> Result<Option<String>, Problem> {
     let Written::File(bytes) = written else { return Ok(None) };
     clean(text_of(bytes, line)?, line).map(Some)
 }
@@ -242,7 +244,7 @@ fn text_of(bytes: &[u8], line: usize) -> Result<&str, Problem> {
         .map_err(|_| Problem::new(line, text!("the name of a file is not UTF-8. Rename it with a command first.")))
 }
 
-/// The name of a file without `.` and doubled slashes.
+/// Returns the name of a file without `.` and doubled slashes.
 fn clean(text: &str, line: usize) -> Result<String, Problem> {
     let path = cleaned(text).map_err(|why| wrong(line, why))?;
     if matches!(path.as_str(), "" | "/") || text.ends_with('/') {
@@ -251,7 +253,7 @@ fn clean(text: &str, line: usize) -> Result<String, Problem> {
     Ok(path)
 }
 
-/// The path of a file or folder without `.`, doubled slashes and a slash at its end.
+/// Returns the path of a file or folder without `.`, doubled slashes and a slash at its end.
 fn cleaned(text: &str) -> Result<String, Text> {
     if text.len() > LONGEST || text.contains('\0') {
         return Err(text!("the name of a file is too long or has a NUL byte."));
@@ -271,7 +273,7 @@ pub(super) fn is_absolute(name: &str) -> bool {
     name.starts_with('/')
 }
 
-/// The refusal of an absolute name that is not known to be below the root.
+/// Returns the refusal of an absolute name that is not known to be below the root.
 pub(super) fn outside(name: &str, line: usize) -> Problem {
     wrong(line, text!("{name} is an absolute path outside of the root.", name = format!("{name:?}")))
 }
@@ -288,7 +290,7 @@ pub(super) fn starts_like_prefix(name: &str) -> bool {
     (name.starts_with("a/") || name.starts_with("b/")) && name.len() > 2
 }
 
-/// Whether both can be the same file: one may be absolute.
+/// Returns whether both can be the same file: one may be absolute.
 pub(super) fn may_be_same(one: &Name, other: &Name) -> bool {
     let ends = |long: &str, short: &str| {
         long == short || is_absolute(long) && long.strip_suffix(short).is_some_and(|head| head.ends_with('/'))
@@ -340,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_lead_elsewhere() {
+    fn names_that_leave_the_root_are_refused() {
         for bad in [
             "/",
             "/..",

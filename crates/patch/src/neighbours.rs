@@ -1,17 +1,17 @@
-//! Finds lines that an edit would double: the replacement begins or ends with the lines around the range.
+//! Finds lines that an edit would duplicate, because its replacement repeats lines around the range.
 
 use super::lines::{LineEdit, lines_of};
 use super::text::Text;
 
-/// Lines at an end of a replacement that are compared.
+/// Maximum number of lines compared at each end of a replacement.
 const MOST_LINES: usize = 20;
 
-/// Letters and digits of lines that say something; `}` may well come twice.
+/// Minimum number of letters and digits in repeated lines; a line such as `}` often occurs twice on purpose.
 const LEAST_TELLING: usize = 3;
 
-/// The numbers of lines, from 1, that these edits leave in place and that a replacement restates next to them.
+/// Returns the numbers of lines, from 1, that these edits leave in place and that a replacement repeats next to them.
 ///
-/// It warns and proves nothing: a line may be meant to occur twice. Edits that do not fit the text are passed on without a look.
+/// The result is only a warning: a line may be meant to occur twice. Edits that do not fit the text are ignored.
 pub fn restated_neighbours(text: &[u8], edits: &[LineEdit<'_>]) -> Vec<u64> {
     let Some(text) = Text::new(text) else { return Vec::new() };
     let mut restated = Vec::new();
@@ -27,11 +27,11 @@ pub fn restated_neighbours(text: &[u8], edits: &[LineEdit<'_>]) -> Vec<u64> {
         let most = added.len().min(MOST_LINES);
         let above = (1..=most.min(from)).rev().find(|count| {
             let lines: Vec<&[u8]> = (from - count..from).map(line).collect();
-            added.starts_with(&lines) && !removed.starts_with(&lines) && tells(&lines)
+            added.starts_with(&lines) && !removed.starts_with(&lines) && has_content(&lines)
         });
         let below = (1..=most.min(text.len() - to)).rev().find(|count| {
             let lines: Vec<&[u8]> = (to..to + count).map(line).collect();
-            added.ends_with(&lines) && !removed.ends_with(&lines) && tells(&lines)
+            added.ends_with(&lines) && !removed.ends_with(&lines) && has_content(&lines)
         });
         let count = |count: Option<usize>| count.unwrap_or(0);
         restated.extend((from - count(above)..from).chain(to..to + count(below)).map(|at| at as u64 + 1));
@@ -39,7 +39,7 @@ pub fn restated_neighbours(text: &[u8], edits: &[LineEdit<'_>]) -> Vec<u64> {
     restated
 }
 
-fn tells(lines: &[&[u8]]) -> bool {
+fn has_content(lines: &[&[u8]]) -> bool {
     lines.iter().flat_map(|line| line.iter()).filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).count()
         >= LEAST_TELLING
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_around_a_range_are_found_again() {
+    fn repeated_neighbours_are_found() {
         assert_eq!(restated(2, 2, "fn a() {\n    1();\n"), [1]);
         assert_eq!(restated(2, 2, "    1();\n    two();\n}\n"), [3, 4]);
         assert_eq!(restated(2, 2, "fn a() {\n    1();\n    two();\n"), [1, 3]);

@@ -1,26 +1,26 @@
-//! What two lines must have in common to be taken for the same, from strict to loose.
+//! The ways to compare two lines, from strict to loose.
 
 use std::borrow::Cow;
 
 /// One way to compare lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Pass {
-    /// Every byte but the line feed.
+    /// Compares every byte except the line feed.
     Exact,
-    /// A carriage return before the line feed is not looked at.
+    /// Ignores a carriage return before the line feed.
     Ends,
-    /// Blanks at the end are not looked at.
+    /// Ignores blanks at the end.
     Trailing,
-    /// Blanks at the beginning and at the end are not looked at.
+    /// Ignores blanks at the beginning and at the end.
     Surrounding,
-    /// Quotes, dashes and blanks of typography are those of a keyboard.
+    /// Treats typographic quotes, dashes and blanks as those of a keyboard.
     Typographic,
 }
 
 impl Pass {
     pub(super) const ALL: [Pass; 5] = [Pass::Exact, Pass::Ends, Pass::Trailing, Pass::Surrounding, Pass::Typographic];
 
-    /// The number by which people know it.
+    /// Returns the number of the pass for users.
     pub(super) fn fuzz(self) -> u8 {
         match self {
             Pass::Exact | Pass::Ends => 0,
@@ -30,7 +30,7 @@ impl Pass {
         }
     }
 
-    /// The part of a line that is compared.
+    /// Returns the part of a line that is compared.
     pub(super) fn key(self, line: &[u8]) -> Cow<'_, [u8]> {
         match self {
             Pass::Exact => line.into(),
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_pass_sees_less() {
+    fn each_pass_compares_less() {
         let line = " \u{a0}\u{201c}a\u{201d} \u{2013} b \t\r";
         let key = |pass: Pass| String::from_utf8(pass.key(line.as_bytes()).into_owned()).unwrap();
         assert_eq!(key(Pass::Exact), line);

@@ -1,11 +1,12 @@
-//! Where the hunks of one file stand in its text.
+//! Finds the places of the hunks of one file in its text.
 //!
-//! The body decides and the numbers are hints: a hunk stands where its old lines are, compared by the first [`Pass`] in
-//! which they are anywhere. In several places it is the one nearest to the number, moved as far as the hunk before was;
-//! never is a looser pass asked to break a tie. Every hunk is looked for in the text as it was, so their order is free.
+//! The body decides and the numbers are hints: a hunk goes where its old lines are, compared by the first [`Pass`] in
+//! which they occur at all. Among several places, the one nearest to the stated number is chosen, corrected by the
+//! offset of the hunk before; a looser pass never breaks a tie. Every hunk is searched in the original text, so their
+//! order does not matter.
 
 use super::explain;
-use super::find::{self, Found, Work};
+use super::find::{self, Occurrences, WorkLimit};
 use super::headings;
 use super::index::Index;
 use super::miss::{Miss, Why};
@@ -14,26 +15,26 @@ use super::pass::Pass;
 use super::text::{self, Text};
 use std::collections::BTreeMap;
 
-/// Steps for all hunks of a file together: some seconds.
+/// The steps allowed for all hunks of a file together, which take some seconds.
 const MOST_WORK: u64 = 1 << 31;
 
-/// Nobody reads more failures than that.
+/// Maximum number of failures to report.
 const MOST_MISSES: usize = 8;
 
-/// Where a hunk stands.
+/// The place of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The line of its first old line, or before which it inserts; from 0.
+    /// Its first old line, or the line before which it inserts; from 0.
     pub(super) at: usize,
     pub(super) pass: Pass,
 }
 
-/// A place for every hunk, or why some have none.
-pub(super) fn all(text: &Text<'_>, hunks: &[Hunk<'_>]) -> Result<Vec<Place>, Vec<Miss>> {
+/// Returns a place for every hunk, or why some have none.
+pub(super) fn find_places(text: &Text<'_>, hunks: &[Hunk<'_>]) -> Result<Vec<Place>, Vec<Miss>> {
     let mut placer = Placer::new(text, hunks);
     let (mut places, mut misses) = (Vec::new(), Vec::new());
     for (number, hunk) in hunks.iter().enumerate() {
-        match placer.place(hunk) {
+        match placer.place_hunk(hunk) {
             Ok(place) => places.push(place),
             Err(why) => misses.push(Miss::new(number + 1, hunk, why)),
         }
@@ -48,13 +49,13 @@ struct Placer<'p, 'a> {
     text: &'p Text<'a>,
     hunks: &'p [Hunk<'a>],
     indexes: [Option<Index<'a>>; 5],
-    /// Whether the file is one line that ends in a carriage return alone, or holds some, and the patch does not mean these.
+    /// Whether the file has carriage returns and no line feed, and the patch does not show its carriage returns.
     lone_returns: bool,
-    /// The passes that can see anything the one before does not.
+    /// The passes that can match anything the one before does not.
     passes: Vec<Pass>,
-    /// How far hunks were from the line they stated.
+    /// The distance of each hunk placed so far from its stated line, by that line.
     offsets: BTreeMap<u64, i64>,
-    work: Work,
+    work: WorkLimit,
 }
 
 impl<'p, 'a> Placer<'p, 'a> {
@@ -67,7 +68,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         let lone_returns = in_file && memchr::memchr(b'\n', all).is_none() && !has_exact_ends;
         let ascii = all.is_ascii() && !in_patch(|line| !line.is_ascii());
         let useful = |pass: &Pass| match pass {
-            // A patch that shows no carriage return says nothing of which lines of the file have one.
+            // A patch without carriage returns does not show which lines of the file have one.
             Pass::Exact => shown || !in_file,
             Pass::Ends => shown || in_file,
             Pass::Typographic => !ascii,
@@ -81,43 +82,43 @@ impl<'p, 'a> Placer<'p, 'a> {
             lone_returns,
             passes,
             offsets: BTreeMap::new(),
-            work: Work::new(MOST_WORK),
+            work: WorkLimit::new(MOST_WORK),
         }
     }
 
-    fn place(&mut self, hunk: &Hunk<'a>) -> Result<Place, Why> {
-        // What is added would get line feeds, which no line of the file has.
+    fn place_hunk(&mut self, hunk: &Hunk<'a>) -> Result<Place, Why> {
+        // Added lines would get line feeds, which no line of the file has.
         if self.lone_returns {
             return Err(Why::LoneReturns);
         }
         if hunk.old().next().is_none() {
-            return self.insertion(hunk);
+            return self.place_insertion(hunk);
         }
         let near = self.expected(hunk);
-        for pass in self.passes.clone().into_iter().filter(|pass| tells_sides_apart(*pass, hunk)) {
+        for pass in self.passes.clone().into_iter().filter(|pass| distinguishes_sides(*pass, hunk)) {
             match self.find(pass, hunk, near)? {
-                Found::At(at) => {
-                    self.doubt_end(pass, hunk, at, near)?;
-                    return self.found(hunk, Place { at, pass });
+                Occurrences::At(at) => {
+                    self.check_end(pass, hunk, at, near)?;
+                    return self.accept(hunk, Place { at, pass });
                 }
-                Found::Several(all) => return Err(Why::ambiguous(&all)),
-                Found::Nowhere if self.work.is_spent() => return Err(Why::TooMuchWork),
-                Found::Nowhere => {}
+                Occurrences::Several(all) => return Err(Why::ambiguous(&all)),
+                Occurrences::Nowhere if self.work.is_spent() => return Err(Why::TooMuchWork),
+                Occurrences::Nowhere => {}
             }
         }
-        Err(self.why_not(hunk, near))
+        Err(self.explain_miss(hunk, near))
     }
 
-    fn find(&mut self, pass: Pass, hunk: &Hunk<'a>, near: Option<usize>) -> Result<Found, Why> {
-        // Most patches are right, and then nothing has to be looked for.
-        if let Some(at) = near.filter(|at| !is_anchored(hunk) && self.stand_at(pass, hunk.old(), *at)) {
-            return Ok(Found::At(at));
+    fn find(&mut self, pass: Pass, hunk: &Hunk<'a>, near: Option<usize>) -> Result<Occurrences, Why> {
+        // Most patches are right, and then no search is necessary.
+        if let Some(at) = near.filter(|at| !is_anchored(hunk) && self.matches_at(pass, hunk.old(), *at)) {
+            return Ok(Occurrences::At(at));
         }
         let old = self.numbers(pass, hunk.old());
         let index = index(&mut self.indexes, pass, self.text, self.hunks);
         if is_anchored(hunk) {
             let at = self.text.len().checked_sub(old.len()).filter(|at| find::is_at(index, &old, *at));
-            return Ok(at.map_or(Found::Nowhere, Found::At));
+            return Ok(at.map_or(Occurrences::Nowhere, Occurrences::At));
         }
         if hunk.headings.is_empty() || near.is_some() {
             return Ok(find::nearest(index, &old, near, &mut self.work));
@@ -132,19 +133,19 @@ impl<'p, 'a> Placer<'p, 'a> {
         headings::narrow(&all, &sections).map_err(above)
     }
 
-    /// Context above and none below is the form of a hunk at the end of a file. If the hunk fits there as well, its number and
-    /// its form contradict each other. A number that says the end is right if a looser pass finds the lines there: lines that
-    /// are indented one level too deep are found exactly at another bracket (`}` below `}`).
-    fn doubt_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize, near: Option<usize>) -> Result<(), Why> {
+    /// A hunk with context above and none below has the form of one at the end of the file. If it fits there as well,
+    /// its number and its form contradict each other. A number that means the end is right if a looser pass finds the
+    /// lines there: lines that are indented one level too deep match exactly at another bracket (`}` below `}`).
+    fn check_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize, near: Option<usize>) -> Result<(), Why> {
         let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.sign == Sign::Context);
         let end = self.text.len().saturating_sub(hunk.old().count());
         let open = is_context(hunk.lines.first()) && !is_context(hunk.lines.last());
         if !open || at >= end || hunk.stated.is_none() {
             return Ok(());
         }
-        let fits = |pass: &Pass| self.stand_at(*pass, hunk.old(), end);
-        // A number after the end is one that says the end as well.
-        let stated = hunk.stated.and_then(|stated| self.drifted(stated.checked_sub(1)?));
+        let fits = |pass: &Pass| self.matches_at(*pass, hunk.old(), end);
+        // A number after the end of the file means the end as well.
+        let stated = hunk.stated.and_then(|stated| self.add_drift(stated.checked_sub(1)?));
         let says_end = near == Some(end) || stated.is_some_and(|at| usize::try_from(at).is_ok_and(|at| at >= end));
         if fits(&pass) || says_end && self.passes.iter().any(fits) {
             return Err(Why::ambiguous(&[at, end]));
@@ -152,7 +153,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         Ok(())
     }
 
-    fn found(&mut self, hunk: &Hunk<'a>, place: Place) -> Result<Place, Why> {
+    fn accept(&mut self, hunk: &Hunk<'a>, place: Place) -> Result<Place, Why> {
         if self.is_there_already(hunk, place.at) {
             return Err(Why::AlreadyApplied { line: place.at + 1 });
         }
@@ -163,29 +164,29 @@ impl<'p, 'a> Placer<'p, 'a> {
         Ok(place)
     }
 
-    /// The line from 0 at which a hunk should be, by its number and by how far the hunk before it was from its own.
+    /// Returns the line, from 0, where a hunk should be by its number, corrected by the offset of the hunk before it.
     fn expected(&self, hunk: &Hunk<'_>) -> Option<usize> {
         if hunk.old().next_back().is_some_and(|line| line.unended) {
             return Some(self.text.len().saturating_sub(hunk.old().count()));
         }
         let stated = hunk.stated.and_then(|stated| stated.checked_sub(1))?;
-        // A number behind the end says nothing about where.
-        usize::try_from(self.drifted(stated)?).ok().filter(|at| *at < self.text.len())
+        // A number after the end of the file is no hint.
+        usize::try_from(self.add_drift(stated)?).ok().filter(|at| *at < self.text.len())
     }
 
-    fn drifted(&self, line: u64) -> Option<i64> {
+    fn add_drift(&self, line: u64) -> Option<i64> {
         let drift = self.offsets.range(..=line.saturating_add(1)).next_back().map_or(0, |(_, offset)| *offset);
         i64::try_from(line).ok()?.checked_add(drift).map(|at| at.max(0))
     }
 
-    /// A hunk without old lines has only its number and its headings to say where it goes.
-    fn insertion(&mut self, hunk: &Hunk<'_>) -> Result<Place, Why> {
+    /// Places a hunk without old lines by its number and its headings.
+    fn place_insertion(&mut self, hunk: &Hunk<'_>) -> Result<Place, Why> {
         let end = self.text.len();
         let at = |at| Ok(Place { at, pass: Pass::Exact });
         if hunk.at_end || end == 0 {
             return at(end);
         }
-        let stated = hunk.stated.and_then(|stated| usize::try_from(self.drifted(stated)?).ok());
+        let stated = hunk.stated.and_then(|stated| usize::try_from(self.add_drift(stated)?).ok());
         if let Some(line) = stated.filter(|line| *line <= end) {
             return at(line);
         }
@@ -199,7 +200,8 @@ impl<'p, 'a> Placer<'p, 'a> {
         }
     }
 
-    /// Whether lines that a hunk only adds at its edge are there. Lines that say nothing, such as `}`, may come twice.
+    /// Returns whether lines that the hunk adds at its edges are already there. Lines with little content, such as `}`,
+    /// may repeat.
     fn is_there_already(&self, hunk: &Hunk<'a>, at: usize) -> bool {
         let added = |line: &&Line<'_>| line.sign == Sign::Add;
         let first = hunk.lines.iter().take_while(added).count();
@@ -212,15 +214,16 @@ impl<'p, 'a> Placer<'p, 'a> {
         {
             return false;
         }
-        at.checked_sub(first).is_some_and(|at| self.stand_at(Pass::Ends, hunk.new_lines(), at))
+        at.checked_sub(first).is_some_and(|at| self.matches_at(Pass::Ends, hunk.new_lines(), at))
     }
 
-    fn stand_at<'h>(&self, pass: Pass, lines: impl Iterator<Item = &'h Line<'a>>, at: usize) -> bool
+    fn matches_at<'h>(&self, pass: Pass, lines: impl Iterator<Item = &'h Line<'a>>, at: usize) -> bool
     where
         'a: 'h,
     {
         let same = |(offset, line): (usize, &Line<'_>)| {
-            at + offset < self.text.len() && pass.key(self.text.line(at + offset)) == pass.key(text::wanted(line.text))
+            at + offset < self.text.len()
+                && pass.key(self.text.line(at + offset)) == pass.key(text::strip_mark(line.text))
         };
         lines.enumerate().all(same)
     }
@@ -230,11 +233,11 @@ impl<'p, 'a> Placer<'p, 'a> {
         'a: 'h,
     {
         let index = index(&mut self.indexes, pass, self.text, self.hunks);
-        lines.map(|line| index.number(text::wanted(line.text))).collect()
+        lines.map(|line| index.number(text::strip_mark(line.text))).collect()
     }
 
-    fn why_not(&mut self, hunk: &Hunk<'a>, near: Option<usize>) -> Why {
-        if let Some(at) = self.applied_at(hunk, near) {
+    fn explain_miss(&mut self, hunk: &Hunk<'a>, near: Option<usize>) -> Why {
+        if let Some(at) = self.find_applied(hunk, near) {
             return Why::AlreadyApplied { line: at + 1 };
         }
         let pass = Pass::Surrounding;
@@ -254,8 +257,8 @@ impl<'p, 'a> Placer<'p, 'a> {
         }
     }
 
-    /// Where the new lines stand as they are.
-    fn applied_at(&mut self, hunk: &Hunk<'a>, near: Option<usize>) -> Option<usize> {
+    /// Returns the line where the new lines already are.
+    fn find_applied(&mut self, hunk: &Hunk<'a>, near: Option<usize>) -> Option<usize> {
         let pass = *self.passes.iter().rfind(|pass| **pass <= Pass::Ends)?;
         let new = self.numbers(pass, hunk.new_lines());
         if new.is_empty() || changes_end(hunk) {
@@ -263,9 +266,9 @@ impl<'p, 'a> Placer<'p, 'a> {
         }
         let index = index(&mut self.indexes, pass, self.text, self.hunks);
         match find::nearest(index, &new, near, &mut self.work) {
-            Found::Nowhere => None,
-            Found::At(at) => Some(at),
-            Found::Several(all) => all.first().copied(),
+            Occurrences::Nowhere => None,
+            Occurrences::At(at) => Some(at),
+            Occurrences::Several(all) => all.first().copied(),
         }
     }
 }
@@ -277,12 +280,12 @@ fn index<'i, 'a>(
     hunks: &[Hunk<'a>],
 ) -> &'i Index<'a> {
     indexes[pass as usize].get_or_insert_with(|| {
-        let lines = hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| text::wanted(line.text));
+        let lines = hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| text::strip_mark(line.text));
         Index::new(pass, text, lines)
     })
 }
 
-/// Whether a hunk can stand only at the end: it says so, or it takes or gives the last line its line feed.
+/// Returns whether a hunk must be at the end of the file: it says so, or it adds or removes the last line feed.
 fn is_anchored(hunk: &Hunk<'_>) -> bool {
     hunk.at_end || changes_end(hunk)
 }
@@ -293,11 +296,11 @@ fn changes_end(hunk: &Hunk<'_>) -> bool {
     old.is_some() && new.is_some() && unended(old) != unended(new)
 }
 
-/// Whether a pass sees what the hunk changes: one that does not could take the new lines for the old ones.
-fn tells_sides_apart(pass: Pass, hunk: &Hunk<'_>) -> bool {
+/// Returns whether a pass distinguishes the old from the new lines; otherwise it could match the new lines as old ones.
+fn distinguishes_sides(pass: Pass, hunk: &Hunk<'_>) -> bool {
     if hunk.is_idle() || (pass <= Pass::Ends && changes_end(hunk)) {
         return true;
     }
-    let key = |line: &Line<'_>| pass.key(text::wanted(line.text)).into_owned();
+    let key = |line: &Line<'_>| pass.key(text::strip_mark(line.text)).into_owned();
     !hunk.old().map(key).eq(hunk.new_lines().map(key))
 }

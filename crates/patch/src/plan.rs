@@ -1,4 +1,4 @@
-//! A patch over all its files, in memory: what each of them shall be, or why nothing may be done.
+//! Plans a patch over all its files, in memory: the new content of each of them, or why nothing may be changed.
 
 use super::miss::{Miss, Why};
 use super::model::{FilePatch, Hunk, Kind, Patch, Problem, Sign};
@@ -9,58 +9,58 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use toolfence_protocol::{Text, text};
 
-/// Whoever has the files.
+/// Provides the files to be patched.
 pub trait Source {
     /// Why a file could not be read.
     type Error;
 
-    /// The bytes of a file; `None` when there is none.
+    /// Returns the bytes of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// When there may be one and its bytes cannot be had. Then nothing is planned.
+    /// Fails if there may be a file but its bytes cannot be read. Then nothing is planned.
     fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, Self::Error>;
 
-    /// Whether there is a folder at `path`.
+    /// Returns whether there is a folder at `path`.
     fn has_folder(&mut self, path: &str) -> bool;
 }
 
-/// What a patch would do.
+/// The effects of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {
-    /// What was done for each file of the patch, in its order.
+    /// The result for each file of the patch, in its order.
     pub files: Vec<Done>,
-    /// What becomes of each file, by path. Each path comes once.
+    /// The change of each file, sorted by path. Each path occurs once.
     pub changes: Vec<Change>,
 }
 
-/// One file of a patch, carried out.
+/// The result for one file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Done {
-    /// As the patch has it.
+    /// The kind of change stated in the patch.
     pub kind: Kind,
-    /// The file it was made from.
+    /// The name before the change.
     pub old: String,
-    /// The file that it is now.
+    /// The name after the change.
     pub new: String,
-    /// Where the hunks stood.
+    /// The places of the hunks.
     pub hunks: Vec<Placed>,
 }
 
-/// What becomes of one path.
+/// The change at one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
     /// Relative to the root.
     pub path: String,
-    /// What must still be there when it is written; `None` for no file.
+    /// The content that must still be there when the change is written; `None` for no file.
     pub before: Option<Vec<u8>>,
-    /// What shall be there; `None` for no file.
+    /// The new content; `None` for no file.
     pub after: Option<Vec<u8>>,
     /// Permissions to set.
     pub mode: Option<u32>,
-    /// The path whose permissions it takes over, where it was renamed or copied.
+    /// The path whose permissions it inherits, if the file was renamed or copied.
     pub like: Option<String>,
 }
 
@@ -84,7 +84,7 @@ pub struct Refusal {
     pub path: String,
     /// The line of the patch where the file begins, from 1.
     pub patch_line: usize,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -94,23 +94,23 @@ pub struct Refusal {
 pub enum Reason {
     /// There is no such file.
     Missing,
-    /// There is a file where a new one should be made.
+    /// A file exists where a new one should be created.
     Exists,
-    /// The new file is there, and as it should be.
+    /// The new file already exists with the right content.
     ExistsAlready,
-    /// The file to delete holds something else.
+    /// The file to delete has another content.
     OtherContent,
-    /// The file is the same afterwards.
+    /// The hunks do not change the file.
     NoChange,
     /// Another file gets the name while the patch also changes or deletes the file before it is renamed.
     Replaced,
-    /// The two sides have different names, and nothing says that the file is renamed.
+    /// The two sides have different names, and no line says that the file is renamed.
     TwoNames(String),
     /// Files exist under both readings of the name, with a prefix such as `a/` and without.
     TwoReadings(String),
     /// The name of a new file starts like a prefix that other names do not have, and there is no such folder.
     UnknownPrefix {
-        /// The name as it is in the patch.
+        /// The name in the patch.
         written: String,
         /// The folder that does not exist, relative to the root.
         folder: String,
@@ -121,21 +121,22 @@ pub enum Reason {
 
 /// Plans a patch over all its files.
 ///
-/// A file that comes twice is changed twice. Each path is read once at most.
+/// A file that occurs twice is changed twice. Each path is read at most once.
 ///
 /// # Errors
-/// The first file that cannot be read, or every file to which its part does not apply.
+/// Fails with the first file that cannot be read, or with every file to which its part does not apply.
 pub fn plan<S: Source>(patch: &Patch<'_>, source: &mut S) -> Result<Plan, Failure<S::Error>> {
     plan_from(patch, &mut Cache { source, files: BTreeMap::new() })
 }
 
-/// Reads a text as [`parse_below`] does and plans it. A text that cannot be read so, or whose files or lines do not exist, is also read
-/// without the marks of a quotation, the colours of a terminal, the entities of HTML, the line numbers of a listing, with `+` before empty
-/// lines that are added, and with slashes for the backslashes of its names. Exactly one of these readings must apply. Entities are replaced
-/// only where the result fits exactly, and never in a new file or where they may be the content of the file.
+/// Reads a text as [`parse_below`] does and plans it. If that fails, or files or lines do not exist, it also tries the
+/// text without the marks of a quotation, the colours of a terminal, the entities of HTML or the line numbers of a
+/// listing, with `+` before empty added lines, and with slashes for the backslashes of its names. Exactly one of these
+/// readings must apply. Entities are replaced only if the result fits exactly, and never in a new file or where they
+/// may be the content of the file.
 ///
 /// # Errors
-/// As for [`parse_below`] and [`plan`], for the text as it is.
+/// Fails as [`parse_below`] and [`plan`] do for the original text.
 pub fn plan_text<S: Source>(
     text: &str,
     base: &Base,
@@ -171,7 +172,8 @@ pub fn plan_text<S: Source>(
     found.map_or(strict, Ok)
 }
 
-/// The plan of a patch whose entities were replaced, if it fits exactly and no entity of the patch as `written` may be content.
+/// Returns the plan of a patch with decoded entities, if it fits exactly and no entity of the patch as `written` may be
+/// content.
 fn plan_unescaped<S: Source>(written: &Patch<'_>, patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Option<Plan> {
     let plan = plan_from(patch, source).ok()?;
     let has_same_hunks = |(one, other): (&FilePatch<'_>, &FilePatch<'_>)| one.hunks.len() == other.hunks.len();
@@ -190,7 +192,7 @@ fn plan_unescaped<S: Source>(written: &Patch<'_>, patch: &Patch<'_>, source: &mu
     Some(plan)
 }
 
-/// Whether a part of a patch names a file or lines that do not exist.
+/// Returns whether a part of a patch names a file or lines that do not exist.
 fn is_elsewhere(reason: &Reason) -> bool {
     match reason {
         Reason::Missing | Reason::OtherContent => true,
@@ -225,7 +227,7 @@ fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<
         let other = Readings::Other.name(&file.old).to_owned();
         return Err(refused(file, &file.old.path, Reason::TwoReadings(other)));
     }
-    // A file that is renamed twice leaves its name to no other.
+    // A file that is renamed twice does not free its name for another file.
     let (chosen, mut names) = (planner.readings, HashSet::new());
     for file in patch.files.iter().filter(|file| file.kind == Kind::Rename) {
         let name = chosen.name(&file.old);
@@ -237,7 +239,7 @@ fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<
     }
     let (mut done, mut refused) = (Vec::new(), Vec::new());
     for file in &patch.files {
-        match planner.file(file) {
+        match planner.plan_file(file) {
             Ok(one) => done.push(one),
             Err(Failure::Refused(mut why)) => refused.append(&mut why),
             Err(failure) => return Err(failure),
@@ -253,15 +255,15 @@ fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<
 struct Planner<'p, 's, S> {
     source: &'p mut Cache<'s, S>,
     base: &'p Base,
-    files: BTreeMap<String, State>,
+    files: BTreeMap<String, PathState>,
     readings: Readings,
-    /// Names that files of the patch lose: another file may get them, before or after that.
+    /// Names that files of the patch lose: another file may get them, earlier or later in the patch.
     freed: HashSet<String>,
 }
 
-/// A path before and now.
+/// The state of a path before the patch and now.
 #[derive(Debug, Clone, Default)]
-struct State {
+struct PathState {
     before: Option<Vec<u8>>,
     now: Option<Vec<u8>>,
     mode: Option<u32>,
@@ -271,25 +273,25 @@ struct State {
 }
 
 impl<S: Source> Planner<'_, '_, S> {
-    fn file(&mut self, file: &FilePatch<'_>) -> Result<Done, Failure<S::Error>> {
-        let (old, new) = self.paths(file)?;
+    fn plan_file(&mut self, file: &FilePatch<'_>) -> Result<Done, Failure<S::Error>> {
+        let (old, new) = self.choose_paths(file)?;
         let hunks = match file.kind {
             Kind::Create => self.create(file, &new)?,
             Kind::Delete => self.delete(file, &old)?,
             Kind::Modify if self.is_new(file, &new)? => self.create(file, &new)?,
             Kind::Modify => self.modify(file, &new)?,
-            Kind::Rename | Kind::Copy => self.carry(file, &old, &new)?,
+            Kind::Rename | Kind::Copy => self.move_or_copy(file, &old, &new)?,
         };
         Ok(Done { kind: file.kind, old, new, hunks })
     }
 
-    fn paths(&mut self, file: &FilePatch<'_>) -> Result<(String, String), Failure<S::Error>> {
+    fn choose_paths(&mut self, file: &FilePatch<'_>) -> Result<(String, String), Failure<S::Error>> {
         let [old, new] = [&file.old, &file.new].map(|name| self.readings.name(name).to_owned());
-        if file.kind == Kind::Modify && old != new { self.one_of_two(file, old, new) } else { Ok((old, new)) }
+        if file.kind == Kind::Modify && old != new { self.choose_name(file, old, new) } else { Ok((old, new)) }
     }
 
-    /// A diff of `x.orig` and `x` changes `x`.
-    fn one_of_two(
+    /// Chooses the file to change if the names differ: a diff of `x.orig` and `x` changes `x`.
+    fn choose_name(
         &mut self,
         file: &FilePatch<'_>,
         old: String,
@@ -297,7 +299,7 @@ impl<S: Source> Planner<'_, '_, S> {
     ) -> Result<(String, String), Failure<S::Error>> {
         let exist = (self.read(&old)?.is_some(), self.read(&new)?.is_some());
         match exist {
-            // `a/x` and `b/x`, and no file `x`.
+            // The names are `a/x` and `b/x`, and no file `x` exists.
             (true, false) if file.old.path == file.new.path => Ok((old.clone(), old)),
             (true, true) if file.old.path == file.new.path => Err(refused(file, &old, Reason::TwoReadings(new))),
             (true, false) => Err(refused(file, &old, Reason::TwoNames(new))),
@@ -308,7 +310,7 @@ impl<S: Source> Planner<'_, '_, S> {
     fn read(&mut self, path: &str) -> Result<Option<&Vec<u8>>, Failure<S::Error>> {
         if !self.files.contains_key(path) {
             let before = self.source.read(path).map_err(Failure::Source)?;
-            self.files.insert(path.to_owned(), State { now: before.clone(), before, ..State::default() });
+            self.files.insert(path.to_owned(), PathState { now: before.clone(), before, ..PathState::default() });
         }
         Ok(self.files.get(path).and_then(|state| state.now.as_ref()))
     }
@@ -317,7 +319,7 @@ impl<S: Source> Planner<'_, '_, S> {
         self.read(path)?.cloned().ok_or_else(|| refused(file, path, Reason::Missing))
     }
 
-    /// The content of a path that has one file: until the old file is renamed, a replaced path has two.
+    /// Returns the content of a path that has one file: until the old file is renamed, a replaced path has two.
     fn only_content(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<u8>, Failure<S::Error>> {
         if self.files.get(path).is_some_and(|state| state.is_replaced) {
             return Err(refused(file, path, Reason::Replaced));
@@ -325,7 +327,8 @@ impl<S: Source> Planner<'_, '_, S> {
         self.content(file, path)
     }
 
-    /// `-0,0` of a file that does not exist makes it, whatever name stands behind `---`.
+    /// Returns whether the hunk has
+    /// `-0,0` and the file does not exist: then the patch creates it, whatever name follows `---`.
     fn is_new(&mut self, file: &FilePatch<'_>, path: &str) -> Result<bool, Failure<S::Error>> {
         let adds = |hunk: &Hunk<'_>| hunk.stated == Some(0) && hunk.lines.iter().all(|line| line.sign == Sign::Add);
         Ok(self.read(path)?.is_none() && matches!(file.hunks.as_slice(), [only] if adds(only)))
@@ -345,7 +348,7 @@ impl<S: Source> Planner<'_, '_, S> {
             let reason = if there == Some(&done.text) { Reason::ExistsAlready } else { Reason::Exists };
             return Err(refused(file, path, reason));
         }
-        self.put(path, Some(done.text), file.mode, None);
+        self.set_state(path, Some(done.text), file.mode, None);
         Ok(done.hunks)
     }
 
@@ -360,7 +363,7 @@ impl<S: Source> Planner<'_, '_, S> {
             }
             hunks = done.hunks;
         }
-        self.put(path, None, None, None);
+        self.set_state(path, None, None, None);
         Ok(hunks)
     }
 
@@ -370,11 +373,11 @@ impl<S: Source> Planner<'_, '_, S> {
         if done.text == content && file.mode.is_none() {
             return Err(refused(file, path, Reason::NoChange));
         }
-        self.put(path, Some(done.text), file.mode, None);
+        self.set_state(path, Some(done.text), file.mode, None);
         Ok(done.hunks)
     }
 
-    fn carry(&mut self, file: &FilePatch<'_>, old: &str, new: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+    fn move_or_copy(&mut self, file: &FilePatch<'_>, old: &str, new: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
         self.read(old)?;
         let state = self.files.get(old).cloned().unwrap_or_default();
         let (content, mode, like) = match (file.kind, state.before) {
@@ -388,19 +391,19 @@ impl<S: Source> Planner<'_, '_, S> {
         }
         let done = apply(&file.hunks, &content).map_err(|misses| refused(file, old, Reason::Hunks(misses)))?;
         let like = like.unwrap_or_else(|| old.to_owned());
-        self.put(new, Some(done.text), file.mode.or(mode), Some(like));
+        self.set_state(new, Some(done.text), file.mode.or(mode), Some(like));
         self.freed.remove(old);
         if file.kind == Kind::Rename {
             if state.is_replaced {
                 self.files.entry(old.to_owned()).or_default().is_replaced = false;
             } else {
-                self.put(old, None, None, None);
+                self.set_state(old, None, None, None);
             }
         }
         Ok(done.hunks)
     }
 
-    /// Whether a file can be made here. A file that is there may be renamed below.
+    /// Returns whether a file can be created here. An existing file may be renamed below.
     fn is_free(&mut self, file: &FilePatch<'_>, path: &str) -> Result<bool, Failure<S::Error>> {
         if self.read(path)?.is_none() {
             return Ok(true);
@@ -415,8 +418,8 @@ impl<S: Source> Planner<'_, '_, S> {
         Ok(is_freed)
     }
 
-    /// `path` was read before.
-    fn put(&mut self, path: &str, now: Option<Vec<u8>>, mode: Option<u32>, like: Option<String>) {
+    /// Sets the state of `path`, which has been read.
+    fn set_state(&mut self, path: &str, now: Option<Vec<u8>>, mode: Option<u32>, like: Option<String>) {
         let state = self.files.entry(path.to_owned()).or_default();
         state.like = like.or_else(|| state.like.take()).filter(|_| now.is_some());
         state.mode = mode.or(state.mode).filter(|_| now.is_some());
@@ -424,8 +427,8 @@ impl<S: Source> Planner<'_, '_, S> {
     }
 
     fn changes(self) -> Vec<Change> {
-        let changed = |(path, state): (String, State)| {
-            let State { before, now: after, mode, like, .. } = state;
+        let changed = |(path, state): (String, PathState)| {
+            let PathState { before, now: after, mode, like, .. } = state;
             let touched = before != after || mode.is_some();
             touched.then_some(Change { path, before, after, mode, like })
         };
@@ -438,7 +441,7 @@ fn refused<E>(file: &FilePatch<'_>, path: &str, reason: Reason) -> Failure<E> {
 }
 
 impl Refusal {
-    /// Which file and why, in any language.
+    /// Returns the file and the reason, translatable.
     pub fn text(&self) -> Text {
         let path = format!("{:?}", self.path);
         match &self.reason {

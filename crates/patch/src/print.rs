@@ -1,16 +1,17 @@
-//! A patch as a unified diff that says the same.
+//! Prints a patch as an equivalent unified diff.
 
 use super::model::{FilePatch, Hunk, Kind, Patch, Sign};
 use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for Patch<'_> {
-    /// As git writes it. Of several headings the innermost is kept; that a hunk must stand at the end is not said.
+    /// Prints the patch as git does. Of several headings only the innermost is printed; that a hunk must be at the end
+    /// of the file is not.
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        self.files.iter().try_for_each(|file| file_head(file, out).and_then(|()| hunks(file, out)))
+        self.files.iter().try_for_each(|file| print_file_head(file, out).and_then(|()| print_hunks(file, out)))
     }
 }
 
-fn file_head(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
+fn print_file_head(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
     let (old, new) = (quoted("a/", &file.old.path), quoted("b/", &file.new.path));
     // Git has no head for a file that is changed and has two names.
     if file.kind != Kind::Modify || file.old.path == file.new.path {
@@ -39,12 +40,12 @@ fn file_head(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
     writeln!(out, "+++ {}", side(new, file.kind == Kind::Delete))
 }
 
-fn hunks(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
+fn print_hunks(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
     let mut moved = 0;
-    file.hunks.iter().try_for_each(|hunk| one(hunk, &mut moved, out))
+    file.hunks.iter().try_for_each(|hunk| print_hunk(hunk, &mut moved, out))
 }
 
-fn one(hunk: &Hunk<'_>, moved: &mut i64, out: &mut Formatter<'_>) -> fmt::Result {
+fn print_hunk(hunk: &Hunk<'_>, moved: &mut i64, out: &mut Formatter<'_>) -> fmt::Result {
     let (old, new) = (hunk.old().count(), hunk.new_lines().count());
     match hunk.stated.and_then(|line| i64::try_from(line).ok()) {
         Some(line) => {
@@ -72,7 +73,7 @@ fn one(hunk: &Hunk<'_>, moved: &mut i64, out: &mut Formatter<'_>) -> fmt::Result
     Ok(())
 }
 
-/// A name as git writes it: in quotes where it could be read as something else.
+/// Formats a name as git does: in quotes if it could be misread.
 fn quoted(prefix: &str, name: &str) -> String {
     let plain = |c: char| !c.is_control() && !c.is_whitespace() && c != '"' && c != '\\';
     if name.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! Prose around the changes of a patch is skipped. A line of a change in it is refused: it would be lost silently, or the
+//! Skips prose around the changes of a patch, and refuses a line of a change in it: it would be lost silently, or the
 //! hunk after it would be applied to another file.
 
 use super::grammar::{self, Mark, Written};
@@ -18,7 +18,8 @@ pub(super) enum Position {
     Apart,
 }
 
-/// Refuses prose that holds a line of a change. The head of a file at the end of it says nothing and loses nothing.
+/// Refuses prose that contains a line of a change. The head of a file at its end is accepted, since nothing is lost
+/// with it.
 pub(super) fn refuse(lines: &[&str], from: usize, to: usize, position: Position) -> Result<(), Problem> {
     let signature = match position {
         Position::InHunk => body::signature(&lines[from..to]).map_or(to, |at| from + at),
@@ -43,7 +44,7 @@ pub(super) fn refuse(lines: &[&str], from: usize, to: usize, position: Position)
     Ok(())
 }
 
-/// Refuses a line of prose that belongs to a change. It is not the first one of a pair of names.
+/// Refuses a line of prose that belongs to a change. It is not the first line of a pair of names.
 pub(super) fn refuse_line(lines: &[&str], at: usize, position: Position) -> Result<(), Problem> {
     let message = of_change(lines, at).or_else(|| {
         let stray = match position {
@@ -57,10 +58,10 @@ pub(super) fn refuse_line(lines: &[&str], at: usize, position: Position) -> Resu
     message.map_or(Ok(()), |message| Err(Problem::new(at + 1, message)))
 }
 
-/// Refuses the new name of another file, or a mark with a sign, among the lines of a body whose counts do not confirm it. As a line of the
-/// body it would be added, and the hunk after it would be applied to this file.
+/// Refuses the new name of another file, or a mark with a sign, among the lines of a body whose counts do not confirm
+/// it. As a line of the body it would be added, and the hunk after it would be applied to this file.
 pub(super) fn refuse_names(lines: &[&str], from: usize, to: usize) -> Result<(), Problem> {
-    // A removed line before it must be in the file, so the pair is no head.
+    // The removed line before it must occur in the file, so the pair is no head.
     let follows_old_name = |at: usize| at > from && lines[at - 1].starts_with("--- ");
     let begins_other = |at: &usize| {
         let line = lines[*at];
@@ -86,7 +87,7 @@ fn is_like_mark(line: &str) -> bool {
     grammar::mark(line).is_some() || grammar::is_nearly_mark(line)
 }
 
-/// Whether a line begins as only the head of another file does, and leads to none.
+/// Returns whether a line begins as only the head of another file does, without a complete head after it.
 fn begins_file(lines: &[&str], at: usize) -> bool {
     /// Lines of Subversion, CVS and Mercurial between the first line of a head and its names.
     const MOST_LINES: usize = 8;
@@ -158,11 +159,11 @@ fn is_name(line: &str, next: &str) -> bool {
     }
 }
 
-/// Whether a line adds or removes something, and is neither an item of a list nor a line of a table.
+/// Returns whether a line adds or removes something, and is neither an item of a list nor a line of a table.
 fn is_stray(lines: &[&str], at: usize) -> bool {
     let line = lines[at];
     let Some(sign) = sign(line) else { return false };
-    // No list has its items under one mark after the other.
+    // No list alternates between two markers.
     let other = if sign == b'-' { b'+' } else { b'-' };
     if lines.get(at + 1).is_some_and(|next| next.as_bytes().first() == Some(&other)) {
         return true;
@@ -176,8 +177,8 @@ fn is_stray(lines: &[&str], at: usize) -> bool {
     }
 }
 
-/// Returns `true` if a line is removed and one added below it, without a blank after the signs. A single one may be an option, an error's
-/// name or a number: `-EINVAL`, `+5%`.
+/// Returns `true` if a line is removed and one added below it, without a blank after the signs. A single one may be an
+/// option, an error's name or a number: `-EINVAL`, `+5%`.
 fn is_replacement(lines: &[&str], at: usize) -> bool {
     let changes = |line: &str, wanted: u8| match line.as_bytes() {
         [first, second, ..] => sign(line).is_some() && *first == wanted && *second != wanted && *second != b' ',
@@ -186,7 +187,7 @@ fn is_replacement(lines: &[&str], at: usize) -> bool {
     changes(lines[at], b'-') && lines.get(at + 1).is_some_and(|next| changes(next, b'+'))
 }
 
-/// The sign of a line that is no rule and no line of a table.
+/// Returns the sign of a line that is neither a rule nor a line of a table.
 fn sign(line: &str) -> Option<u8> {
     let sign = line.bytes().next().filter(|byte| matches!(byte, b'-' | b'+'))?;
     let is_rule = line.bytes().all(|byte| matches!(byte, b'-' | b'+' | b'=' | b'|' | b' ' | b'\r'));

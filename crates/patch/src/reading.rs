@@ -1,27 +1,27 @@
-//! How the lines that a hunk adds are to be read: as they are written, or moved as its old lines are in the file.
+//! Decides how to indent the lines that a hunk adds: as written, or shifted as its old lines are in the file.
 //!
-//! A law: both readings are computed for every added line. Where both make sense and differ, nothing is done. What makes
-//! sense is told by the old lines next to the added ones: an added line with the indentation that its neighbour has in
-//! the patch moves along with it; one with the indentation that the neighbour has in the file was never moved.
+//! Both readings are computed for every added line. If both make sense and differ, the hunk is refused. The old lines
+//! next to the added ones are the evidence: an added line with the indentation that its neighbour has in the patch is
+//! shifted like it; one with the indentation that the neighbour has in the file was never shifted.
 
 use super::shift::{Pair, Shift, indent, is_blind};
 use std::collections::BTreeSet;
 
-/// How the lines between two lines of context are to be read.
+/// How to indent the added lines between two lines of context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
-    /// As they are.
+pub(super) enum IndentReading {
+    /// As written in the patch.
     Written,
-    /// As the shift of the hunk moves them.
+    /// Shifted by the rule of the hunk.
     Shifted,
-    /// In two ways, or in none.
+    /// Ambiguous: both readings make sense, or none does.
     Doubt,
 }
 
-/// An indentation of the patch, and that of the file in its place.
+/// An indentation in the patch, and the one in its place in the file.
 type Indents<'a> = (&'a [u8], &'a [u8]);
 
-/// Lines that go and lines that come between two lines of context, with what stands around them. Blank lines are left out.
+/// The removed and added lines between two lines of context, and the lines around them, without blank lines.
 #[derive(Debug, Default)]
 pub(super) struct Block<'a> {
     pub(super) above: Option<Pair<'a>>,
@@ -31,7 +31,7 @@ pub(super) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The first added line and the old lines that tell its place: the one it replaces, else those around it.
+    /// Returns the first added line and the old lines that show its depth: the one it replaces, else those around it.
     fn anchors(&self) -> Option<(&'a [u8], impl Iterator<Item = Indents<'a>>)> {
         let own = indent(self.added.first()?);
         let around = [self.above, self.below].into_iter().flatten().filter(|_| self.removed.is_empty());
@@ -39,7 +39,7 @@ impl<'a> Block<'a> {
         Some((own, pairs.map(|(patch, file, _)| (indent(patch), indent(file)))))
     }
 
-    /// Whether moving the lines along would put them level with the bracket that holds them.
+    /// Returns whether shifting the lines would put them level with the bracket that contains them.
     fn is_level_with_its_bracket(&self) -> bool {
         let ends = |line: &[u8]| matches!(line.trim_ascii_end().last(), Some(b'{' | b'(' | b'[' | b':'));
         let begins = |line: &[u8]| matches!(line.trim_ascii_start().first(), Some(b'}' | b')' | b']'));
@@ -49,9 +49,9 @@ impl<'a> Block<'a> {
         self.above.as_ref().is_some_and(below_opener) || self.below.as_ref().is_some_and(above_closer)
     }
 
-    /// Whether the added lines kept the indentation that all old lines have lost, which is `depth` in the file: the first
-    /// stands as deep as the old ones, none is shallower, and moved along they would be deeper than a line behind which nothing
-    /// can be deeper, as it ends a statement or an item.
+    /// Returns whether the added lines kept the indentation that all old lines have lost, which is `depth` in the file:
+    /// the first is as deep as the old ones, none is shallower, and shifted they would be deeper than a line that ends
+    /// a statement or an item, after which no line can be deeper.
     fn keeps(&self, depth: &[u8]) -> bool {
         let Some(first) = self.added.first() else { return true };
         let Some((above, ..)) = self.above else { return false };
@@ -61,13 +61,13 @@ impl<'a> Block<'a> {
         let is_open = count(b"([{") > count(b")]}");
         let goes_on = match above.last() {
             Some(b';' | b',') => starts_with(begins, b")]}"),
-            // `.map()`, `else`, `&& x`: only what cannot go on with an expression.
+            // `.map()`, `else`, `&& x`: the line must not be able to continue an expression.
             Some(b'}') => starts_with(begins, b")]}.?:&|=+-*/,<>"),
             _ => return false,
         };
-        // The items of such a list may hold lines that are deeper.
+        // The items of such a list may contain deeper lines.
         let is_list = starts_with(above, b"-*+") || above.first().is_some_and(u8::is_ascii_digit);
-        // A line that comes back with other blanks is one whose indentation is corrected.
+        // If a removed line is added again with other blanks, the patch corrects its indentation.
         let removed: BTreeSet<&[u8]> = self.removed.iter().map(|(patch, ..)| patch.trim_ascii()).collect();
         let corrects = self.added.iter().any(|line| removed.contains(line.trim_ascii()));
         indent(first) == depth
@@ -76,21 +76,22 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Of each block. `old` are the filled old lines of the hunk; `unit` is how many spaces the file has for a step.
-pub(super) fn of(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, unit: usize) -> Vec<Reading> {
+/// Decides for each block. `old` are the old lines of the hunk that are not blank; `unit` is the number of spaces per
+/// indentation step in the file.
+pub(super) fn decide(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, unit: usize) -> Vec<IndentReading> {
     let hunk = HunkText { old, blocks, unit };
     let all = |reading| vec![reading; blocks.len()];
     if blocks.iter().flat_map(|block| &block.added).any(|line| is_blind(line)) {
-        return all(Reading::Doubt);
+        return all(IndentReading::Doubt);
     }
     if old.iter().any(|(patch, file, _)| is_blind(patch) || is_blind(file)) {
         return all(hunk.blind());
     }
     if shift.is_of_units() {
-        return all(Reading::Shifted);
+        return all(IndentReading::Shifted);
     }
     if old.iter().all(|(patch, file, _)| indent(patch) == indent(file)) {
-        return all(Reading::Written);
+        return all(IndentReading::Written);
     }
     if hunk.is_off_by_one() {
         return all(hunk.off_by_one());
@@ -104,7 +105,7 @@ pub(super) fn of(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, unit
     blocks.iter().map(|block| hunk.single(block, shift)).collect()
 }
 
-/// Whether the first line takes the place of one that is indented as it is, and as the file has it.
+/// Returns whether the first added line replaces one with the same indentation, in the patch and in the file.
 fn is_exact(block: &Block<'_>) -> bool {
     let exact = |(patch, file, _): &Pair<'_>| indent(patch) == indent(file);
     let same = block.anchors().is_some_and(|(own, mut pairs)| pairs.next().is_some_and(|(_, file)| file == own));
@@ -122,15 +123,15 @@ impl<'a> HunkText<'_, 'a> {
         self.old.iter().map(|(patch, file, removed)| (indent(patch), indent(file), *removed))
     }
 
-    /// Lines that are off in several ways say something only of what replaces them.
-    fn single(&self, block: &Block<'_>, shift: &Shift<'_>) -> Reading {
+    /// Lines that are shifted in several ways are evidence only for the lines that replace them.
+    fn single(&self, block: &Block<'_>, shift: &Shift<'_>) -> IndentReading {
         if is_exact(block) {
-            return Reading::Written;
+            return IndentReading::Written;
         }
         let replaces = |own: &[u8]| block.removed.iter().any(|(patch, ..)| indent(patch) == own);
         let moved = |line: &&[u8]| shift.apply(line).is_some_and(|(image, _)| image != indent(line));
         let mut moved = block.added.iter().copied().filter(moved).map(indent);
-        if moved.any(|own| self.in_file(own) || !replaces(own)) { Reading::Doubt } else { Reading::Shifted }
+        if moved.any(|own| self.in_file(own) || !replaces(own)) { IndentReading::Doubt } else { IndentReading::Shifted }
     }
 
     fn added(&self) -> impl Iterator<Item = &'a [u8]> {
@@ -145,21 +146,21 @@ impl<'a> HunkText<'_, 'a> {
         self.pairs().any(|(patch, ..)| patch == own)
     }
 
-    /// Blanks other than spaces and tabs say nothing of an indentation: only the lines of the file do.
-    fn blind(&self) -> Reading {
+    /// Blanks other than spaces and tabs show no indentation: only the lines of the file do.
+    fn blind(&self) -> IndentReading {
         let known = |(patch, file, _): &&Pair<'_>| !is_blind(patch) && !is_blind(file);
         let exact = self.old.iter().filter(known).all(|(patch, file, _)| indent(patch) == indent(file));
         let written = self.old.iter().all(|(_, file, _)| !is_blind(file)) && self.fits_file();
-        if exact && written { Reading::Written } else { Reading::Doubt }
+        if exact && written { IndentReading::Written } else { IndentReading::Doubt }
     }
 
-    /// Whether every block begins with an indentation that the file has beside it.
+    /// Returns whether every block begins with an indentation that adjacent lines of the file have.
     fn fits_file(&self) -> bool {
         self.blocks.iter().filter_map(Block::anchors).all(|(own, mut pairs)| pairs.any(|(_, file)| file == own))
     }
 
-    /// Whether lines are off by one column, and all of these in one direction: the blank that is the sign of context was
-    /// forgotten, or written twice.
+    /// Returns whether lines are off by one column, all in the same direction: the blank that is the sign of context
+    /// was forgotten, or written twice.
     fn is_off_by_one(&self) -> bool {
         let one = |longer: &[u8], shorter: &[u8]| {
             longer.len() == shorter.len() + 1 && (longer.strip_prefix(b" ") == Some(shorter))
@@ -168,12 +169,12 @@ impl<'a> HunkText<'_, 'a> {
         off().all(|(patch, file, _)| one(file, patch)) || off().all(|(patch, file, _)| one(patch, file))
     }
 
-    /// A shift by one column is never made. The lines are as written where they say so: those with a sign have the
+    /// Lines are never shifted by one column. They are as written if the evidence says so: those with a sign have the
     /// indentation of the file, and none has that of the wrong lines.
-    fn off_by_one(&self) -> Reading {
+    fn off_by_one(&self) -> IndentReading {
         let signed = || self.pairs().filter(|(.., removed)| *removed);
         let forgotten = self.pairs().any(|(patch, file, _)| file.len() > patch.len());
-        // A line at the margin has lost nothing when the blank before it was forgotten.
+        // A line at the margin shows nothing if the blank before it was forgotten.
         let telling = |file: &[u8]| !forgotten || !file.is_empty();
         let exact = signed().any(|(_, file, _)| telling(file)) && signed().all(|(patch, file, _)| patch == file);
         let steps = |columns: usize| self.unit > 1 && columns.is_multiple_of(self.unit);
@@ -186,40 +187,41 @@ impl<'a> HunkText<'_, 'a> {
         let (written, shifted) = self.added().fold((exact, false), |(written, shifted), own| {
             (written || (as_file(own) && !as_patch(own)), shifted || (as_patch(own) && !as_file(own)))
         });
-        // Lines at the margin alone say nothing while others in the patch stand one column off the margin.
+        // Lines at the margin alone are no evidence if others in the patch are one column off the margin.
         let sure = exact || self.added().all(|own| !as_patch(own));
-        if written && !shifted && sure { Reading::Written } else { Reading::Doubt }
+        if written && !shifted && sure { IndentReading::Written } else { IndentReading::Doubt }
     }
 
-    /// Whether the old lines have lost all of their indentation, and the file's differ, so that nothing can be moved.
+    /// Returns whether the old lines have lost all their indentation while the file has several, so that no shift fits
+    /// all.
     fn is_flat(&self) -> bool {
         let first = self.old.first().map(|(_, file, _)| indent(file));
         let lost = |(patch, file, removed): (&[u8], &[u8], bool)| patch.is_empty() || (removed && patch == file);
         self.pairs().any(|(_, file, _)| Some(file) != first) && self.pairs().all(lost)
     }
 
-    /// Lines that kept their indentation have that of the file beside them.
-    fn flat(&self, block: &Block<'_>) -> Reading {
-        let Some((own, mut pairs)) = block.anchors() else { return Reading::Written };
+    /// Lines that kept their indentation have that of the adjacent lines of the file.
+    fn flat(&self, block: &Block<'_>) -> IndentReading {
+        let Some((own, mut pairs)) = block.anchors() else { return IndentReading::Written };
         let deep = block.added.iter().any(|line| !indent(line).is_empty());
         let fits = pairs.any(|(patch, file)| file == own && (!own.is_empty() || patch == file));
         let replaces_margin = own.is_empty() && !block.removed.is_empty();
         let kept = self.added().any(|own| !own.is_empty()) || replaces_margin;
-        if fits && kept && (deep || replaces_margin) { Reading::Written } else { Reading::Doubt }
+        if fits && kept && (deep || replaces_margin) { IndentReading::Written } else { IndentReading::Doubt }
     }
 
-    /// All old lines are moved in one way. Then the added ones are, unless they say otherwise.
-    fn moved(&self, shift: &Shift<'_>) -> Reading {
+    /// If all old lines are shifted in one way, so are the added ones, unless the evidence contradicts.
+    fn moved(&self, shift: &Shift<'_>) -> IndentReading {
         let stays = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| image == indent(line));
         if self.blocks.iter().flat_map(|block| &block.added).all(|line| stays(line)) {
-            return Reading::Written;
+            return IndentReading::Written;
         }
-        // Steps of another width look like a shift where all old lines stand in one depth.
+        // Steps of another width look like a shift if all old lines have one depth.
         let steps = |indent: &[u8]| indent.contains(&b'\t') || indent.len().is_multiple_of(self.unit);
         let whole = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| steps(&image));
         let mut added = self.blocks.iter().flat_map(|block| &block.added);
         if !shift.is_whole(self.unit) || !added.all(|line| self.in_patch(indent(line)) || whole(line)) {
-            return Reading::Doubt;
+            return IndentReading::Doubt;
         }
         let (mut along, mut as_file) = (false, false);
         for block in self.blocks {
@@ -236,10 +238,10 @@ impl<'a> HunkText<'_, 'a> {
         let shallow = |own: &[u8]| self.pairs().all(|(_, file, _)| own.len() < file.len());
         let only_patch = |own: &[u8]| !self.in_file(own) && (self.in_patch(own) || shallow(own));
         match (along, as_file) {
-            (true, false) => Reading::Shifted,
-            (false, true) if at_margin && self.blocks.iter().all(|block| block.keeps(depth)) => Reading::Written,
-            (false, false) if self.added().all(only_patch) => Reading::Shifted,
-            _ => Reading::Doubt,
+            (true, false) => IndentReading::Shifted,
+            (false, true) if at_margin && self.blocks.iter().all(|block| block.keeps(depth)) => IndentReading::Written,
+            (false, false) if self.added().all(only_patch) => IndentReading::Shifted,
+            _ => IndentReading::Doubt,
         }
     }
 }

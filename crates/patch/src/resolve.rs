@@ -1,4 +1,4 @@
-//! Which of the two readings of its names a patch means: one decision for all of its files.
+//! Decides which of the two readings of its names a patch means, once for all of its files.
 
 use super::model::{FilePatch, Kind, Name, Patch};
 use std::collections::HashSet;
@@ -6,16 +6,16 @@ use std::collections::HashSet;
 /// How the names of a patch are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readings {
-    /// As the heads say it: [`Name::path`].
+    /// As written in the heads: [`Name::path`].
     Path,
-    /// All names that have another reading are read so: [`Name::other`].
+    /// The other reading of all names that have one: [`Name::other`].
     Other,
-    /// Files exist under both readings of a head that does not decide: the index of that file in [`Patch::files`].
+    /// Files exist under both readings of an ambiguous head: the index of that file in [`Patch::files`].
     Both(usize),
 }
 
 impl Readings {
-    /// The name under this reading.
+    /// Returns the name under this reading.
     pub fn name(self, name: &Name) -> &str {
         match self {
             Readings::Other => name.other.as_deref().unwrap_or(&name.path),
@@ -24,13 +24,14 @@ impl Readings {
     }
 }
 
-/// Decides how the names of a patch are read, by which of its files exist: where only other readings name files, they are meant.
+/// Decides how to read the names of a patch by which files exist: the other reading is chosen if it alone names
+/// existing files.
 ///
 /// # Errors
-/// Those of `exists`.
+/// Returns the errors of `exists`.
 pub fn readings<E>(patch: &Patch<'_>, mut exists: impl FnMut(&str) -> Result<bool, E>) -> Result<Readings, E> {
     let (mut only_other, mut both) = (false, None);
-    // Names that exist once the files before are made.
+    // Names that exist once earlier parts of the patch are applied.
     let mut made: HashSet<&str> = HashSet::new();
     for (at, file) in patch.files.iter().enumerate() {
         let is_made = made.contains(file.old.path.as_str());
@@ -42,7 +43,7 @@ pub fn readings<E>(patch: &Patch<'_>, mut exists: impl FnMut(&str) -> Result<boo
         let (mut path, mut other) = (false, false);
         for name in names {
             path = path || exists(&name.path)?;
-            // The other reading matters only where the head leaves a doubt, or there is no such file.
+            // The other reading matters only if the head is ambiguous or the file does not exist.
             if let Some(name) = name.other.as_deref().filter(|_| file.doubtful || !path) {
                 other = other || exists(name)?;
             }

@@ -1,7 +1,7 @@
-//! SEARCH/REPLACE blocks, as aider asks models for them: a path, then the old and the new text of each change.
+//! Reads SEARCH/REPLACE blocks, as aider prompts models for them: a path, then the old and the new text of each change.
 //!
-//! A block is a hunk without headings and numbers. Each becomes a part of the patch by itself, so that the blocks of a file may come in
-//! any order.
+//! A block is a hunk without headings and numbers. Each becomes a separate part of the patch, so that the blocks of a
+//! file may be in any order.
 
 use super::begin::file;
 use super::model::{FilePatch, Hunk, Kind, Line, Patch, Problem, Sign};
@@ -9,7 +9,7 @@ use super::{grammar, names, unified};
 use toolfence_protocol::search_replace::{self, Mark};
 use toolfence_protocol::{Text, text};
 
-/// Whether the first line that begins a form of patches begins this one.
+/// Returns whether the first line that begins a form of patches begins this one.
 pub(super) fn begins(lines: &[&str]) -> bool {
     let is_search = |line: &str| search_replace::mark(line) == Some(Mark::Search);
     let other = |at: usize| {
@@ -90,7 +90,7 @@ impl<'a> BlockReader<'_, 'a> {
         Ok(FilePatch { hunks, ..file(kind, name, first) })
     }
 
-    /// Takes the lines up to the mark, and the mark.
+    /// Reads the lines up to the mark, and the mark.
     fn text_to(&mut self, end: Mark, strip: bool) -> Result<Vec<&'a str>, Problem> {
         let mut texts = Vec::new();
         while let Some(line) = self.lines.get(self.at) {
@@ -111,7 +111,7 @@ impl<'a> BlockReader<'_, 'a> {
         Err(Problem::new(self.lines.len(), message))
     }
 
-    /// A mark is here that cannot be: it may be a line of the file.
+    /// Reports a mark in an impossible place, which may be a line of the file.
     fn misplaced(&self) -> Problem {
         Problem::new(
             self.at + 1,

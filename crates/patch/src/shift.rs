@@ -1,15 +1,15 @@
-//! How the indentation of a hunk's lines differs from that of the file's, and what added lines make of it.
+//! Finds how the indentation of a hunk's lines differs from that of the file's, and shifts added lines in the same way.
 //!
-//! Where the lines disagree about that, nothing is made of it: wrongly indented lines may mean something else.
+//! If the lines disagree, nothing is shifted: wrongly indented lines may mean something else.
 
 use super::miss::is_hidden;
 use std::collections::BTreeMap;
 
-/// Bytes of an indentation that something is made of. Of longer ones a short patch would make gigabytes: each added line
+/// The longest indentation in bytes to convert. A short patch could turn longer ones into gigabytes: each added line
 /// may get as many spaces for each of its tabs as a line of the file has.
 const MOST_INDENT: usize = 256;
 
-/// What the file has for each indentation of the patch; nothing, where it has several.
+/// The file's indentation for each indentation of the patch; none if the file has several.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shift<'a> {
     is_told: bool,
@@ -17,27 +17,27 @@ pub(super) struct Shift<'a> {
     rule: Rule<'a>,
 }
 
-/// One rule for all lines, where there is one.
+/// A rule that holds for all lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Rule<'a> {
     #[default]
     None,
-    /// As it is: most lines are.
+    /// The indentation is the same, as for most lines.
     Same,
-    /// The file has this before.
+    /// The file has these blanks in addition.
     More(&'a [u8]),
-    /// The patch has this before.
+    /// The patch has these blanks in addition.
     Less(&'a [u8]),
-    /// So many spaces of the patch are one tab of the file.
+    /// This many spaces of the patch are one tab of the file.
     Tabs(usize),
-    /// One tab of the patch is so many spaces of the file.
+    /// One tab of the patch is this many spaces of the file.
     Spaces(usize),
-    /// So many spaces of the patch are so many of the file.
+    /// The first number of spaces in the patch is the second number in the file.
     Times(usize, usize),
 }
 
 impl Rule<'_> {
-    /// The file's indentation for one of the patch.
+    /// Returns the file's indentation for one of the patch.
     pub(super) fn apply(&self, own: &[u8]) -> Option<Vec<u8>> {
         if own.len() > MOST_INDENT && *self != Rule::Same {
             return None;
@@ -48,7 +48,7 @@ impl Rule<'_> {
             Rule::Same => Some(own.to_vec()),
             Rule::More(more) => Some([more, own].concat()),
             Rule::Less(less) => own.strip_prefix(less).map(<[u8]>::to_vec),
-            // Lines in tabs are as the file has them.
+            // Lines with tabs already have the file's indentation.
             Rule::Tabs(_) if own.starts_with(b"\t") => steps(own).map(|_| own.to_vec()),
             Rule::Tabs(width) => {
                 let (tabs, spaces) = (own.len() / width, own.len() % width);
@@ -68,15 +68,15 @@ impl Rule<'_> {
     }
 }
 
-/// A line of the patch, the line of the file it was taken for, and whether it is removed.
+/// A line of the patch, the line of the file it matched, and whether it is removed.
 pub(super) type Pair<'a> = (&'a [u8], &'a [u8], bool);
 
-/// The blanks at the beginning of a line.
+/// Returns the blanks at the beginning of a line.
 pub(super) fn indent(line: &[u8]) -> &[u8] {
     &line[..line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()]
 }
 
-/// Whether a line goes on with a blank that is no indentation: a no-break space, a form feed, and so on.
+/// Returns whether the indentation is followed by a blank of another kind: a no-break space, a form feed, and so on.
 pub(super) fn is_blind(line: &[u8]) -> bool {
     let rest = &line[indent(line).len()..];
     let first = rest.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
@@ -84,7 +84,7 @@ pub(super) fn is_blind(line: &[u8]) -> bool {
 }
 
 impl<'a> Shift<'a> {
-    /// Of lines that were taken for the same.
+    /// Finds the shift between pairs of matching lines.
     pub(super) fn of(lines: impl Iterator<Item = Pair<'a>>) -> Shift<'a> {
         let filled = lines.filter(|(patch, ..)| !patch.trim_ascii().is_empty());
         let lines: Vec<_> = filled.map(|(patch, file, removed)| (indent(patch), indent(file), removed)).collect();
@@ -98,12 +98,12 @@ impl<'a> Shift<'a> {
             let images = pairs.iter().map(|(patch, _)| (*patch, None)).collect();
             return Shift { is_told: true, images, rule: Rule::None };
         }
-        // Lines at the margin are the same whatever an indentation is made of.
+        // Lines at the margin are the same in every unit.
         let units = units(&pairs);
         let mostly_same = units.is_none() && times(&pairs).is_none() && 2 * same >= lines.len();
         let mut images: BTreeMap<&[u8], Option<&[u8]>> = BTreeMap::new();
         for (patch, file, removed) in &lines {
-            // One line that is off says something only of what replaces it.
+            // A single shifted line is evidence only for the line that replaces it.
             let image = Some(*file).filter(|_| patch == file || *removed || !mostly_same);
             images.entry(patch).and_modify(|known| *known = known.filter(|_| *known == image)).or_insert(image);
         }
@@ -111,7 +111,7 @@ impl<'a> Shift<'a> {
         Shift { is_told: true, images, rule }
     }
 
-    /// What tabs are in the file, or spaces, where some of these say it and all that do say the same.
+    /// Returns the conversion between tabs and spaces, if some of the shifts have one and they all agree.
     pub(super) fn agreed(shifts: &[Shift<'_>]) -> Option<Shift<'a>> {
         let mut units = shifts.iter().filter_map(|shift| match shift.rule {
             Rule::Tabs(width) => Some(Rule::Tabs(width)),
@@ -122,17 +122,17 @@ impl<'a> Shift<'a> {
         units.all(|other| other == rule).then(|| Shift { rule, ..Shift::default() })
     }
 
-    /// Whether tabs on the one side are spaces on the other.
+    /// Returns whether the shift converts between tabs and spaces.
     pub(super) fn is_of_units(&self) -> bool {
         matches!(self.rule, Rule::Tabs(_) | Rule::Spaces(_))
     }
 
-    /// Whether all lines are moved by one rule.
+    /// Returns whether one rule shifts all lines.
     pub(super) fn moves_all(&self) -> bool {
         matches!(self.rule, Rule::More(_) | Rule::Less(_) | Rule::Times(..))
     }
 
-    /// Whether lines are moved by whole steps of so many spaces.
+    /// Returns whether lines are shifted by whole steps of `unit` spaces.
     pub(super) fn is_whole(&self, unit: usize) -> bool {
         match self.rule {
             Rule::More(moved) | Rule::Less(moved) => moved.contains(&b'\t') || moved.len().is_multiple_of(unit),
@@ -140,7 +140,7 @@ impl<'a> Shift<'a> {
         }
     }
 
-    /// The indentation an added line gets, and the rest of it; `None` where that is in doubt.
+    /// Returns the indentation for an added line, and the rest of the line; `None` if that is ambiguous.
     pub(super) fn apply<'l>(&self, line: &'l [u8]) -> Option<(Vec<u8>, &'l [u8])> {
         let (own, rest) = line.split_at(indent(line).len());
         if rest.trim_ascii().is_empty() {
@@ -172,14 +172,14 @@ fn rule<'a>(pairs: &[(&'a [u8], &'a [u8])]) -> Rule<'a> {
     times(pairs).unwrap_or_default()
 }
 
-/// Tabs on the one side are spaces on the other, of one width in all lines.
+/// Finds a conversion between tabs and spaces with one width in all lines.
 fn units<'a>(pairs: &[(&[u8], &[u8])]) -> Option<Rule<'a>> {
     let (patch, file) = pairs.iter().find(|(patch, file)| patch != file)?;
     let rule = width(patch, file).map(Rule::Tabs).or_else(|| width(file, patch).map(Rule::Spaces))?;
     pairs.iter().all(|(patch, file)| rule.apply(patch).as_deref() == Some(*file)).then_some(rule)
 }
 
-/// Steps of another width.
+/// Finds a conversion between steps of different widths.
 fn times<'a>(pairs: &[(&[u8], &[u8])]) -> Option<Rule<'a>> {
     let spaces = |indent: &[u8]| indent.iter().all(|byte| *byte == b' ');
     let (patch, file) = pairs.iter().map(|(patch, file)| (patch.len(), file.len())).find(|lengths| lengths.0 > 0)?;
@@ -187,14 +187,15 @@ fn times<'a>(pairs: &[(&[u8], &[u8])]) -> Option<Rule<'a>> {
     (file > 0 && pairs.iter().all(alike)).then_some(Rule::Times(patch, file))
 }
 
-/// How many spaces on the one side are a tab on the other. What aligns a line behind its tabs is the same on both sides.
+/// Returns the number of spaces on one side per tab on the other. Spaces that align a line after its tabs are the same
+/// on both sides.
 fn width(spaces: &[u8], tabs: &[u8]) -> Option<usize> {
     let (tabs, aligned) = steps(tabs)?;
     let steps = spaces.len().checked_sub(aligned).filter(|_| tabs > 0 && !spaces.contains(&b'\t'))?;
     (steps > 0 && steps.is_multiple_of(tabs)).then(|| steps / tabs)
 }
 
-/// How many tabs an indentation has, and how many spaces behind them.
+/// Returns the number of tabs in an indentation, and of spaces after them.
 fn steps(indent: &[u8]) -> Option<(usize, usize)> {
     let tabs = indent.iter().take_while(|byte| **byte == b'\t').count();
     let spaces = &indent[tabs..];
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_contradict_each_other_leave_a_doubt() {
+    fn contradicting_lines_are_ambiguous() {
         let lines = [("a", "a"), ("b", "    b"), ("    c", "    c")];
         assert_eq!(shifted(&lines, "d"), None);
         assert_eq!(shifted(&lines, "    d").as_deref(), Some("    d"));
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn little_text_does_not_become_much() {
+    fn short_lines_do_not_grow_large() {
         let (tabs, long) = ("\t".repeat(100_000), " ".repeat(100_000));
         assert_eq!(shifted(&[("\ta", &format!("{long}a"))], &format!("{tabs}b")), None);
         assert_eq!(shifted(&[("a", &format!("{long}a"))], "b"), None);
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_replaces_one_goes_where_that_was() {
+    fn a_replacement_gets_the_indentation_of_its_line() {
         let shift = Shift::of([(&b"   a"[..], &b"    a"[..], true), (b"    b", b"    b", false)].into_iter());
         assert_eq!(shift.apply(b"   c"), Some((b"    ".to_vec(), &b"c"[..])));
     }

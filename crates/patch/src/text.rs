@@ -1,22 +1,22 @@
-//! A file as lines. Only a line feed ends a line; bytes are kept as they are.
+//! A file as lines. Only a line feed ends a line, and no byte is changed.
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// The lines of a file, without copying any.
+/// The lines of a file, without copies.
 #[derive(Debug)]
 pub(super) struct Text<'a> {
     bytes: &'a [u8],
-    /// Where each line begins, and the end.
+    /// The start of each line, and the end of the text.
     starts: Vec<u32>,
 }
 
 impl<'a> Text<'a> {
-    /// `None` for what is longer than 4 GB.
+    /// Splits a text; `None` if it is longer than 4 GB.
     pub(super) fn new(bytes: &'a [u8]) -> Option<Text<'a>> {
         let end = u32::try_from(bytes.len()).ok()?;
         let first = if bytes.starts_with(BOM) { 3 } else { 0 };
         let mut starts = vec![first];
-        // Every index fits, for the length does.
+        // The length fits into 32 bits, so every index does.
         starts.extend(memchr::memchr_iter(b'\n', bytes).map(|at| at as u32 + 1));
         if starts.last() != Some(&end) {
             starts.push(end);
@@ -24,34 +24,34 @@ impl<'a> Text<'a> {
         Some(Text { bytes, starts })
     }
 
-    /// How many lines.
+    /// Returns the number of lines.
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The bytes before the first line: a byte order mark, or nothing.
+    /// Returns the bytes before the first line: a byte order mark, or nothing.
     pub(super) fn mark(&self) -> &'a [u8] {
         &self.bytes[..self.starts[0] as usize]
     }
 
-    /// Lines `from..to` with their ends.
+    /// Returns the lines `from..to` with their ends.
     pub(super) fn range(&self, from: usize, to: usize) -> &'a [u8] {
         &self.bytes[self.starts[from] as usize..self.starts[to] as usize]
     }
 
-    /// A line without its line feed.
+    /// Returns a line without its line feed.
     pub(super) fn line(&self, at: usize) -> &'a [u8] {
         let line = self.range(at, at + 1);
         line.strip_suffix(b"\n").unwrap_or(line)
     }
 
-    /// The line that holds a byte, counted from the first line's beginning.
+    /// Returns the line that contains a byte, counted from the beginning of the first line.
     pub(super) fn line_at(&self, byte: usize) -> usize {
         let byte = byte + self.mark().len();
         self.starts.partition_point(|start| *start as usize <= byte).saturating_sub(1)
     }
 
-    /// All of it but the mark.
+    /// Returns the text without its mark.
     pub(super) fn body(&self) -> &'a [u8] {
         &self.bytes[self.mark().len()..]
     }
@@ -60,12 +60,12 @@ impl<'a> Text<'a> {
         (0..self.len()).map(|at| self.line(at))
     }
 
-    /// Whether the last line has its line feed; of an empty file, yes.
+    /// Returns whether the last line has a line feed; `true` for an empty file.
     pub(super) fn is_ended(&self) -> bool {
         self.bytes.len() == self.mark().len() || self.bytes.ends_with(b"\n")
     }
 
-    /// How the lines near `at` end: that line's own end, or the one of a line before or behind it.
+    /// Returns how lines near `at` end: the end of that line, or else of the line before or after it.
     pub(super) fn end_near(&self, at: usize) -> &'static [u8] {
         let near = [Some(at), at.checked_sub(1), at.checked_add(1), at.checked_sub(2)];
         let ended = near.into_iter().flatten().find_map(|at| (at < self.len()).then(|| self.end_of(at)).flatten());
@@ -78,8 +78,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// A line of the patch as it is compared: a byte order mark belongs to the file.
-pub(super) fn wanted(text: &str) -> &[u8] {
+/// Returns a line of the patch without its byte order mark, which belongs to the file.
+pub(super) fn strip_mark(text: &str) -> &[u8] {
     let bytes = text.as_bytes();
     bytes.strip_prefix(BOM).unwrap_or(bytes)
 }

@@ -1,4 +1,4 @@
-//! Unified diffs: which lines begin a file, what stands in its head, and where its hunks are.
+//! Reads unified diffs: finds where files begin, and reads their heads and hunks.
 
 use super::body;
 use super::grammar::{self, HunkHead, Written};
@@ -9,7 +9,7 @@ use super::prose::{self, Position};
 use super::wrap::Wrappers;
 use toolfence_protocol::text;
 
-/// Reads every file of the lines from `at` on.
+/// Reads every file from line `at` on.
 pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Problem> {
     let mut reader = UnifiedReader { lines, at, wrappers: Wrappers::default(), has_hunks: false, is_in_file: false };
     let (mut heads, mut evidence) = (Vec::new(), Evidence::default());
@@ -30,8 +30,8 @@ pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Proble
     Ok(patch)
 }
 
-/// If hunks of other files show carriage returns, the patch came with its line ends, and those of hunks that only add lines are
-/// meant too. A file with old lines shows its line ends itself.
+/// Keeps the carriage returns of hunks that only add lines, if hunks of other files show that the patch was delivered
+/// with its line ends. Old lines in a file show that file's own line ends.
 fn mean_ends_of_additions(patch: &mut Patch<'_>) {
     let mut hunks = patch.files.iter().flat_map(|file| &file.hunks);
     if !hunks.any(|hunk| hunk.exact_ends) {
@@ -44,7 +44,7 @@ fn mean_ends_of_additions(patch: &mut Patch<'_>) {
     }
 }
 
-/// Whether a line below git's own says by itself that something is done with the file.
+/// Returns whether a line below `diff --git` describes a change by itself.
 pub(super) fn says_kind(line: &str) -> bool {
     const WORDS: [&str; 7] = [
         "old mode ",
@@ -58,7 +58,7 @@ pub(super) fn says_kind(line: &str) -> bool {
     WORDS.iter().any(|word| line.starts_with(word))
 }
 
-/// Whether the lines at a place are `--- name` and `+++ name`.
+/// Returns whether the lines at a place are `--- name` and `+++ name`.
 pub(super) fn is_pair(lines: &[&str], at: usize) -> bool {
     lines[at].starts_with("--- ") && lines.get(at + 1).is_some_and(|line| line.starts_with("+++ "))
 }
@@ -74,7 +74,7 @@ struct UnifiedReader<'l, 'a> {
 }
 
 impl<'a> UnifiedReader<'_, 'a> {
-    /// The file that begins here, or nothing where a line of prose was skipped.
+    /// Reads the file that begins here; `None` if a line of prose was skipped.
     fn file(&mut self) -> Result<Option<(ReadHead, Vec<Hunk<'a>>)>, Problem> {
         let line = self.lines[self.at];
         let mut head = if line.starts_with(GIT) {
@@ -125,7 +125,7 @@ impl<'a> UnifiedReader<'_, 'a> {
                     self.at += 1;
                     hunks.push(self.hunk(head, line.ends_with('\r'))?);
                 }
-                // A hunk whose head was left out.
+                // The head of this hunk was left out.
                 None if begins => hunks.push(self.hunk(HunkHead::default(), line.ends_with('\r'))?),
                 None if line.trim().is_empty() => self.at += 1,
                 None => break,
@@ -140,13 +140,13 @@ impl<'a> UnifiedReader<'_, 'a> {
         prose::refuse_heading(head.heading, self.at)?;
         let segment = &self.lines[self.at..end];
         let length = body::length(segment, head.counts);
-        if !body::are_met(&segment[..length], head.counts) {
+        if !body::counts_match(&segment[..length], head.counts) {
             prose::refuse_names(self.lines, self.at, self.at + length)?;
         }
         let headings = Some(head.heading).filter(|heading| !heading.is_empty()).into_iter().collect();
         let mut hunk = Hunk { stated: head.old_start, headings, line: self.at.max(1), ..Hunk::default() };
         body::fill(&mut hunk, &segment[..length], strip);
-        body::settle(&mut hunk, head.counts);
+        body::correct_stated_line(&mut hunk, head.counts);
         prose::refuse(self.lines, self.at + length, end, Position::InHunk)?;
         for line in &segment[length..] {
             self.wrappers.see(line);
@@ -159,9 +159,10 @@ impl<'a> UnifiedReader<'_, 'a> {
         Ok(hunk)
     }
 
-    /// Where something else than the body of this hunk begins for certain.
+    /// Returns where something other than the body of this hunk certainly begins.
     ///
-    /// A removed and an added line can look like the head of another file. The counts tell them apart, if they are right.
+    /// A removed and an added line can look like the head of another file. The counts distinguish them, if they are
+    /// right.
     fn segment_end(&self, counts: Option<body::Counts>) -> usize {
         let mut seen = (0, 0);
         let (mut first_head, mut met) = (None, false);
@@ -192,8 +193,8 @@ impl<'a> UnifiedReader<'_, 'a> {
             || (is_pair(self.lines, at) && self.has_prefixes(at))
     }
 
-    /// Whether a pair names the same file as `a/` and as `b/`: nobody changes such lines into one another. Behind more than
-    /// one blank, as no tool writes it, the counts decide: it may be a comment that is removed.
+    /// Returns whether a pair names the same file as `a/` and as `b/`, which is unlikely to be a change of lines. After
+    /// more than one blank, which no tool writes, the counts decide: it may be a removed comment.
     fn has_prefixes(&self, at: usize) -> bool {
         let written = [at, at + 1].map(|at| &self.lines[at][4..]);
         if written.iter().any(|name| name.starts_with(char::is_whitespace)) {
@@ -229,7 +230,7 @@ fn binary(line: usize) -> Problem {
     )
 }
 
-/// Whether the hunks fit what is done with the file.
+/// Checks that the hunks fit the kind of change.
 fn check(file: &FilePatch<'_>, is_complete: bool) -> Result<(), Problem> {
     let wrong = |sign: Sign| file.hunks.iter().any(|hunk| hunk.lines.iter().any(|line| line.sign != sign));
     match file.kind {

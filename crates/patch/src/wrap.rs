@@ -1,8 +1,8 @@
-//! What is put around a patch: code fences and heredocs. Only the lines that close them are of interest.
+//! Tracks code fences and here-documents around a patch, to recognise the lines that close them.
 
 use super::grammar;
 
-/// What is open around the current line, the innermost last.
+/// The wrappers open around the current line, the innermost last.
 #[derive(Debug, Default)]
 pub(super) struct Wrappers<'a>(Vec<Wrapper<'a>>);
 
@@ -12,11 +12,11 @@ enum Wrapper<'a> {
     Heredoc(&'a str),
 }
 
-/// More than anybody nests.
+/// Maximum nesting of wrappers.
 const MOST: usize = 8;
 
 impl<'a> Wrappers<'a> {
-    /// Takes a line that is no part of a patch.
+    /// Reads a line that is no part of a patch.
     pub(super) fn see(&mut self, line: &'a str) {
         if let Some(at) = self.0.iter().rposition(|wrapper| wrapper.closes(line)) {
             self.0.truncate(at);
@@ -25,7 +25,7 @@ impl<'a> Wrappers<'a> {
         }
     }
 
-    /// Whether the line ends what a wrapper holds.
+    /// Returns whether the line closes a wrapper.
     pub(super) fn close(&self, line: &str) -> bool {
         self.0.iter().any(|wrapper| wrapper.closes(line))
     }

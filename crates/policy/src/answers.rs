@@ -1,17 +1,17 @@
-//! What a person has allowed for the rest of a session, and what an "always" would store.
+//! The user's "always" answers in a session, and the rules that an "always" would store.
 //!
-//! Pure and in memory: nothing here is written anywhere, and nothing outlives the policy that stores it. A stored command is exact.
-//! What is denied stays denied, whatever is stored.
+//! Answers stay in memory: they are never written, and end with the policy that stores them. A stored command is exact.
+//! Denied calls stay denied, whatever is stored.
 
 use super::shown::shown;
 use serde::Serialize;
 use std::fmt;
 use toolfence_protocol::{Text, text};
 
-/// The rule that lets something run as the person has allowed it before.
+/// The rule that allows a call because of an earlier answer.
 pub(super) const ANSWERED: &str = "answered";
 
-/// One thing that a person allows for a session. Only a [`Pending`](super::Pending) makes one.
+/// A permission for the rest of a session. Only a [`Pending`](super::Pending) makes one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rule(Stored);
 
@@ -28,38 +28,38 @@ enum Stored {
 }
 
 impl Rule {
-    /// A command in this folder relative to the root, word by word.
+    /// Allows a command in this folder relative to the root, word by word.
     pub(super) fn command(command: &str, cwd: &str) -> Rule {
         Rule(Stored::Command { command: command.to_owned(), cwd: cwd.to_owned() })
     }
 
-    /// A command that may use the network.
+    /// Allows a command to use the network.
     pub(super) fn network(command: &str, cwd: &str) -> Rule {
         Rule(Stored::Network { command: command.to_owned(), cwd: cwd.to_owned() })
     }
 
-    /// A tool that changes files, with the real name of the one it may change.
+    /// Allows a tool to change the file with this real name.
     pub(super) fn file(tool: &str, path: &str) -> Rule {
         Rule(Stored::File { tool: tool.to_owned(), path: path.to_owned() })
     }
 
-    /// Every call of a tool that a program which is not ours runs.
+    /// Allows every call of a tool that another program runs.
     pub(super) fn tool(tool: &str) -> Rule {
         Rule(Stored::Tool { tool: tool.to_owned() })
     }
 
-    /// What a command changes on its private copy of the project, in this folder relative to the root.
+    /// Keeps the changes of a command on its private copy of the project, in this folder relative to the root.
     pub(super) fn changes(command: &str, cwd: &str) -> Rule {
         Rule(Stored::Changes { command: command.to_owned(), cwd: cwd.to_owned() })
     }
 
-    /// Every change in the project, by commands and by tools that change files: the mode becomes `sandboxed`. Undo takes back what is
-    /// changed.
+    /// Keeps every change in the project, by commands and by tools that change files: the mode becomes `sandboxed`.
+    /// Undo can revert them.
     pub(super) fn all_changes() -> Rule {
         Rule(Stored::AllChanges)
     }
 
-    /// Whether the output of commands is put into the project.
+    /// Decides whether the output of commands is put into the project.
     pub(super) fn output(kept: bool) -> Rule {
         Rule(Stored::Output { kept })
     }
@@ -68,7 +68,7 @@ impl Rule {
         self.0 == Stored::AllChanges
     }
 
-    /// What a person reads: `rm build.log > out`, and the folder it runs in where that is not the root.
+    /// Returns the rule for display: `rm build.log > out`, and the folder if it is not the root.
     pub fn text(&self) -> Text {
         let shown = |text: &str| shown(text, 400);
         match &self.0 {
@@ -99,7 +99,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A word as a shell reads it back, quoted unless it is plain.
+/// Quotes a word for a shell, unless it is plain.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./:=,+@%^".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -109,14 +109,14 @@ pub(super) fn quoted(word: &str) -> String {
     }
 }
 
-/// What "always" would store; or why it is not on offer.
+/// The rules that "always" would store, or why it is not offered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Offer {
+pub(super) struct AlwaysOffer {
     rules: Vec<Rule>,
     refused: Option<Text>,
 }
 
-impl Offer {
+impl AlwaysOffer {
     pub(super) fn add(&mut self, rule: Result<Rule, impl Into<Text>>) {
         match rule {
             Ok(rule) if self.rules.contains(&rule) => {}
@@ -131,12 +131,12 @@ impl Offer {
         }
     }
 
-    /// Why nothing can be stored, if that is certain.
+    /// Returns why nothing can be stored, if that is certain.
     pub(super) fn refusal(&self) -> Option<Text> {
         self.refused.clone()
     }
 
-    /// All of it, or why it would not help.
+    /// Returns all rules, or why storing them would not help.
     pub(super) fn rules(&self) -> Result<&[Rule], Text> {
         match &self.refused {
             Some(why) => Err(why.clone()),
@@ -146,7 +146,7 @@ impl Offer {
     }
 }
 
-/// What was allowed so far.
+/// The answers stored so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Answers(Vec<Rule>);
 
@@ -158,7 +158,7 @@ impl Answers {
         }
     }
 
-    /// Takes back the answer that stored this rule.
+    /// Removes the answer that stored this rule.
     pub(super) fn forget(&mut self, rule: &Rule) {
         self.0.retain(|known| known != rule);
     }
@@ -171,7 +171,7 @@ impl Answers {
         self.0.contains(rule)
     }
 
-    /// The last answer about the output of commands.
+    /// Returns the last answer about the output of commands.
     pub(super) fn output(&self) -> Option<bool> {
         self.0.iter().rev().find_map(|rule| match rule.0 {
             Stored::Output { kept } => Some(kept),

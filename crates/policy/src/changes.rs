@@ -1,4 +1,4 @@
-//! What becomes of the files that a command wrote on its private copy of the project.
+//! Decides whether to keep the files that a command wrote on its private copy of the project.
 
 use crate::answers::Rule;
 use crate::{Cleared, Decision, Judgement, Pending, Target};
@@ -13,37 +13,37 @@ const OUTPUT: &str = "output";
 /// The rule that asks whether a command may use the network.
 const NETWORK: &str = "network";
 
-/// Whether the rules and the answers so far agree to something that a command on a private copy of the project needs: that its files are
-/// put into the project, or that it runs again with network.
+/// Whether the rules and earlier answers allow a follow-up of a command on a private copy of the project: copying its
+/// files into the project, or running it again with network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
     /// The user is asked.
     Ask,
-    /// It is done without a question.
+    /// It is allowed without a question.
     Given,
-    /// It is not done.
+    /// It is not allowed.
     Refused,
 }
 
-/// What becomes of the files that a cleared command writes.
+/// Consents for the files that a cleared command writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct Consents {
     pub(crate) changes: Consent,
     /// Whether changes may be kept that lose history of a repository.
     pub(crate) lost_history: Consent,
     pub(crate) output: Consent,
     /// Whether the command may run a second time with network.
     pub(crate) network: Consent,
-    /// What "always" would store in the question about its changes; or why nothing can be stored.
+    /// The rule that "always" would store in the question about its changes; or why nothing can be stored.
     pub(crate) always: Result<Rule, Text>,
     /// Whether the question about its changes offers to keep all changes in the project.
     pub(crate) offers_all: bool,
 }
 
-impl Kept {
-    /// For calls that do not run on a private copy.
-    pub(crate) fn nothing() -> Kept {
-        Kept {
+impl Consents {
+    /// Returns the consents for calls that do not run on a private copy.
+    pub(crate) fn nothing() -> Consents {
+        Consents {
             changes: Consent::Refused,
             lost_history: Consent::Refused,
             output: Consent::Refused,
@@ -55,51 +55,54 @@ impl Kept {
 }
 
 impl Cleared {
-    /// What becomes of the changes of a command that ran on a private copy of the project.
+    /// Returns whether the changes of a command on a private copy of the project may be kept.
     #[doc(hidden)]
     pub fn consent_to_changes(&self) -> Consent {
-        self.kept.changes
+        self.consents.changes
     }
 
-    /// What becomes of its changes if they lose history of a repository: commits that no branch has any more, stashes, repositories.
+    /// Returns whether changes may be kept that lose history of a repository: commits without a branch, stashes,
+    /// repositories.
     #[doc(hidden)]
     pub fn consent_to_lost_history(&self) -> Consent {
-        self.kept.lost_history
+        self.consents.lost_history
     }
 
-    /// What becomes of its build output.
+    /// Returns whether its build output may be kept.
     #[doc(hidden)]
     pub fn consent_to_output(&self) -> Consent {
-        self.kept.output
+        self.consents.output
     }
 
-    /// Whether the command may run a second time with network if it failed without: `Keep` means yes, `Discard` means no.
+    /// Returns whether the command may run a second time with network if it failed without.
     #[doc(hidden)]
     pub fn consent_to_network(&self) -> Consent {
-        self.kept.network
+        self.consents.network
     }
 
-    /// The question whether to run the command a second time, with network. `summary` is the question as a sentence.
+    /// Returns the question whether to run the command a second time, with network. `summary` is the question as a
+    /// sentence.
     pub fn ask_about_network(&self, summary: Text) -> Pending {
         let mut call = self.call().clone();
         call.args.insert("network".into(), true.into());
-        let mut pending = Pending::new(call, self.effect(), self.question(NETWORK, summary), Kept::nothing());
+        let mut pending = Pending::new(call, self.effect(), self.question(NETWORK, summary), Consents::nothing());
         pending.has_run = true;
         pending
     }
 
-    /// The question whether to keep what the command changed. `summary` is the question as a sentence, `files` are the changed
-    /// files, and `details` lists the changes with their diffs.
+    /// Returns the question whether to keep the changes of the command.
+    /// `summary` is the question as a sentence, `files` are the changed files, and `details` lists the changes with
+    /// their diffs.
     pub fn ask_about_changes(&self, summary: Text, files: Vec<Target>, details: String) -> Pending {
         let mut decision = Decision { targets: files, ..self.question(CHANGES, summary) };
-        decision.offer.add(self.kept.always.clone());
+        decision.offer.add(self.consents.always.clone());
         let mut pending = Pending::about_changes(self, decision, details);
-        pending.offers_all = self.kept.offers_all;
+        pending.offers_all = self.consents.offers_all;
         pending
     }
 
-    /// The question whether to put the output of commands into the project, for the rest of the session. `details` lists the
-    /// output.
+    /// Returns the question whether to put the output of commands into the project, for the rest of the session.
+    /// `details` lists the output.
     pub fn ask_about_output(&self, summary: Text, details: String) -> Pending {
         Pending::about_changes(self, self.question(OUTPUT, summary), details)
     }
@@ -110,29 +113,31 @@ impl Cleared {
 }
 
 impl Pending {
-    /// What the command changed, if it has run on a private copy of the project and the question is whether to keep its changes:
-    /// removals, diffs and new files, as plain text with line feeds. The names and lines in it are the command's.
+    /// Returns the changes of a command that has run on a private copy of the project, if the question is whether to
+    /// keep them: removals, diffs and new files, as plain text with line feeds. The names and lines in it are the
+    /// command's.
     pub fn changes(&self) -> Option<&str> {
         self.diff().filter(|_| self.has_run)
     }
 
-    /// Whether the command has run already, and the question is what becomes of it: its arguments cannot be changed any more.
+    /// Returns whether the command has already run and the question is about its results: its arguments can no longer
+    /// be changed.
     pub fn has_run(&self) -> bool {
         self.has_run
     }
 
-    /// The rule that keeps all changes in the project for the rest of the session, if the question offers that.
+    /// Returns the rule that keeps all changes in the project for the rest of the session, if the question offers that.
     pub fn all_changes(&self) -> Option<Rule> {
         self.offers_all.then(Rule::all_changes)
     }
 
-    /// Whether the question is whether to put the output of commands into the project.
+    /// Returns whether the question is whether to put the output of commands into the project.
     pub fn is_about_output(&self) -> bool {
         self.changes().is_some() && self.decision().rule == OUTPUT
     }
 
-    /// What to remember if the user answers this question about the output of commands: it is asked once a session. Empty for every
-    /// other question.
+    /// Returns the rules to remember after an answer to this question about the output of commands, which is asked once
+    /// per session. Empty for every other question.
     pub fn rules_about_output(&self, is_kept: bool) -> Vec<Rule> {
         if self.is_about_output() { vec![Rule::output(is_kept)] } else { Vec::new() }
     }

@@ -1,42 +1,42 @@
-//! What the rules say of a call, and what the setting `ask` makes of it.
+//! The judgement of the rules about a call, and how the setting `ask` applies it.
 
-use crate::answers::{Offer, Rule};
+use crate::answers::{AlwaysOffer, Rule};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use toolfence_protocol::{ErrorCode, Text, text};
 
-/// A judgement, the same with every setting of `ask`. Ordered: the strictest of several is the greatest.
+/// A judgement, the same with every setting of `ask`. The strictest is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
-    /// Nothing speaks against it.
+    /// The call may run.
     Allow,
-    /// A person has to say yes.
+    /// The user must agree.
     Ask,
-    /// Not with any setting of `ask`.
+    /// The call is denied with every setting of `ask`.
     Deny,
 }
 
-/// What is done with a judgement.
+/// How judgements are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum AskMode {
-    /// Runs commands on private copies and asks about their changes. Asks before changes by other tools, and before everything else that
-    /// is not allowed.
+    /// Runs commands on private copies and asks about their changes. Asks before changes by other tools, and before
+    /// everything else that is not allowed.
     #[default]
     Risky,
     /// Asks for everything that is not denied.
     Always,
-    /// Keeps changes of files without a question, and runs what the sandbox fully holds.
+    /// Keeps changes of files without a question, and runs commands that the sandbox fully confines.
     Sandboxed,
-    /// Asks for nothing: runs what would be asked. Text that cannot be read is denied, and so is a command outside the sandbox, unless
-    /// the settings allow it.
+    /// Never asks: runs calls that other modes ask about. Denies text that cannot be read, and commands outside the
+    /// sandbox unless the settings allow them.
     Never,
 }
 
 impl AskMode {
-    /// The name in settings and on the command line.
+    /// Returns the name in settings and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             AskMode::Risky => "risky",
@@ -47,29 +47,29 @@ impl AskMode {
     }
 }
 
-/// What a decision asks for. Ordered: fewer modes answer a greater one.
+/// The permission that a decision asks for. Fewer modes answer a greater one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
     /// Changes of files: [`AskMode::Sandboxed`] and [`AskMode::Never`] keep them.
     Changes,
-    /// To run at all, or to use the network: [`AskMode::Never`] answers yes.
+    /// Running at all, or using the network: [`AskMode::Never`] answers yes.
     Right,
-    /// To run outside the sandbox: [`AskMode::Never`] answers no, unless the user's settings have `outside = true`.
+    /// Running outside the sandbox: [`AskMode::Never`] answers no, unless the user's settings have `outside = true`.
     Outside,
-    /// What only a person can answer, such as a command that a deny rule may match: [`AskMode::Never`] answers no.
+    /// A question only for the user, such as about a command that a deny rule may match: [`AskMode::Never`] answers no.
     Person,
 }
 
-/// A rule that was met on the way.
+/// A rule that matched a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Met {
-    /// What it says.
+    /// Its judgement.
     #[serde(rename = "verdict")]
     pub judgement: Judgement,
     /// Its name.
     pub rule: String,
-    /// Why, in a sentence.
+    /// The reason, as a sentence.
     pub reason: Text,
 }
 
@@ -77,27 +77,27 @@ pub struct Met {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Target {
-    /// The real name relative to the root, links followed, whatever the path looked like.
+    /// The real name relative to the root, with links followed, whatever the path looked like.
     pub name: String,
-    /// The path as the call has it, where that is another.
+    /// The path in the call, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<String>,
-    /// The link that the path goes by, relative to the root.
+    /// The link in the path, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
 }
 
 impl Target {
-    /// A file with this real name relative to the root.
+    /// Returns a target with this real name relative to the root.
     pub fn named(name: impl Into<String>) -> Target {
         Target { name: name.into(), written: None, link: None }
     }
 }
 
-/// The most rules that a decision lists.
+/// Maximum number of rules in a decision.
 pub(crate) const MAX_MET: usize = 64;
 
-/// A judgement with the rule that made it and the reason, written for the person and the model.
+/// A judgement with the rule that made it and the reason, written for the user and the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Decision {
@@ -106,31 +106,31 @@ pub struct Decision {
     pub judgement: Judgement,
     /// The name of the rule that decided.
     pub rule: String,
-    /// Why, in a sentence.
+    /// The reason, as a sentence.
     pub reason: Text,
-    /// The simple commands that would run, as the parse has them; empty for other tools.
+    /// The parsed simple commands that would run; empty for other tools.
     pub commands: Vec<String>,
     /// The files that the call would change by the paths it names, each once; empty for commands and for calls that only
     /// read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
-    /// Every rule that was met and had something to say, the one that decided among them; 64 at most, each once.
+    /// Every rule that matched, including the one that decided; at most 64, each once.
     #[doc(hidden)]
     pub met: Vec<Met>,
-    /// Where the simple commands that are not allowed stand in the command's text, in bytes; 64 at most.
+    /// The byte ranges of the simple commands in the command's text that are not allowed; at most 64.
     pub marks: Vec<Range<usize>>,
-    /// What an "always" would store.
+    /// The rules that an "always" would store.
     #[serde(skip)]
-    pub(crate) offer: Offer,
-    /// Which answer the modes give if it asks.
+    pub(crate) offer: AlwaysOffer,
+    /// The permission to ask for, which decides how the modes answer.
     #[doc(hidden)]
     #[serde(skip)]
     pub question: Question,
-    /// Set if the call is a command that cannot change the project itself: it runs on a private copy, and what it changes there is asked
-    /// about afterwards; or the project is read-only for it.
+    /// Whether the call is a command that cannot change the project itself: it runs on a private copy and the user is
+    /// asked about its changes afterwards, or the project is read-only for it.
     #[serde(skip)]
     pub is_confined: bool,
-    /// The code a refusal carries, where it is another one than `denied`.
+    /// The error code of a refusal, if it is not `denied`.
     #[serde(skip)]
     pub code: Option<ErrorCode>,
 }
@@ -146,18 +146,18 @@ impl Decision {
             commands: Vec::new(),
             targets: Vec::new(),
             marks: Vec::new(),
-            offer: Offer::default(),
+            offer: AlwaysOffer::default(),
             question: Question::Right,
             is_confined: false,
             code: None,
         }
     }
 
-    /// What an "always" would store: one exact rule for each simple command that asks, or for each file that would be
-    /// changed.
+    /// Returns the rules that an "always" would store: one exact rule for each simple command that asks, or for each
+    /// file that would be changed.
     ///
     /// # Errors
-    /// Why nothing exact can be stored, as the end of a sentence; or that nothing is asked.
+    /// Returns why nothing exact can be stored, as the end of a sentence, or that nothing is asked.
     pub fn always(&self) -> std::result::Result<&[Rule], Text> {
         match self.judgement {
             Judgement::Ask => self.offer.rules(),
@@ -165,14 +165,14 @@ impl Decision {
         }
     }
 
-    /// The stricter of two, the first where they are alike; what either found is kept.
+    /// Returns the stricter of two decisions, or the first if they are equal, with the findings of both.
     pub(crate) fn stricter(self, other: Decision) -> Decision {
         let is_confined = self.is_confined | other.is_confined;
-        // One answer must answer every question.
+        // An answer must cover every question.
         let asked = [&self, &other].into_iter().filter(|decision| decision.judgement == Judgement::Ask);
         let question = asked.map(|decision| decision.question).max().unwrap_or(self.question);
         let met = self.met.iter().chain(&other.met).take(MAX_MET).cloned().collect();
-        // Of two questions, the reason of the one that fewer modes answer is shown.
+        // Of two questions, the reason of the one that fewer modes answer is displayed.
         let rank = |decision: &Decision| (decision.judgement, decision.question);
         let (mut kept, dropped) = if rank(&other) > rank(&self) { (other, self) } else { (self, other) };
         if kept.commands.is_empty() {
@@ -183,20 +183,20 @@ impl Decision {
             kept.targets = dropped.targets;
         }
         if dropped.judgement == Judgement::Ask {
-            kept.offer = Offer::default();
+            kept.offer = AlwaysOffer::default();
         }
         Decision { question, is_confined, met, ..kept }
     }
 }
 
-/// What the setting `ask` makes of a decision.
+/// The effect of a decision with the setting `ask`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effective {
-    /// It runs without a question.
+    /// The call runs without a question.
     Run,
-    /// A person is asked.
+    /// The user is asked.
     Ask,
-    /// It does not run.
+    /// The call does not run.
     Deny,
 }

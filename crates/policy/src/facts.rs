@@ -1,34 +1,36 @@
-//! What the policy must know of the world, and asks the host.
+//! The questions of the policy about the system, which the host answers.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use toolfence_protocol::{ToolCall, ToolFailure};
 
-/// The host's knowledge of the world. Every answer may be "unknown"; then a person is asked.
+/// The host's answers about files and programs. Every answer may be "unknown"; then the user is asked.
 pub trait Facts: Send + Sync {
-    /// What `path` names. It is as written: relative to `cwd` (itself relative to the root; "" is the root), or absolute.
+    /// Returns what `path` names. It is as written: absolute, or relative to `cwd`, which is relative to the root (`""`
+    /// is the root).
     fn path(&self, cwd: &str, path: &str) -> PathFact;
 
-    /// Whether something is at `path`, as in [`Facts::path`] from the root; nothing where the host cannot tell.
+    /// Returns whether `path`, as in [`Facts::path`] from the root, exists; `None` if that is unknown.
     fn is_there(&self, path: &str) -> Option<bool> {
         let _ = path;
         None
     }
 
-    /// The link inside the root that `path`, as in [`Facts::path`] from the root, goes by: the one by which it leaves the
-    /// root, or else the last one on its way. Relative to the root; nothing where there is none or the host cannot tell.
+    /// Returns the link inside the root through which `path`, as in [`Facts::path`] from the root, leads: the one by
+    /// which it leaves the root, or else the last one. It is relative to the root; `None` if there is no link or that
+    /// is unknown.
     fn link(&self, path: &str) -> Option<String> {
         let _ = path;
         None
     }
 
-    /// Paths below the root that may be what is meant by `path`, which leads out of it.
+    /// Returns paths below the root that `path`, which leads out of it, may mean.
     fn instead(&self, path: &str) -> Vec<String> {
         let _ = path;
         Vec::new()
     }
 
-    /// What `program`, a name without a slash, resolves to.
+    /// Returns what `program`, a name without a slash, resolves to.
     fn program(&self, program: &str) -> ProgramFact;
 
     /// Returns `true` if the repository that git would find in `cwd`, a folder as in [`Facts::path`], lies in the project and names no
@@ -38,44 +40,45 @@ pub trait Facts: Send + Sync {
         false
     }
 
-    /// Whether git on this machine would run or read what is at `path`, as in [`Facts::path`] from the root, because the
-    /// configuration of a repository or a link in it leads there: a hook, an included file, a program.
+    /// Returns whether git on this machine would run or read the file at `path`, as in [`Facts::path`] from the root,
+    /// because the configuration of a repository or a link in it leads there: a hook, an included file, a program.
     #[doc(hidden)]
     fn is_used_by_git(&self, path: &str) -> bool {
         let _ = path;
         false
     }
 
-    /// What is at `path`, links followed; `cwd` and `path` as in [`Facts::path`]. Asked where a name alone does not tell
-    /// whether it is one of a secret.
+    /// Returns what is at `path`, with links followed; `cwd` and `path` are as in [`Facts::path`]. It is called if the
+    /// name alone does not show whether the file is a secret.
     #[doc(hidden)]
     fn seen(&self, cwd: &str, path: &str) -> Seen {
         let _ = (cwd, path);
         Seen::Unknown
     }
 
-    /// Plans a call that the user would be asked about, under the canonical names of tool and arguments. Returns the diff of what it
-    /// would change, if it changes files and their texts can be compared.
+    /// Plans a call that the user would be asked about, under the canonical names of tool and arguments. Returns the
+    /// diff of its changes, if it changes files and their texts can be compared.
     ///
     /// # Errors
-    /// The failure that the call is certain to have: its file does not exist, or the passage to replace does not occur. Such a
-    /// call is answered without a question.
+    /// Returns a failure that the call is certain to have: its file does not exist, or the passage to replace does not
+    /// occur. Such a call is answered without a question.
     fn plan(&self, call: &ToolCall) -> Result<Option<String>, ToolFailure> {
         let _ = call;
         Ok(None)
     }
 
-    /// What was written to a job so far, or the end of it. A job may be a shell, and a command may come in several pieces.
+    /// Returns the text written to a job so far, or its end. A job may be a shell, and a command may be written in
+    /// several pieces.
     fn written_to(&self, job: &str) -> String {
         let _ = job;
         String::new()
     }
 
-    /// Whether a sandbox would be around a command that fully holds: files, processes and network.
+    /// Returns whether commands would run in a sandbox that confines files, processes and network.
     fn sandbox_holds(&self) -> bool;
 
-    /// Returns `true` if commands run on a private copy of the project: what one changes reaches the project only after the rules or
-    /// the user have accepted it.
+    /// Returns `true` if commands run on a private copy of the project: changes reach the project only after the rules
+    /// or the user have accepted them.
     fn has_private_copy(&self) -> bool {
         false
     }
@@ -87,7 +90,7 @@ pub trait Facts: Send + Sync {
     }
 }
 
-/// Asks a host about each path once: several rules look at the same path, and one call gets one answer about it.
+/// Asks a host about each path once: several rules look at the same path, and their answers must agree.
 pub(crate) struct AskedOnce<'f> {
     host: &'f dyn Facts,
     paths: Mutex<HashMap<(String, String), PathFact>>,
@@ -154,35 +157,35 @@ impl Facts for AskedOnce<'_> {
     }
 }
 
-/// What is at a path.
+/// The kind of file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Seen {
-    /// Nothing, or nothing in the project.
+    /// No file, or no file in the project.
     Missing,
     /// A folder.
     Folder,
-    /// A file in PEM that holds certificates or public keys and nothing else.
+    /// A PEM file with nothing but certificates or public keys.
     Certificates,
     /// Another file.
     File,
-    /// The host cannot tell.
+    /// Unknown to the host.
     Unknown,
 }
 
-/// What a path names, links followed.
+/// Where a path leads, with links followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathFact {
-    /// Inside the root. What does not exist yet counts as where it would be made.
+    /// Inside the root. A file that does not exist yet counts as where it would be created.
     Inside {
-        /// The real path relative to the root ("" is the root itself) first, then every other spelling the block rules
-        /// must be tried on: its case-folded NFKC form, the blocked file it is a hard link of.
+        /// The real path relative to the root (`""` is the root itself) first, then every other name to check against
+        /// the block rules: its case-folded NFKC form, and the blocked file of which it is a hard link.
         names: Vec<String>,
     },
     /// Outside the root.
     Outside,
-    /// The host cannot tell.
+    /// Unknown to the host.
     Unknown,
 }
 
@@ -192,15 +195,15 @@ pub enum PathFact {
 pub enum ProgramFact {
     /// A program of the system, through a fixed PATH.
     System,
-    /// A program inside the project: its author may be the model.
+    /// A program inside the project, which the model may have written.
     Project,
     /// No such program.
     Missing,
-    /// The host cannot tell.
+    /// Unknown to the host.
     Unknown,
 }
 
-/// A host that knows nothing: every fact is unknown.
+/// A host without knowledge: every fact is unknown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoFacts;
 

@@ -1,4 +1,4 @@
-//! What may run: allow, ask or deny, with the rule that decided and why.
+//! Decides what may run: allow, ask or deny, with the deciding rule and the reason.
 //!
 //! This crate judges calls: command lines by a small parser of the shell language in `shell/`, files by the path rules, and both
 //! by the settings of the user. It does not predict what a command does: the sandbox confines it, and the user is asked about what

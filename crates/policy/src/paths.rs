@@ -1,4 +1,4 @@
-//! A path that a call names, against the rules about names.
+//! Checks the paths in a call against the rules about names.
 
 use crate::decision::{Decision, Judgement, Question};
 use crate::rules::{Blocked, Harmless, PathRules};
@@ -6,13 +6,13 @@ use crate::shell::shown;
 use crate::{Facts, PathFact, Seen};
 use toolfence_protocol::{Effect, ErrorCode, text};
 
-/// The rule that denies tools what is outside the root.
+/// The rule that denies tools access outside the root.
 pub(crate) const OUTSIDE: &str = "outside_root";
 
-/// The longest path that is shown in a message.
+/// The longest path displayed in a message.
 const LONGEST_SHOWN: usize = 120;
 
-/// What the rules say of a path; `folder` says that it is one to start from and not a file to change.
+/// Judges a path. `folder` means that it is a folder to start from and not a file to change.
 pub(crate) fn judge(rules: &PathRules, path: &str, folder: bool, effect: Effect, facts: &dyn Facts) -> Decision {
     let name = shown(path, LONGEST_SHOWN);
     let fact = facts.path("", path);
@@ -21,7 +21,7 @@ pub(crate) fn judge(rules: &PathRules, path: &str, folder: bool, effect: Effect,
         PathFact::Outside => return outside(&name, facts.link(path)),
         PathFact::Unknown => &[],
     };
-    // The name as written counts too: what does not resolve must not slip through.
+    // The name as written counts too: a path that does not resolve must not bypass the rules.
     let every = || names.iter().map(String::as_str).chain([path]);
     let seen = |harmless| match harmless {
         Harmless::Certificates => facts.seen("", path) == Seen::Certificates,

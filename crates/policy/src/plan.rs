@@ -1,21 +1,21 @@
-//! The plan of a model: a few steps and how far each of them is.
+//! The plan of a model: a few steps and their states.
 //!
-//! A plan is what the last call of the tool [`TOOL`] says. This module reads its arguments; it keeps nothing.
+//! A plan is the content of the last call of the tool [`TOOL`]. This module reads its arguments and stores nothing.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolfence_protocol::{Args, Text, text};
 
-/// The name of the tool by which a model says its plan.
+/// The name of the tool with which a model states its plan.
 pub const TOOL: &str = "plan";
 
-/// The most steps of a plan.
+/// Maximum number of steps in a plan.
 pub const MOST_STEPS: usize = 20;
 
-/// The most characters of a step.
+/// Maximum number of characters in a step.
 pub const LONGEST_STEP: usize = 200;
 
-/// Steps in the order in which they are to be done.
+/// The steps in the order in which they are to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Plan {
     /// At least one; at most one of them is active.
@@ -25,13 +25,13 @@ pub struct Plan {
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// What is to be done, on one line.
+    /// The task, on one line.
     pub text: String,
-    /// How far it is.
+    /// Its state.
     pub state: StepState,
 }
 
-/// How far a step is.
+/// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepState {
@@ -44,7 +44,7 @@ pub enum StepState {
     Done,
 }
 
-/// What models write for the states, in lower case and without spaces, `_`, `-` and brackets.
+/// Words that models write for the states, in lower case and without spaces, `_`, `-` and brackets.
 const WORDS: &[(StepState, &[&str])] = &[
     (StepState::Pending, &["", "pending", "todo", "open", "planned", "notstarted", "waiting", "next", "pendente"]),
     (
@@ -72,15 +72,15 @@ const WORDS: &[(StepState, &[&str])] = &[
 ];
 
 impl StepState {
-    /// The state that a word means.
+    /// Returns the state that a word means.
     pub fn of_word(word: &str) -> Option<StepState> {
         let kept = word.chars().filter(|c| !matches!(c, ' ' | '_' | '-' | '[' | ']')).flat_map(char::to_lowercase);
-        // No word of the table is longer, and a text of any length may come from a model.
+        // No word of the table is longer, and the model's text can have any length.
         let plain: String = kept.take(32).collect();
         WORDS.iter().find(|(_, words)| words.contains(&plain.as_str())).map(|(state, _)| *state)
     }
 
-    /// The mark before a step in a checklist of plain characters.
+    /// Returns the mark of the state in a plain-text checklist.
     pub fn mark(self) -> &'static str {
         match self {
             StepState::Pending => "[ ]",
@@ -91,10 +91,10 @@ impl StepState {
 }
 
 impl Plan {
-    /// The plan that these arguments of a call say. The argument may be a plan of the form that this type is written in.
+    /// Reads a plan from the arguments of a call. It also accepts a plan in the form that this type serializes to.
     ///
     /// # Errors
-    /// What is wrong with it, for the model: no steps or too many, a step without words or with too many, a state that is none,
+    /// Returns the problem, for the model: no steps or too many, a step with no text or too much, an unknown state,
     /// several active steps.
     pub fn read(args: &Args) -> Result<Plan, Text> {
         let given = args.get("steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -121,13 +121,13 @@ impl Plan {
         Ok(Plan { steps })
     }
 
-    /// The steps one a line, each with the mark of its state.
+    /// Returns the steps, one per line, each with the mark of its state.
     pub fn checklist(&self) -> String {
         let lines = self.steps.iter().map(|step| format!("{} {}", step.state.mark(), step.text));
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// How many steps are done.
+    /// Returns the number of steps that are done.
     pub fn done(&self) -> usize {
         self.steps.iter().filter(|step| step.state == StepState::Done).count()
     }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_describe_the_mistake() {
         let many = json!(vec![json!({"text": "a"}); 21]);
         let long = "x".repeat(201);
         for (steps, wanted) in [

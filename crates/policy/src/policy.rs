@@ -1,7 +1,7 @@
-//! The way of a call through the rules, from what the model wrote to the verdict.
+//! The path of a call through the rules, from the model's text to the verdict.
 
 use crate::answers::{self, Answers, Rule, quoted};
-use crate::changes::{Consent, Kept};
+use crate::changes::{Consent, Consents};
 use crate::decision::{AskMode, Decision, Effective, Judgement, Question};
 use crate::facts::AskedOnce;
 use crate::rules::{PathRules, instructs_agents};
@@ -17,10 +17,10 @@ use toolfence_protocol::{
 /// The rule that asks before a tool changes files.
 const CHANGES: &str = "write";
 
-/// The tool for text to commands in the background.
+/// The tool that writes to background commands.
 const JOB: &str = "job";
 
-/// The rules, compiled once.
+/// The compiled rules.
 ///
 /// ```
 /// use toolfence_policy::{Effective, Judgement, NoFacts, Policy};
@@ -35,57 +35,57 @@ pub struct Policy {
     settings: Settings,
     paths: PathRules,
     answers: Answers,
-    /// Whether only what reads may run.
+    /// Whether only calls that read may run.
     read_only: bool,
 }
 
 impl Policy {
-    /// The policy of these settings.
+    /// Compiles the policy of these settings.
     ///
     /// # Errors
-    /// A path glob that is not one.
+    /// Fails if a path glob is invalid.
     pub fn new(settings: Settings) -> Result<Policy> {
         let paths = settings.path_rules()?;
         Ok(Policy { settings, paths, ..Policy::default() })
     }
 
-    /// Sets what is done with a judgement.
+    /// Sets how judgements are applied.
     #[must_use]
     pub fn ask(mut self, ask: AskMode) -> Policy {
         self.settings.ask = ask;
         self
     }
 
-    /// Sets whether only what reads may run: everything else is denied by the rule `plan`, whatever was allowed.
+    /// Sets whether only calls that read may run: everything else is denied by the rule `plan`, whatever was allowed.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Policy {
         self.read_only = read_only;
         self
     }
 
-    /// Protects these paths, and all below them, from writing by tools: files the host is steered by, where they are inside
-    /// the root. Relative to the root, and not globs.
+    /// Protects these paths, and everything below them, from writing by tools, because these files control the host.
+    /// They are relative to the root, and not globs.
     #[must_use]
     pub fn protect<S: AsRef<str>>(mut self, paths: impl IntoIterator<Item = S>) -> Policy {
         paths.into_iter().for_each(|path| self.paths.guard(path.as_ref()));
         self
     }
 
-    /// The settings it was made of.
+    /// Returns the settings of this policy.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The rules about names, for whoever opens files.
+    /// Returns the rules about names, for code that opens files.
     pub fn paths(&self) -> &PathRules {
         &self.paths
     }
 
-    /// Decides a call as the model wrote it. Pure: the same call, catalog and facts give the same verdict.
+    /// Decides about a call from the model. The same call, catalog and facts give the same verdict.
     pub fn review(&self, mut call: ToolCall, catalog: &Catalog, facts: &dyn Facts) -> Verdict {
         let facts: &dyn Facts = &AskedOnce::new(facts);
         let refused = |call: ToolCall, failure| Verdict::Denied(ToolResult::refused(call.id, call.name, failure));
-        // The tool and its arguments, under the names that are taught.
+        // Resolve the tool and its arguments to the names in the prompt.
         let spec = match catalog.resolve(&mut call) {
             Ok(spec) => spec,
             Err(failure) => return refused(call, failure),
@@ -95,11 +95,11 @@ impl Policy {
             Ok(decision) => decision,
             Err(failure) => return refused(call, failure),
         };
-        // The setting `ask` makes of the decision what is done.
+        // The setting `ask` decides how the decision is applied.
         match self.effective(&decision) {
             Effective::Run => {
-                let kept = self.kept(&call, spec, &decision);
-                Verdict::Cleared(Cleared::by_rules(call, effect, decision, kept))
+                let consents = self.consents(&call, spec, &decision);
+                Verdict::Cleared(Cleared::by_rules(call, effect, decision, consents))
             }
             Effective::Ask => {
                 let diff = match facts.plan(&call) {
@@ -107,16 +107,16 @@ impl Policy {
                     Err(failure) => return refused(call, failure),
                 };
                 if self.settings.ask == AskMode::Always {
-                    // What was allowed before is asked about too.
+                    // This setting asks about earlier permissions too.
                     decision.offer.refuse(text!("the setting `ask = \"always\"` asks about everything"));
                     if decision.judgement == Judgement::Allow {
                         decision.reason = text!("With `ask = \"always\"` you are asked about every call.");
                     }
                 }
-                let kept = self.kept(&call, spec, &decision);
+                let consents = self.consents(&call, spec, &decision);
                 let changes_files = [CHANGES, WRITES].contains(&decision.rule.as_str());
                 let offers_all = self.settings.ask == AskMode::Risky && changes_files;
-                let mut pending = Pending::new(call, effect, decision, kept);
+                let mut pending = Pending::new(call, effect, decision, consents);
                 (pending.diff, pending.offers_all) = (diff, offers_all);
                 Verdict::Ask(pending)
             }
@@ -130,10 +130,11 @@ impl Policy {
         }
     }
 
-    /// Judges a call that [`Catalog::resolve`] has been through as [`Policy::judge`] does, and by the repairs that it carries.
+    /// Judges a call that [`Catalog::resolve`] has resolved as [`Policy::judge`] does, and also by the repairs made to
+    /// it.
     ///
     /// # Errors
-    /// The call could only be read by a guess and would do more than read: the answer to the model.
+    /// Fails if the call was repaired by a guess and would do more than read, with the answer to the model.
     pub fn judge_read(
         &self,
         call: &ToolCall,
@@ -149,14 +150,14 @@ impl Policy {
         spec: &ToolSpec,
         facts: &dyn Facts,
     ) -> std::result::Result<Decision, ToolFailure> {
-        // What could only be read by a guess may read, and do nothing more.
+        // A call repaired by a guess may only read.
         let effect = spec.effect_of(&call.args);
         let stitched = call.repairs.contains(&Repair::Stitched);
         let guesses = |repair: &Repair| !repair.lossless() && *repair != Repair::Stitched;
         if call.repairs.iter().any(guesses) && effect != Effect::Read {
-            return Err(guessed(call));
+            return Err(refuse_guess(call));
         }
-        // Every rule is asked, and the strictest decides.
+        // Every rule is checked, and the strictest decides.
         let mut decision = self.judge(call, spec, facts);
         let reads = effect == Effect::Read || decision.rule == shell::HARMLESS;
         if self.read_only && !reads && !decision.is_confined {
@@ -170,18 +171,18 @@ impl Policy {
             )
             .stricter(decision);
         }
-        // Only a person sees whether the two replies were joined as they were meant.
+        // Only the user can see whether the two replies were joined correctly.
         if stitched && effect != Effect::Read {
-            decision = put_together().stricter(decision);
+            decision = ask_about_stitched_call().stricter(decision);
         }
         Ok(decision)
     }
 
-    /// Judges a call that [`Catalog::resolve`] has been through. Every rule is asked and the strictest decides.
+    /// Judges a call that [`Catalog::resolve`] has resolved. Every rule is checked and the strictest decides.
     pub fn judge(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
         let (args, effect) = (&call.args, spec.effect_of(&call.args));
         let mut decision = self.judge_action(call, spec, facts);
-        // The paths that it names.
+        // Judge the paths in the call.
         let named = targets::paths(spec, args);
         for (path, folder) in &named {
             decision = decision.stricter(paths::judge(&self.paths, path, *folder, effect, facts));
@@ -196,10 +197,10 @@ impl Policy {
         }
         decision = self.judge_text_for_job(call, spec, facts, decision);
         decision = self.judge_rights(call, spec, decision);
-        self.settle_changes_of_files(call, spec, facts, &named, decision)
+        self.apply_answers_about_files(call, spec, facts, &named, decision)
     }
 
-    /// Judges what a call does, apart from the paths and rights in it.
+    /// Judges the action of a call, apart from its paths and rights.
     fn judge_action(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
         let name = shown(&spec.name, 64);
         if let Some((text, cwd)) = command_of(call, spec) {
@@ -208,7 +209,7 @@ impl Policy {
             let confinement = if outside { Confinement::None } else { confinement(facts, may_write) };
             let mut decision = self.command(&text, &cwd, facts, confinement);
             if spec.equivalent_command(&call.args).is_some() {
-                // Marks are places in a text that the call does not have.
+                // Marks are positions in a text that the call does not have.
                 decision.marks = Vec::new();
             }
             decision.is_confined = confinement == Confinement::Full;
@@ -240,7 +241,7 @@ impl Policy {
                 question: Question::Changes,
                 ..Decision::new(Judgement::Ask, CHANGES, text!("{tool} changes files.", tool = name))
             },
-            // To stop a job, or to write to it, changes nothing outside of the sandbox.
+            // Stopping a job, or writing to it, changes nothing outside the sandbox.
             Effect::Execute if spec.name == JOB && facts.sandbox_holds() => {
                 Decision::new(Judgement::Allow, "sandbox", text!("The sandbox confines the job."))
             }
@@ -264,7 +265,8 @@ impl Policy {
         asks.stricter(decision)
     }
 
-    /// Holds text for a job against the rules for commands: a job may be a shell or an interpreter, whatever it was started as.
+    /// Judges text for a job by the rules for commands: a job may be a shell or an interpreter, whatever it was started
+    /// as.
     fn judge_text_for_job(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts, decision: Decision) -> Decision {
         let argument = |name: &str| call.args.get(name).and_then(Value::as_str);
         let (true, Some(job), Some(text)) = (spec.name == JOB, argument("id"), argument("input")) else {
@@ -279,7 +281,7 @@ impl Policy {
             let asks = Decision::new(Judgement::Ask, "unreadable", reason);
             decision = decision.stricter(Decision { question: Question::Person, ..asks });
         }
-        // What cannot be read counts only if there is a rule that could apply to it.
+        // Unreadable text counts only if a rule could apply to it.
         let counts = match written.judgement {
             Judgement::Deny => has_rules || written.code != Some(ErrorCode::TooLarge),
             judgement => judgement == Judgement::Ask,
@@ -287,7 +289,7 @@ impl Policy {
         if counts { decision.stricter(written) } else { decision }
     }
 
-    /// Asks about what the sandbox would have to leave open for the call.
+    /// Asks about the rights that the call needs outside the sandbox.
     fn judge_rights(&self, call: &ToolCall, spec: &ToolSpec, decision: Decision) -> Decision {
         let mut decision = decision;
         let outside = spec.asks_for(Request::OutsideSandbox, &call.args);
@@ -305,8 +307,9 @@ impl Policy {
         decision
     }
 
-    /// Decides about changes of files that the user has allowed before, if nothing else asks; else offers to allow them.
-    fn settle_changes_of_files(
+    /// Decides about changes of files that the user has allowed before, if nothing else asks; otherwise offers to allow
+    /// them.
+    fn apply_answers_about_files(
         &self,
         call: &ToolCall,
         spec: &ToolSpec,
@@ -328,7 +331,7 @@ impl Policy {
         for (path, _) in named.iter().filter(|(_, folder)| !folder) {
             match facts.path("", path) {
                 PathFact::Inside { names } if !names.is_empty() => files.push(Rule::file(&spec.name, &names[0])),
-                // Nothing exact can be stored for one of them.
+                // No exact rule can be stored for one of them.
                 _ => return decision,
             }
         }
@@ -343,10 +346,10 @@ impl Policy {
         decision
     }
 
-    /// What becomes of the files that a command writes on its private copy of the project.
-    fn kept(&self, call: &ToolCall, spec: &ToolSpec, decision: &Decision) -> Kept {
+    /// Returns the consents for the files that a command writes on its private copy of the project.
+    fn consents(&self, call: &ToolCall, spec: &ToolSpec, decision: &Decision) -> Consents {
         if !decision.is_confined {
-            return Kept::nothing();
+            return Consents::nothing();
         }
         let rule = changes_rule(call, spec);
         let may_use_network = spec.asks_for(Request::Network, &call.args);
@@ -380,10 +383,10 @@ impl Policy {
             Ok(rule)
         };
         // In the other modes the answer would change nothing.
-        Kept { changes, lost_history, output, network, always, offers_all: self.settings.ask == AskMode::Risky }
+        Consents { changes, lost_history, output, network, always, offers_all: self.settings.ask == AskMode::Risky }
     }
 
-    /// Allows what a person has said "always" to, as long as this policy lives. What is denied stays denied.
+    /// Stores the user's "always" answers for the lifetime of this policy. Denied calls stay denied.
     pub fn remember(&mut self, rules: impl IntoIterator<Item = Rule>) {
         for rule in rules {
             if rule.is_all_changes() && self.settings.ask == AskMode::Risky {
@@ -393,7 +396,7 @@ impl Policy {
         }
     }
 
-    /// Allows every call of these tools as long as this policy lives, where another program runs them
+    /// Allows every call of these tools for the lifetime of this policy, if another program runs them
     /// ([`ToolSpec::served`]) and nothing else about a call asks.
     #[must_use]
     pub fn allow_served<S: AsRef<str>>(mut self, tools: impl IntoIterator<Item = S>) -> Policy {
@@ -401,7 +404,7 @@ impl Policy {
         self
     }
 
-    /// Takes back what [`Policy::allow_served`] allowed of these tools: their calls ask again.
+    /// Revokes [`Policy::allow_served`] for these tools: their calls ask again.
     #[must_use]
     pub fn forget_served<S: AsRef<str>>(mut self, tools: impl IntoIterator<Item = S>) -> Policy {
         for tool in tools {
@@ -410,7 +413,7 @@ impl Policy {
         self
     }
 
-    /// What [`Policy::remember`] stored, in order.
+    /// Returns the rules that [`Policy::remember`] stored, in order.
     pub fn remembered(&self) -> &[Rule] {
         self.answers.all()
     }
@@ -422,7 +425,7 @@ impl Policy {
 
     fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, confinement: Confinement) -> Decision {
         let Policy { settings, answers, paths, .. } = self;
-        // An answer for a folder holds for the real one.
+        // An answer for a folder applies to its real path.
         let real = match facts.path("", cwd) {
             PathFact::Inside { names } if !cwd.is_empty() => names.into_iter().next(),
             _ => None,
@@ -431,9 +434,9 @@ impl Policy {
         shell::judge(command, cwd, shell::Ground { settings, answers, paths, facts }, confinement)
     }
 
-    /// The catalog with the tools marked of which calls usually ask, by their effect and the setting `ask`, and with those whose
-    /// commands run on a private copy of the project, so that the instructions tell the model. A rule about a single call may decide
-    /// otherwise.
+    /// Returns the catalog with marks for the tools whose calls usually ask, by their effect and the setting `ask`, and
+    /// for those whose commands run on a private copy of the project. The prompt then informs the model. A rule about a
+    /// single call may decide otherwise.
     pub fn marked(&self, catalog: &Catalog, facts: &dyn Facts) -> Catalog {
         let asks = |effect, served| match (self.settings.ask, effect) {
             (AskMode::Never, _) => false,
@@ -444,7 +447,7 @@ impl Policy {
             (AskMode::Sandboxed | AskMode::Risky, _) => true,
         };
         let marked = catalog.specs().iter().cloned().map(|mut spec| {
-            // What a call does may depend on a choice. The first one stands for what is usual, as it does in the examples.
+            // The effect of a call may depend on a choice. The first choice is the usual one, as in the examples.
             let choice = |param: &Param| match &param.kind {
                 ParamKind::Choice(choices) if param.required => {
                     choices.first().map(|first| (param.name.to_string(), first.as_ref().into()))
@@ -465,7 +468,7 @@ impl Policy {
         marked.collect()
     }
 
-    /// What the setting `ask` makes of a decision.
+    /// Applies the setting `ask` to a decision.
     pub fn effective(&self, decision: &Decision) -> Effective {
         match (decision.judgement, self.settings.ask, decision.question) {
             (Judgement::Deny, ..) => Effective::Deny,
@@ -478,7 +481,8 @@ impl Policy {
         }
     }
 
-    /// The reason why [`AskMode::Never`] refuses a call that asks to run outside the sandbox, and what to do; `None` for other calls.
+    /// Returns why [`AskMode::Never`] refuses a call that asks to run outside the sandbox, and what to do; `None` for
+    /// other calls.
     #[doc(hidden)]
     pub fn refusal_outside(&self, decision: &Decision) -> Option<Text> {
         let is_refused = decision.judgement == Judgement::Ask && self.refuses_outside(decision);
@@ -495,7 +499,7 @@ impl Policy {
         decision.question == Question::Outside && self.settings.ask == AskMode::Never && !self.settings.outside
     }
 
-    /// The answer to a denied call.
+    /// Returns the answer to a denied call.
     fn refusal(&self, decision: &Decision) -> ToolFailure {
         let code = decision.code.unwrap_or(ErrorCode::Denied);
         if let Some(why) = self.refusal_outside(decision) {
@@ -514,9 +518,10 @@ impl Policy {
     }
 }
 
-/// How far the sandbox of a host confines a command.
+/// Returns how far the host's sandbox confines a command.
 fn confinement(facts: &dyn Facts, may_write: bool) -> Confinement {
-    // A host tries out private copies when it is asked, also without a sandbox: its first result says why there are none.
+    // Ask first: hosts test private copies when asked, also without a sandbox, and their first result says why there
+    // are no copies.
     let is_apart = facts.has_private_copy() || facts.is_project_read_only() && !may_write;
     match facts.sandbox_holds() {
         false => Confinement::None,
@@ -525,13 +530,13 @@ fn confinement(facts: &dyn Facts, may_write: bool) -> Confinement {
     }
 }
 
-/// The rule by which the user accepts the changes of a command for the session.
+/// Returns the rule by which the user accepts the changes of a command for the session.
 fn changes_rule(call: &ToolCall, spec: &ToolSpec) -> Rule {
     let (text, cwd) = command_of(call, spec).unwrap_or_default();
     Rule::changes(&text, &cwd)
 }
 
-/// The command that a call runs, and its folder; `None` if the tool runs none.
+/// Returns the command that a call runs, and its folder; `None` if the tool runs none.
 fn command_of(call: &ToolCall, spec: &ToolSpec) -> Option<(String, String)> {
     if let Some(words) = spec.equivalent_command(&call.args) {
         return Some((words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "), String::new()));
@@ -564,7 +569,7 @@ fn gives_names(text: &str) -> bool {
     ["alias", "()", "function "].iter().any(|word| text.contains(word))
 }
 
-fn put_together() -> Decision {
+fn ask_about_stitched_call() -> Decision {
     Decision {
         question: Question::Person,
         ..Decision::new(
@@ -578,8 +583,8 @@ fn put_together() -> Decision {
     }
 }
 
-/// The answer to a call that could only be read by a guess and would do more than read.
-fn guessed(call: &ToolCall) -> ToolFailure {
+/// Returns the answer to a call that was repaired by a guess and would do more than read.
+fn refuse_guess(call: &ToolCall) -> ToolFailure {
     const LONGEST_VALUE: usize = 120;
     const LONGEST_READING: usize = 600;
     let lossy: Vec<&str> =
@@ -596,7 +601,7 @@ fn guessed(call: &ToolCall) -> ToolFailure {
         arguments = reading
     );
     if call.repairs.contains(&Repair::InnerQuotes) {
-        // A model that did not escape its quotes once will not do so in the next try either.
+        // A model that failed to escape its quotes will fail in the next attempt too.
         message = message.then(text!(
             "Inside a string write quotes as \\\", or give the text as a verbatim body: \"<<TAG\" as the string, the \
              text below the object."

@@ -1,18 +1,18 @@
-//! Text of others so that a person can see all of it.
+//! Makes untrusted text fully visible to the user.
 
 use toolfence_protocol::invisible::{self, Invisible};
 
-/// Whether a character makes a text look like another one.
+/// Returns whether a character can make a text look like another one.
 pub(crate) fn deceives(c: char) -> bool {
     match c {
         ' '..='~' | '\n' | '\t' => false,
         _ if c.is_control() || c.is_whitespace() => true,
-        // A variation selector belongs to the sign before it.
+        // A variation selector belongs to the character before it.
         _ => invisible::kind(c).is_some_and(|kind| kind != Invisible::Selector),
     }
 }
 
-/// Text as it can be shown: control and format characters escaped, and no more than `most` characters.
+/// Escapes control and format characters of a text for display, and limits it to `most` characters.
 pub(crate) fn shown(text: &str, most: usize) -> String {
     if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The files that a call names, by the kinds of its parameters.
+//! Finds the files that a call names, by the kinds of its parameters.
 
 use crate::decision::Target;
 use crate::{Facts, PathFact};
@@ -7,19 +7,19 @@ use std::collections::HashSet;
 use toolfence_patch::{self as patch, Base};
 use toolfence_protocol::{Args, Param, ParamKind, ToolSpec};
 
-/// Whether every file that the call would change is among its [`paths`]: a patch that cannot be read may name any.
+/// Returns whether every file that the call would change is among its [`paths`]: an unreadable patch may name any.
 pub(crate) fn names_all(spec: &ToolSpec, args: &Args) -> bool {
     let base = base_of(&spec.params, args);
     patch_texts(spec, args).all(|text| base.as_ref().is_some_and(|base| patch::names(text, base).read))
 }
 
-/// The texts of the patches of a call.
+/// Returns the texts of the patches in a call.
 fn patch_texts<'a>(spec: &'a ToolSpec, args: &'a Args) -> impl Iterator<Item = &'a str> {
     let patches = spec.params.iter().filter(|param| param.kind == ParamKind::Patch);
     patches.filter_map(|param| args.get(param.name.as_ref())?.as_str())
 }
 
-/// The folder that the names in the patches of a call are relative to; `None` if no tool accepts it.
+/// Returns the folder that the names in the patches of a call are relative to; `None` if no tool accepts it.
 fn base_of(params: &[Param], args: &Args) -> Option<Base> {
     let param = params.iter().find(|param| param.patch_base);
     match param.and_then(|param| args.get(param.name.as_ref())?.as_str()) {
@@ -28,7 +28,7 @@ fn base_of(params: &[Param], args: &Args) -> Option<Base> {
     }
 }
 
-/// Every path a call names, with whether it is a folder to start from and not a file to change.
+/// Returns every path in a call, and whether it is a folder to start from and not a file to change.
 pub(crate) fn paths(spec: &ToolSpec, args: &Args) -> Vec<(String, bool)> {
     let runs = spec.params.iter().any(|param| param.kind == ParamKind::Command);
     paths_of(&spec.params, args, runs)
@@ -42,7 +42,7 @@ fn paths_of(params: &[Param], args: &Args, runs: bool) -> Vec<(String, bool)> {
             (ParamKind::Path, Value::String(path)) if param.patch_base && path.is_empty() => {}
             (ParamKind::Path, Value::String(path)) => paths.push((path.clone(), runs || param.patch_base)),
             (ParamKind::Patch, Value::String(text)) => {
-                // A folder that cannot be read is refused by the tool. The names are judged all the same.
+                // The tool refuses a folder that cannot be read. The names are judged anyway.
                 let base = base_of(params, args).unwrap_or_default();
                 paths.extend(patch::names(text, &base).names.into_iter().map(|path| (path, false)));
             }
@@ -56,8 +56,8 @@ fn paths_of(params: &[Param], args: &Args, runs: bool) -> Vec<(String, bool)> {
     paths
 }
 
-/// The names of the files that a call says it changes, without having looked at any: in a patch those without a prefix such as
-/// `a/`.
+/// Returns the names of the files that a call says it changes, without looking at any: for a patch, those without a
+/// prefix such as `a/`.
 pub fn changed_names(spec: &ToolSpec, args: &Args) -> Vec<String> {
     let path = spec.sole(&ParamKind::Path, args).map(|(_, path)| path.to_owned());
     let text = spec.sole(&ParamKind::Patch, args).zip(base_of(&spec.params, args));
@@ -73,7 +73,7 @@ pub fn changed_names(spec: &ToolSpec, args: &Args) -> Vec<String> {
     names
 }
 
-/// What the paths of a call that changes something really name.
+/// Returns the real files at the paths of a call that changes something.
 pub(crate) fn targets(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<Target> {
     let mut seen = HashSet::new();
     let unused = unused_spellings(spec, args, facts);
@@ -88,14 +88,15 @@ pub(crate) fn targets(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<Ta
     files.filter_map(target).collect()
 }
 
-/// The spellings in patches, with a prefix such as `a/` or without, that are not taken because the file is under the other.
+/// Returns the spellings in patches, with a prefix such as `a/` or without, that are not used because the file has the
+/// other one.
 fn unused_spellings(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> HashSet<String> {
     let (mut used, mut unused) = (HashSet::new(), HashSet::new());
     let base = base_of(&spec.params, args).unwrap_or_default();
     let read = |text| patch::parse_below(text, &base, |name| Some(name.to_owned())).ok();
     for patch in patch_texts(spec, args).filter_map(read) {
         let there = |path: &str| facts.is_there(path).ok_or(());
-        // What the host does not know may be read in both ways.
+        // If the host cannot decide, both readings are possible.
         let readings = patch::readings(&patch, there).ok().filter(|all| !matches!(all, patch::Readings::Both(_)));
         for name in patch.files.into_iter().flat_map(|file| [file.old, file.new]) {
             let taken = readings.map(|readings| readings.name(&name).to_owned());
@@ -113,9 +114,9 @@ fn unused_spellings(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> HashSet<
     unused
 }
 
-/// Paths below the root that may be what is meant by those that lead out of it.
+/// Returns paths below the root that may be meant by those that lead out of it.
 pub(crate) fn instead(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<String> {
-    /// Each of them is looked for in all of the tree.
+    /// Each of them is searched in the whole tree.
     const MOST_ASKED: usize = 3;
     let outside = paths(spec, args).into_iter().filter(|(path, _)| facts.path("", path) == PathFact::Outside);
     outside.take(MOST_ASKED).flat_map(|(path, _)| facts.instead(&path)).collect()

@@ -1,23 +1,23 @@
-//! The ten built-in tools as data: names, arguments, aliases, effects and wording, which live here alone; and [`plan()`] and
-//! [`edit_data()`], which are offered only if they are asked for.
+//! The ten built-in tools as data: names, arguments, aliases, effects and wording, which are defined only here; and
+//! [`plan()`] and [`edit_data()`], which hosts offer on request.
 //!
-//! This module does not run a tool and does not judge a call. The parser and the policy know these tools only through the
-//! catalog that they are given.
+//! This module runs no tool and judges no call. The parser and the policy know these tools only through the catalog
+//! passed to them.
 
 use crate::plan;
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolCall, ToolSpec};
 
-/// A row of the table.
+/// A built-in tool.
 struct Row {
     spec: ToolSpec,
-    /// The change of files that a call of the tool asks for.
+    /// Reads the change of files from the arguments of a call.
     change: Option<fn(&Args) -> Option<Change<'_>>>,
 }
 
 impl Row {
-    fn changes(mut self, change: fn(&Args) -> Option<Change<'_>>) -> Row {
+    fn with_change(mut self, change: fn(&Args) -> Option<Change<'_>>) -> Row {
         self.change = Some(change);
         self
     }
@@ -34,47 +34,47 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         read_file().into(),
         list_files().into(),
         search().into(),
-        Row::from(write_file()).changes(file_written),
-        Row::from(edit_file()).changes(lines_changed),
-        Row::from(replace_text()).changes(passage_changed),
-        Row::from(apply_patch()).changes(patch_applied),
+        Row::from(write_file()).with_change(file_written),
+        Row::from(edit_file()).with_change(lines_changed),
+        Row::from(replace_text()).with_change(passage_changed),
+        Row::from(apply_patch()).with_change(patch_applied),
         bash().into(),
         run_python().into(),
         job().into(),
     ]
 });
 
-/// The tools that change files and are offered only if they are asked for.
-static OPTIONAL: LazyLock<Vec<Row>> = LazyLock::new(|| vec![Row::from(edit_data()).changes(data_changed)]);
+/// Optional tools that change files.
+static OPTIONAL: LazyLock<Vec<Row>> = LazyLock::new(|| vec![Row::from(edit_data()).with_change(data_changed)]);
 
 static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| ROWS.iter().map(|row| row.spec.clone()).collect());
 
 static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| Arc::new(TABLE.iter().cloned().collect()));
 
-/// The spec of a built-in tool by its taught name.
+/// Returns the spec of a built-in tool by its taught name.
 pub fn builtin(name: &str) -> Option<&'static ToolSpec> {
     TABLE.iter().find(|spec| spec.name == name)
 }
 
-/// The argument of the tools that run commands if the project is read-only for commands.
+/// Returns the argument of the tools that run commands if the project is read-only for commands.
 pub fn write_argument() -> Param {
     flag("write", "let it change files of the project; may ask").requests(Request::Write)
 }
 
-/// The specs of all ten built-in tools, in the order they are taught.
+/// Returns the specs of all ten built-in tools, in the order of the prompt.
 pub fn builtins() -> &'static [ToolSpec] {
     &TABLE
 }
 
-/// The catalog of all ten built-in tools, made once.
+/// Returns the shared catalog of all ten built-in tools.
 pub fn catalog() -> Arc<Catalog> {
     CATALOG.clone()
 }
 
-/// The change that a call asks for, for whoever shows it before it is made.
+/// The change that a call requests, for display before it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// All of one file.
+    /// The whole content of a file.
     Whole {
         /// The file.
         path: &'a str,
@@ -92,9 +92,9 @@ pub enum Change<'a> {
     Passage {
         /// The file.
         path: &'a str,
-        /// The passage as it is.
+        /// The passage to replace.
         old: &'a str,
-        /// The passage as it shall be.
+        /// The replacement.
         new: &'a str,
     },
     /// Values of a JSON file.
@@ -106,14 +106,14 @@ pub enum Change<'a> {
     },
     /// A patch.
     Patch {
-        /// The folder that its names are relative to; "" is the root.
+        /// The folder that its names are relative to; `""` is the root.
         folder: &'a str,
         /// Its text.
         text: &'a str,
     },
 }
 
-/// The change of files that a call asks for; `None` if it changes none, or its arguments do not say which.
+/// Returns the change of files that a call requests; `None` if it changes none, or its arguments do not say which.
 pub fn change(call: &ToolCall) -> Option<Change<'_>> {
     let row = ROWS.iter().chain(OPTIONAL.iter()).find(|row| row.spec.name == call.name)?;
     row.change.and_then(|change| change(&call.args))
@@ -278,7 +278,7 @@ fn write_file() -> ToolSpec {
         .effect(writes)
 }
 
-/// The nested arguments of `edit_file`, which small models get wrong without an example.
+/// An example for the nested arguments of `edit_file`, which small models get wrong without one.
 const EDIT_EXAMPLE: &str = r#"```tool
 {"name": "edit_file", "args": {"path": "src/app.py", "edits": [{"start_line": 3, "end_line": 4, "replacement": "x = 1\n"}]}}
 ```"#;
@@ -312,12 +312,12 @@ fn replace_text() -> ToolSpec {
         .effect(writes_unless_dry)
 }
 
-/// A list and its pointers, which look like paths of files.
+/// An example with a list and its pointers, which look like paths of files.
 const DATA_EXAMPLE: &str = r#"```tool
 {"name": "edit_data", "args": {"path": "package.json", "edits": [{"at": "/scripts/test", "value": "vitest run"}, {"at": "/files/-", "value": "dist"}, {"at": "/private", "remove": true}]}}
 ```"#;
 
-/// The tool that changes values of JSON files. It is not one of the built-in tools: a host adds it.
+/// Returns the tool that changes values of JSON files. It is not a built-in tool: a host adds it.
 pub fn edit_data() -> ToolSpec {
     let edits = ParamKind::Objects(vec![
         text("at", "the place of the value as a JSON Pointer; a last part - appends to a list")
@@ -378,10 +378,11 @@ fn run_python() -> ToolSpec {
         .runs(python_command)
 }
 
-/// The call as a person would type it: rules about `python3` hold for both, and an answer to one is an answer to the other.
+/// Returns the call as a command line: rules about `python3` apply to both, and an answer about one applies to the
+/// other.
 fn python_command(args: &Args) -> Option<Vec<String>> {
     let path = text_of(args, "path")?;
-    // A name that looks like an option is still the name of a file.
+    // A path that looks like an option must not become one.
     let file = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     let mut words = vec!["python3".to_owned(), file];
     let arguments = args.get("args").and_then(Value::as_array).into_iter().flatten();
@@ -401,7 +402,7 @@ fn job() -> ToolSpec {
         .polls(polls)
 }
 
-/// The tool by which a model keeps a plan. It is none of the built-in tools: a host has to add it.
+/// Returns the tool with which a model maintains a plan. It is not a built-in tool: a host adds it.
 pub fn plan() -> ToolSpec {
     let steps = ParamKind::Objects(vec![
         text("text", "what is to be done").required().aliases(["step", "title", "content", "description"]),
@@ -417,9 +418,9 @@ pub fn plan() -> ToolSpec {
 mod tests {
     use super::*;
 
-    /// What people are shown of a call, whatever name the model has given to the argument.
+    /// The argument displayed to users does not depend on the name that the model gave it.
     #[test]
-    fn the_telling_argument_of_each_tool() {
+    fn each_tool_has_a_displayed_argument() {
         for (name, args, telling) in [
             ("read_file", r#"{"file_path": "a.rs"}"#, Some("a.rs")),
             ("list_files", r#"{"path": "src"}"#, Some("src")),

@@ -1,18 +1,18 @@
-//! What becomes of a call: it may run, it waits for a person, or it is refused.
+//! The verdict about a call: it may run, it waits for the user, or it is refused.
 
 use crate::answers::Rule;
-use crate::changes::Kept;
+use crate::changes::Consents;
 use crate::decision::Decision;
 use crate::shell::HARMLESS;
 use toolfence_protocol::{Args, Effect, ErrorCode, Language, Text, ToolCall, ToolFailure, ToolResult, text};
 
-/// What becomes of a call.
+/// The verdict about a call.
 #[derive(Debug)]
 #[must_use]
 pub enum Verdict {
     /// It may run.
     Cleared(Cleared),
-    /// A person has to say.
+    /// The user must decide.
     Ask(Pending),
     /// It may not run, or would need approval and is certain to fail; this is the answer to the model.
     Denied(ToolResult),
@@ -27,13 +27,13 @@ pub enum Verdict {
 /// let call = ToolCall::new("1", "bash", Args::new());
 /// let cleared = Cleared { call, effect: Effect::Execute }; // the fields are private
 /// ```
-/// nor copied, for what is cleared runs once:
+/// nor copied, because a cleared call runs once:
 /// ```compile_fail,E0599
 /// # fn twice(cleared: toolfence_policy::Cleared) {
 /// let copy = cleared.clone();
 /// # }
 /// ```
-/// It is got from a review or from an approval, and only looked at:
+/// Reviews and approvals return it, and its fields are read-only:
 /// ```
 /// # use toolfence_policy::{Cleared, Pending};
 /// # use toolfence_protocol::Effect;
@@ -49,112 +49,113 @@ pub struct Cleared {
     effect: Effect,
     decision: Decision,
     approved: bool,
-    pub(crate) kept: Kept,
+    pub(crate) consents: Consents,
 }
 
 impl Cleared {
-    /// A call that the rules let run: only a review makes one.
-    pub(crate) fn by_rules(call: ToolCall, effect: Effect, decision: Decision, kept: Kept) -> Cleared {
-        Cleared { call, effect, decision, approved: false, kept }
+    /// Creates a call that the rules allow; only a review does so.
+    pub(crate) fn by_rules(call: ToolCall, effect: Effect, decision: Decision, consents: Consents) -> Cleared {
+        Cleared { call, effect, decision, approved: false, consents }
     }
 
-    /// The call under the taught names of tool and arguments.
+    /// Returns the call under the taught names of tool and arguments.
     pub fn call(&self) -> &ToolCall {
         &self.call
     }
 
-    /// What it can do.
+    /// Returns the possible effect of the call.
     pub fn effect(&self) -> Effect {
         self.effect
     }
 
-    /// Whether it may change anything: it does more than read, and is no command of the short list that runs without a sandbox.
+    /// Returns whether it may change anything: it does more than read, and is not one of the harmless commands that run
+    /// without a sandbox.
     pub fn may_change(&self) -> bool {
         self.effect != Effect::Read && self.decision.rule != HARMLESS
     }
 
-    /// What the rules said of it.
+    /// Returns the decision of the rules.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// Whether a person said yes to it.
+    /// Returns whether the user approved it.
     pub fn is_approved(&self) -> bool {
         self.approved
     }
 }
 
-/// A call that waits for a person.
+/// A call that waits for the user.
 #[derive(Debug)]
 #[must_use]
 pub struct Pending {
     call: ToolCall,
     effect: Effect,
     decision: Decision,
-    kept: Kept,
-    /// What the call would change, or what it changed if it has run.
+    consents: Consents,
+    /// The changes that the call would make, or has made if it has run.
     pub(crate) diff: Option<String>,
     /// Whether the call has run once already.
     pub(crate) has_run: bool,
-    /// Whether "all changes in this project" is on offer.
+    /// Whether "all changes in this project" is offered.
     pub(crate) offers_all: bool,
 }
 
 impl Pending {
-    pub(crate) fn new(call: ToolCall, effect: Effect, decision: Decision, kept: Kept) -> Pending {
-        Pending { call, effect, decision, kept, diff: None, has_run: false, offers_all: false }
+    pub(crate) fn new(call: ToolCall, effect: Effect, decision: Decision, consents: Consents) -> Pending {
+        Pending { call, effect, decision, consents, diff: None, has_run: false, offers_all: false }
     }
 
     pub(crate) fn about_changes(cleared: &Cleared, decision: Decision, changes: String) -> Pending {
         let Cleared { call, effect, .. } = cleared;
-        let pending = Pending::new(call.clone(), *effect, decision, Kept::nothing());
+        let pending = Pending::new(call.clone(), *effect, decision, Consents::nothing());
         Pending { diff: Some(changes), has_run: true, ..pending }
     }
 
-    /// The call under the taught names of tool and arguments.
+    /// Returns the call under the taught names of tool and arguments.
     pub fn call(&self) -> &ToolCall {
         &self.call
     }
 
-    /// What it could do.
+    /// Returns the possible effect of the call.
     pub fn effect(&self) -> Effect {
         self.effect
     }
 
-    /// Why a person is asked.
+    /// Returns the decision that asks the user.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// The diff of what the call would change, or of what it has changed on its private copy: unified diffs, removals and new files, as
-    /// plain text with line feeds. The names and lines in it come from the model or its command. `None` if the call changes no file
-    /// itself, or the texts cannot be compared.
+    /// Returns the diff of the changes that the call would make, or has made on its private copy: unified diffs,
+    /// removals and new files, as plain text with line feeds. The names and lines in it come from the model or its
+    /// command. `None` if the call changes no file itself, or the texts cannot be compared.
     pub fn diff(&self) -> Option<&str> {
         self.diff.as_deref()
     }
 
-    /// The person said yes.
+    /// Approves the call.
     pub fn approve(self) -> Cleared {
-        let Pending { call, effect, decision, kept, .. } = self;
-        Cleared { call, effect, decision, approved: true, kept }
+        let Pending { call, effect, decision, consents, .. } = self;
+        Cleared { call, effect, decision, approved: true, consents }
     }
 
-    /// What [`Pending::approve_always`] would store: see [`Decision::always`].
+    /// Returns the rules that [`Pending::approve_always`] would store: see [`Decision::always`].
     ///
     /// # Errors
-    /// Why "always" is not on offer.
+    /// Returns why "always" is not offered.
     pub fn always(&self) -> std::result::Result<&[Rule], Text> {
         self.decision.always()
     }
 
-    /// The person said yes, now and for the rest of the session. What is given is for [`Policy::remember`](crate::Policy::remember); it is empty
-    /// where [`Pending::always`] has nothing on offer.
+    /// Approves the call and returns the rules for the rest of the session, for
+    /// [`Policy::remember`](crate::Policy::remember); none if [`Pending::always`] offers nothing.
     pub fn approve_always(self) -> (Cleared, Vec<Rule>) {
         let rules = self.always().unwrap_or_default().to_vec();
         (self.approve(), rules)
     }
 
-    /// The person said no; `why` is told to the model.
+    /// Denies the call; `why` is sent to the model.
     pub fn deny(self, why: impl Into<Text>) -> ToolResult {
         let why = why.into();
         let is_sentence = why.render(Language::English).ends_with(['.', '!', '?']);
@@ -165,7 +166,7 @@ impl Pending {
         ToolResult::refused(self.call.id, self.call.name, ToolFailure::new(ErrorCode::Denied, message))
     }
 
-    /// The person changed the arguments: the new call has to be reviewed again.
+    /// Changes the arguments and returns the new call, which needs another review.
     pub fn edit(self, args: Args) -> ToolCall {
         let mut call = self.call;
         call.args = args;

@@ -1,8 +1,8 @@
-//! Values of a JSON text replaced, added or removed, where everything else stays byte for byte.
+//! Replaces, adds or removes values in a JSON text and keeps everything else byte for byte.
 //!
-//! The text may be JSONC: JSON with comments and trailing commas. `jsonc-parser` says where each value is, and an edit is a few
-//! insertions and cuts at such places. The result is read again before it is returned: it must have the value that the edit asks
-//! for, and be strict JSON if the text was.
+//! The text may be JSONC: JSON with comments and trailing commas. `jsonc-parser` locates each value, and an edit is a
+//! few insertions and cuts at such places. The result is parsed again before it is returned: it must have the value
+//! that the edit asks for, and be strict JSON if the text was.
 
 mod read;
 mod splice;
@@ -14,10 +14,10 @@ use splice::Splices;
 use toolfence_protocol::clip::middle;
 use toolfence_protocol::{Text, text};
 
-/// The most bytes that the edits of a call read together: each edit reads the text that the one before it made.
+/// Maximum number of bytes that the edits of a call read together: each edit reads the result of the one before it.
 const MOST_WORK: usize = 64 << 20;
 
-/// The most names that the report of a missing one lists, and the most bytes of each.
+/// Maximum number of names in the report of a missing one, and of bytes per name.
 const MOST_NAMES: usize = 10;
 const LONGEST_NAME: usize = 100;
 
@@ -41,7 +41,7 @@ pub enum DataProblem {
 }
 
 impl DataProblem {
-    /// The cause and what to do, in any language.
+    /// Returns the cause and what to do about it, translatable.
     pub fn text(&self) -> Text {
         match self {
             DataProblem::Missing(text) | DataProblem::Invalid(text) => text.clone(),
@@ -49,16 +49,17 @@ impl DataProblem {
     }
 }
 
-/// Makes the edits one after the other, each on the result of the one before, or none of them.
+/// Makes the edits in order, each on the result of the one before, or none of them.
 ///
-/// A value that is set replaces the old one of its place. Setting a name that its object does not have adds it at the end.
-/// Everything else stays, also comments next to a removed value; new values have the indentation and the line ends of the text.
+/// A value that is set replaces the old one at its place. Setting a name that its object does not have adds it at the
+/// end. Everything else stays, including comments next to a removed value; new values get the indentation and the line
+/// ends of the text.
 ///
 /// Time is linear in the length of the text for each edit.
 ///
 /// # Errors
-/// The text is no JSON or JSONC, nests deeper than 128, or has an object with a name that occurs twice; there is no such place;
-/// the edits are too many for the length of the text.
+/// Fails if the text is no JSON or JSONC, nests deeper than 128, or has an object with a repeated name; if a place does
+/// not exist; or if there are too many edits for the length of the text.
 ///
 /// ```
 /// use serde_json::json;
@@ -89,13 +90,13 @@ pub fn edit_data(text: &[u8], edits: &[DataEdit<'_>]) -> Result<Vec<u8>, DataPro
                 count
             )));
         }
-        text = edited(&text, edit).map_err(|problem| of_edit(index + 1, edits.len(), problem))?;
+        text = apply_edit(&text, edit).map_err(|problem| number_problem(index + 1, edits.len(), problem))?;
     }
     Ok([bom, text.as_bytes()].concat())
 }
 
-/// The problem with the number of its edit, where there are several.
-fn of_edit(number: usize, of: usize, problem: DataProblem) -> DataProblem {
+/// Adds the number of the edit to a problem, if there are several edits.
+fn number_problem(number: usize, of: usize, problem: DataProblem) -> DataProblem {
     let numbered = |problem: Text| if of > 1 { text!("Edit {number}: {problem}", number, problem) } else { problem };
     match problem {
         DataProblem::Missing(text) => DataProblem::Missing(numbered(text)),
@@ -103,12 +104,12 @@ fn of_edit(number: usize, of: usize, problem: DataProblem) -> DataProblem {
     }
 }
 
-fn edited(text: &str, edit: &DataEdit<'_>) -> Result<String, DataProblem> {
+fn apply_edit(text: &str, edit: &DataEdit<'_>) -> Result<String, DataProblem> {
     let parts = pointer(edit.at).map_err(DataProblem::Invalid)?;
     let document = Document::read(text).map_err(DataProblem::Invalid)?;
-    let (splices, want) = planned(&document, &parts, edit)?;
+    let (splices, want) = plan_edit(&document, &parts, edit)?;
     let new = splices.apply(text);
-    // The plan follows the layout of the text, which can be anything. Only a result that was read again is returned.
+    // The plan follows the layout of the text, which can be anything, so the result is parsed again and checked.
     let is_strict = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     let is_right = Document::read(&new).is_ok_and(|document| document.value == want);
     if !is_right || is_strict(text) && !is_strict(&new) {
@@ -121,7 +122,7 @@ fn edited(text: &str, edit: &DataEdit<'_>) -> Result<String, DataProblem> {
     Ok(new)
 }
 
-/// The parts of a JSON Pointer.
+/// Splits a JSON Pointer into its parts.
 fn pointer(at: &str) -> Result<Vec<String>, Text> {
     if at.is_empty() {
         return Ok(Vec::new());
@@ -152,14 +153,14 @@ fn pointer(at: &str) -> Result<Vec<String>, Text> {
     Ok(parts)
 }
 
-/// What a part of a pointer means in a list.
-enum Place {
+/// The meaning of a part of a pointer in a list.
+enum ListPlace {
     At(usize),
     End,
 }
 
-/// The splices that make an edit, and the value of the whole document after it.
-fn planned(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Result<(Splices, Value), DataProblem> {
+/// Returns the splices that make an edit, and the value of the whole document after it.
+fn plan_edit(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Result<(Splices, Value), DataProblem> {
     let Some((last, parents)) = parts.split_last() else {
         let Some(value) = edit.value else {
             return Err(DataProblem::Invalid(text!("The whole document cannot be removed.")));
@@ -170,13 +171,13 @@ fn planned(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Re
     let mut want = document.value.clone();
     let mut inner = &mut want;
     for part in parents {
-        let at = found(&items, part, edit.at)?;
+        let at = find_index(&items, part, edit.at)?;
         let (next, value) = match (&items, &mut *inner) {
             (Items::Object(_), Value::Object(object)) => (items.get(at), object.get_mut(part)),
             (Items::List(_), Value::Array(list)) => (items.get(at), list.get_mut(at)),
             _ => (None, None),
         };
-        let (Some(next), Some(value)) = (next, value) else { return Err(missing(&items, part, edit.at)) };
+        let (Some(next), Some(value)) = (next, value) else { return Err(missing_problem(&items, part, edit.at)) };
         outer = Some(items);
         (items, inner) = (next, value);
     }
@@ -194,53 +195,53 @@ fn planned(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Re
                 object.shift_remove(last);
                 splice::remove(document, &items, at)
             }
-            (None, None) => return Err(missing(&items, last, edit.at)),
+            (None, None) => return Err(missing_problem(&items, last, edit.at)),
         },
-        (Items::List(_), Value::Array(list)) => match (place(&items, last, edit.at)?, edit.value) {
-            (Place::At(at), Some(value)) => {
+        (Items::List(_), Value::Array(list)) => match (find_place(&items, last, edit.at)?, edit.value) {
+            (ListPlace::At(at), Some(value)) => {
                 list[at] = value.clone();
                 splice::replace(document, Some(&items), items.at(at), value)
             }
-            (Place::End, Some(value)) => {
+            (ListPlace::End, Some(value)) => {
                 list.push(value.clone());
                 splice::insert(document, outer.as_ref(), &items, None, value)
             }
-            (Place::At(at), None) => {
+            (ListPlace::At(at), None) => {
                 list.remove(at);
                 splice::remove(document, &items, at)
             }
-            (Place::End, None) => return Err(missing(&items, last, edit.at)),
+            (ListPlace::End, None) => return Err(missing_problem(&items, last, edit.at)),
         },
-        _ => return Err(missing(&items, last, edit.at)),
+        _ => return Err(missing_problem(&items, last, edit.at)),
     };
     Ok((splices, want))
 }
 
-/// The index of the item that a part names.
-fn found(items: &Items<'_>, part: &str, at: &str) -> Result<usize, DataProblem> {
+/// Returns the index of the item that a part names.
+fn find_index(items: &Items<'_>, part: &str, at: &str) -> Result<usize, DataProblem> {
     match items {
-        Items::Object(_) => items.named(part).ok_or_else(|| missing(items, part, at)),
-        Items::List(_) => match place(items, part, at)? {
-            Place::At(index) => Ok(index),
-            Place::End => Err(missing(items, part, at)),
+        Items::Object(_) => items.named(part).ok_or_else(|| missing_problem(items, part, at)),
+        Items::List(_) => match find_place(items, part, at)? {
+            ListPlace::At(index) => Ok(index),
+            ListPlace::End => Err(missing_problem(items, part, at)),
         },
-        Items::Scalar(_) => Err(missing(items, part, at)),
+        Items::Scalar(_) => Err(missing_problem(items, part, at)),
     }
 }
 
-fn place(items: &Items<'_>, part: &str, at: &str) -> Result<Place, DataProblem> {
+fn find_place(items: &Items<'_>, part: &str, at: &str) -> Result<ListPlace, DataProblem> {
     if part == "-" {
-        return Ok(Place::End);
+        return Ok(ListPlace::End);
     }
     let is_index = part.bytes().all(|byte| byte.is_ascii_digit()) && (part == "0" || !part.starts_with('0'));
     match part.parse::<usize>() {
-        Ok(index) if is_index && index < items.len() => Ok(Place::At(index)),
-        _ => Err(missing(items, part, at)),
+        Ok(index) if is_index && index < items.len() => Ok(ListPlace::At(index)),
+        _ => Err(missing_problem(items, part, at)),
     }
 }
 
-/// Why there is nothing at a part of a pointer.
-fn missing(items: &Items<'_>, part: &str, at: &str) -> DataProblem {
+/// Explains why there is no value at a part of a pointer.
+fn missing_problem(items: &Items<'_>, part: &str, at: &str) -> DataProblem {
     let shown = |name: &str| if name.is_empty() { "\"\"".to_owned() } else { middle(name, LONGEST_NAME).into_owned() };
     let (at, part) = (shown(at), shown(part));
     DataProblem::Missing(match items {

@@ -1,4 +1,4 @@
-//! A JSON or JSONC text as a value, and where the parts of it are.
+//! Parses a JSON or JSONC text into a value and the positions of its parts.
 
 use jsonc_parser::ast;
 use jsonc_parser::common::{Range, Ranged};
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use toolfence_protocol::json::MOST_NESTING;
 use toolfence_protocol::{Text, text};
 
-/// A text that was read.
+/// A parsed text.
 pub(super) struct Document<'t> {
     pub(super) text: &'t str,
     tree: ast::Value<'t>,
     pub(super) value: Value,
 }
 
-/// A value with what it holds.
+/// A value with its items.
 #[derive(Clone, Copy)]
 pub(super) enum Items<'d> {
     Object(&'d ast::Object<'d>),
@@ -23,10 +23,11 @@ pub(super) enum Items<'d> {
 }
 
 impl<'t> Document<'t> {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// It is no JSON, even with comments and trailing commas; it nests too deep; a name occurs twice in an object.
+    /// Fails if it is no JSON, even with comments and trailing commas; if it nests too deep; or if a name is repeated
+    /// in an object.
     pub(super) fn read(text: &'t str) -> Result<Document<'t>, Text> {
         // The parser is recursive, so the nesting is bounded before it runs. It also accepts control characters.
         scan(text)?;
@@ -63,7 +64,7 @@ impl<'d> Items<'d> {
         }
     }
 
-    /// Its bytes, brackets included.
+    /// Returns its bytes, brackets included.
     pub(super) fn range(&self) -> Range {
         match self {
             Items::Object(object) => object.range,
@@ -80,7 +81,7 @@ impl<'d> Items<'d> {
         }
     }
 
-    /// The bytes of an item: those of an object begin with the name.
+    /// Returns the bytes of an item: those of an object begin with the name.
     pub(super) fn item(&self, at: usize) -> Option<Range> {
         match self {
             Items::Object(object) => object.properties.get(at).map(|item| item.range),
@@ -89,7 +90,7 @@ impl<'d> Items<'d> {
         }
     }
 
-    /// The value of an item.
+    /// Returns the value of an item.
     pub(super) fn get(&self, at: usize) -> Option<Items<'d>> {
         match self {
             Items::Object(object) => object.properties.get(at).map(|item| Items::of(&item.value)),
@@ -98,13 +99,13 @@ impl<'d> Items<'d> {
         }
     }
 
-    /// The value of an item that is known to exist; a place without bytes otherwise.
+    /// Returns the value of an item that is known to exist; otherwise an empty range.
     pub(super) fn at(&self, at: usize) -> Items<'d> {
         let end = self.range().end;
         self.get(at).unwrap_or(Items::Scalar(Range { start: end, end }))
     }
 
-    /// The end of the name and the beginning of the value of an item of an object.
+    /// Returns the end of the name and the beginning of the value of an item of an object.
     pub(super) fn around_colon(&self, at: usize) -> Option<(usize, usize)> {
         let Items::Object(object) = self else { return None };
         object.properties.get(at).map(|item| (item.name.range().end, item.value.range().start))
@@ -118,7 +119,7 @@ impl<'d> Items<'d> {
         properties.iter().map(|item| item.name.as_str())
     }
 
-    /// The index of a name.
+    /// Returns the index of a name.
     pub(super) fn named(&self, name: &str) -> Option<usize> {
         self.names().position(|known| known == name)
     }
@@ -129,7 +130,7 @@ fn value_of(tree: &ast::Value<'_>) -> Result<Value, Text> {
         ast::Value::NullKeyword(_) => Value::Null,
         ast::Value::BooleanLit(known) => known.value.into(),
         ast::Value::StringLit(known) => known.value.clone().into_owned().into(),
-        // A number that no float can hold is compared as it is written.
+        // A number that no float can represent is compared by its text.
         ast::Value::NumberLit(known) => {
             serde_json::from_str(known.value).unwrap_or_else(|_| format!("\0{}", known.value).into())
         }
@@ -150,7 +151,7 @@ fn value_of(tree: &ast::Value<'_>) -> Result<Value, Text> {
     })
 }
 
-/// Bounds the nesting of a text, and refuses characters that JSON has only in comments or not at all.
+/// Limits the nesting of a text, and refuses characters that JSON allows only in comments or not at all.
 fn scan(text: &str) -> Result<(), Text> {
     let bytes = text.as_bytes();
     let refused = |at: usize| {
@@ -174,8 +175,8 @@ fn scan(text: &str) -> Result<(), Text> {
     Ok(())
 }
 
-/// The place after a string that begins at `at`; or the place of a control character in it. A string without an end goes to the
-/// end of the text, for the parser to report.
+/// Returns the position after a string that begins at `at`, or the position of a control character in it. For a string
+/// without an end it is the end of the text, for the parser to report.
 fn string_end(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
     at += 1;
     while let Some(&byte) = bytes.get(at) {
@@ -191,13 +192,13 @@ fn string_end(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
 
 /// A comment.
 pub(super) struct Comment {
-    /// Where it ends; a line comment, before the end of its line.
+    /// Its end; for a line comment, before the end of its line.
     pub(super) end: usize,
     /// Whether it ends with its line.
     pub(super) is_line: bool,
 }
 
-/// The comment that begins at `at`, if one does.
+/// Returns the comment that begins at `at`, if there is one.
 pub(super) fn after_comment(text: &str, at: usize) -> Option<Comment> {
     let rest = &text.as_bytes()[at..];
     if rest.starts_with(b"//") {

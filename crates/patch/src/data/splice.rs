@@ -1,14 +1,14 @@
-//! Where a text is cut and what is inserted, so that a value is replaced, added or removed.
+//! Plans the cuts and insertions that replace, add or remove a value.
 
 use super::read::{Document, Items, after_comment};
-use super::write::{Layout, written};
+use super::write::{Layout, format_value};
 use serde_json::Value;
 use std::ops::Range;
 
-/// The indentation of a text that shows none.
+/// The indentation to use if the text has none.
 const UNIT: &str = "  ";
 
-/// Cuts and insertions, in the order of their places.
+/// Cuts and insertions, sorted by position.
 #[derive(Default)]
 pub(super) struct Splices(Vec<(Range<usize>, String)>);
 
@@ -21,7 +21,7 @@ impl Splices {
         self.0.push((at..at, text));
     }
 
-    /// The text with them. Everything outside of the cuts is as it was.
+    /// Returns the text with the cuts and insertions made. Everything outside the cuts is unchanged.
     pub(super) fn apply(&self, text: &str) -> String {
         let (mut new, mut at) = (String::with_capacity(text.len() + 64), 0);
         for (range, inserted) in &self.0 {
@@ -34,7 +34,7 @@ impl Splices {
     }
 }
 
-/// Puts a value in the place of another one, which is an item of `parent`.
+/// Replaces a value, which is an item of `parent`.
 pub(super) fn replace(document: &Document<'_>, parent: Option<&Items<'_>>, old: Items<'_>, value: &Value) -> Splices {
     let (text, range) = (document.text, old.range());
     let has_lines = match (old.len(), parent) {
@@ -49,7 +49,7 @@ pub(super) fn replace(document: &Document<'_>, parent: Option<&Items<'_>>, old: 
     Splices(vec![(range.start..range.end, new)])
 }
 
-/// Adds a value at the end of `items`: to an object under `name`. `outer` holds `items`.
+/// Adds a value at the end of `items`, in an object under `name`. `outer` contains `items`.
 pub(super) fn insert(
     document: &Document<'_>,
     outer: Option<&Items<'_>>,
@@ -116,7 +116,7 @@ pub(super) fn remove(document: &Document<'_>, items: &Items<'_>, at: usize) -> S
     let Some(item) = items.item(at) else { return splices };
     let after = items.item(at + 1).map_or(close, |next| next.start);
     let comma = comma_in(text, item.end, after);
-    // The last item takes the comma before it along, where it has none of its own.
+    // The last item is removed with the comma before it, if no comma follows it.
     let before = match (comma, at.checked_sub(1).and_then(|at| items.item(at))) {
         (None, Some(previous)) => comma_in(text, previous.end, item.start),
         _ => None,
@@ -134,7 +134,7 @@ pub(super) fn remove(document: &Document<'_>, items: &Items<'_>, at: usize) -> S
         match is_blank(&text[item.end..comma]) {
             true => end = comma + 1,
             false => {
-                // A comment is in front of the comma.
+                // A comment precedes the comma.
                 splices.cut(item.start..item.end);
                 splices.cut(comma..comma + 1);
                 return splices;
@@ -159,12 +159,12 @@ pub(super) fn remove(document: &Document<'_>, items: &Items<'_>, at: usize) -> S
     splices
 }
 
-/// The manner in which a text is written.
+/// The formatting of a text.
 struct Style<'d> {
     text: &'d str,
     newline: &'static str,
     unit: String,
-    /// What is between a name and its value.
+    /// The text between a name and its value.
     colon: String,
     /// Whether a space follows commas and colons on one line.
     spaced: bool,
@@ -195,16 +195,16 @@ impl<'d> Style<'d> {
         style
     }
 
-    /// What is between the name and the value of an item, where that is a colon with nothing but spaces around it.
+    /// Returns the text between the name and the value of an item, if that is a colon with only spaces around it.
     fn colon_of(&self, items: &Items<'_>, at: usize) -> Option<String> {
         let (start, end) = items.around_colon(at)?;
         let between = &self.text[start..end];
         (between.trim_matches(' ') == ":").then(|| between.to_owned())
     }
 
-    /// A value on a line with this indentation.
+    /// Formats a value for a line with this indentation.
     fn value(&self, value: &Value, has_lines: bool, base: &str) -> String {
-        written(
+        format_value(
             value,
             &match has_lines {
                 true => Layout::Lines { newline: self.newline, base, unit: &self.unit },
@@ -218,19 +218,19 @@ fn is_blank(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_whitespace())
 }
 
-/// The spaces and tabs at the beginning of the line of a place.
+/// Returns the spaces and tabs at the beginning of the line of a position.
 fn indentation(text: &str, at: usize) -> &str {
     let line = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
     let rest = &text[line..at];
     &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Whether only spaces and tabs are in front of a place on its line, which is not the first one.
+/// Returns whether only spaces and tabs precede a position on its line, which is not the first one.
 fn begins_line(text: &str, at: usize) -> bool {
     text[..at].trim_end_matches([' ', '\t']).ends_with(['\n', '\r'])
 }
 
-/// The first comma between two places that is in no comment.
+/// Returns the first comma between two positions that is in no comment.
 fn comma_in(text: &str, from: usize, to: usize) -> Option<usize> {
     let mut at = from;
     while at < to {
@@ -243,7 +243,8 @@ fn comma_in(text: &str, from: usize, to: usize) -> Option<usize> {
     None
 }
 
-/// The end of the last comment between two places, and whether that is a line comment; `from` without a comment.
+/// Returns the end of the last comment between two positions, and whether that is a line comment; `from` without a
+/// comment.
 fn after_comments(text: &str, from: usize, to: usize) -> (usize, bool) {
     let (mut at, mut end) = (from, (from, false));
     while at < to {
@@ -255,7 +256,8 @@ fn after_comments(text: &str, from: usize, to: usize) -> (usize, bool) {
     end
 }
 
-/// The end of the last comment that follows a place on its line, and whether that is a line comment; `from` if none does.
+/// Returns the end of the last comment that follows a position on its line, and whether that is a line comment; `from`
+/// if none does.
 fn after_comments_of_line(text: &str, from: usize, to: usize) -> (usize, bool) {
     let mut end = (from, false);
     loop {
@@ -268,7 +270,7 @@ fn after_comments_of_line(text: &str, from: usize, to: usize) -> (usize, bool) {
     }
 }
 
-/// The place after the spaces and tabs that follow a place, and whether a comment begins there.
+/// Returns the position after the spaces and tabs at a position, and whether a comment begins there.
 fn rest_of_line(text: &str, from: usize, to: usize) -> (usize, bool) {
     let at = to.max(from) - text[from..to.max(from)].trim_start_matches([' ', '\t']).len();
     (at, at < to && after_comment(text, at).is_some())

@@ -1,39 +1,39 @@
-//! Values as text, in the manner of the text that they come into.
+//! Writes values in the formatting of the surrounding text.
 
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io;
 
-/// How a value is laid out.
+/// The layout of a value.
 pub(super) enum Layout<'a> {
-    /// On lines of their own, indented by `unit` below a line with the indentation `base`.
+    /// On several lines, indented by `unit` below a line with the indentation `base`.
     Lines { newline: &'a str, base: &'a str, unit: &'a str },
-    /// On one line, with a space after commas and colons or without.
+    /// On one line, optionally with a space after commas and colons.
     Line { spaced: bool },
 }
 
-/// The text of a value.
-pub(super) fn written(value: &Value, layout: &Layout<'_>) -> String {
+/// Returns the text of a value.
+pub(super) fn format_value(value: &Value, layout: &Layout<'_>) -> String {
     match layout {
         Layout::Lines { newline, base, unit } => {
             // A line break is never part of a JSON string, so each one is the formatter's.
-            let text = with(value, PrettyFormatter::with_indent(unit.as_bytes()));
+            let text = serialize_with(value, PrettyFormatter::with_indent(unit.as_bytes()));
             text.replace('\n', &format!("{newline}{base}"))
         }
-        Layout::Line { spaced: true } => with(value, Spaced),
+        Layout::Line { spaced: true } => serialize_with(value, Spaced),
         Layout::Line { spaced: false } => value.to_string(),
     }
 }
 
-fn with(value: &Value, formatter: impl Formatter) -> String {
+fn serialize_with(value: &Value, formatter: impl Formatter) -> String {
     let mut bytes = Vec::new();
     // Writing a value to memory does not fail.
     let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// One line with a space after each comma and colon.
+/// Formats on one line with a space after each comma and colon.
 struct Spaced;
 
 impl Formatter for Spaced {

@@ -1,21 +1,22 @@
-//! Where a passage occurs. Everything is linear, also for what repeats itself.
+//! Finds the occurrences of a passage, in linear time even in repetitive text.
 
 use memchr::memmem::Finder;
 
-/// Shorter texts are met by chance.
+/// Shorter texts may occur by coincidence.
 const LEAST_TELLING: usize = 4;
 
-/// The first two occurrences, which may overlap.
-pub(super) fn twice(text: &[u8], passage: &[u8]) -> (Option<usize>, Option<usize>) {
+/// Returns the first two occurrences, which may overlap.
+pub(super) fn find_two(text: &[u8], passage: &[u8]) -> (Option<usize>, Option<usize>) {
     let finder = Finder::new(passage);
     let Some(first) = finder.find(text) else { return (None, None) };
     let second = finder.find(&text[first + 1..]).map(|at| first + 1 + at);
     (Some(first), second)
 }
 
-/// The lines, from 1, where the first `most` occurrences begin, and how many there are.
+/// Returns the lines, from 1, where the first `most` occurrences begin, and the number of all occurrences.
 ///
-/// After Knuth, Morris and Pratt: to begin again behind each occurrence would be quadratic where they overlap.
+/// It uses the algorithm of Knuth, Morris and Pratt: starting again after each occurrence would be quadratic if they
+/// overlap.
 pub(super) fn all_lines(text: &[u8], passage: &[u8], most: usize) -> (Vec<u64>, u64) {
     let borders = borders(passage);
     let (mut lines, mut total) = (Vec::new(), 0);
@@ -40,7 +41,7 @@ pub(super) fn all_lines(text: &[u8], passage: &[u8], most: usize) -> (Vec<u64>, 
     (lines, total)
 }
 
-/// For each beginning of the passage, the length of the longest part that it both begins and ends with.
+/// Returns the length of the longest border of each prefix of the passage.
 fn borders(passage: &[u8]) -> Vec<u32> {
     let mut borders = vec![0_u32; passage.len()];
     let mut length = 0;
@@ -55,8 +56,8 @@ fn borders(passage: &[u8]) -> Vec<u32> {
     borders
 }
 
-/// The line, from 1, where a text that could not be there by chance is.
-pub(super) fn already(text: &[u8], passage: &[u8]) -> Option<u64> {
+/// Returns the line, from 1, of an occurrence of the passage, unless it is so short that it may be a coincidence.
+pub(super) fn find_existing(text: &[u8], passage: &[u8]) -> Option<u64> {
     if passage.trim_ascii().len() < LEAST_TELLING {
         return None;
     }
@@ -69,15 +70,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn overlaps_count() {
-        assert_eq!(twice(b"xaaax", b"aa"), (Some(1), Some(2)));
+    fn overlapping_occurrences_count() {
+        assert_eq!(find_two(b"xaaax", b"aa"), (Some(1), Some(2)));
         assert_eq!(all_lines(b"aa\naaa", b"aa", 9), (vec![1, 2, 2], 3));
         assert_eq!(all_lines(b"abab\nabab", b"ab\nab", 9), (vec![1], 1));
         assert_eq!(all_lines(&[b'a'; 1000], &[b'a'; 300], 2), (vec![1, 1], 701));
     }
 
     #[test]
-    fn as_a_naive_search_finds() {
+    fn matches_a_naive_search() {
         let texts = ["", "a", "ab", "aab\nab", "abaabab\nba\nbaab", "aaaa\naaaa"];
         for text in texts {
             for passage in ["a", "b", "ab", "aab", "aba", "a\na", "aa"] {

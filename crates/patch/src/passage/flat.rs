@@ -1,20 +1,20 @@
-//! A text in which every line ends with a line feed alone, and the way back to its bytes.
+//! A text whose lines all end with a line feed alone, and the mapping back to the bytes of the original.
 
 use super::super::text::Text;
 use std::borrow::Cow;
 
-/// The text without its mark and without carriage returns before line feeds.
+/// The text without its byte order mark and without carriage returns before line feeds.
 #[derive(Debug)]
 pub(super) struct Flat<'a> {
     bytes: Cow<'a, [u8]>,
-    /// The line feeds, as places here, that had a carriage return before them.
+    /// The positions in this text of the line feeds that had a carriage return before them.
     dropped: Vec<u32>,
-    /// Whether the last line feed is not in the text.
+    /// Whether the last line feed was added.
     made: bool,
 }
 
 impl<'a> Flat<'a> {
-    /// With `ended` a last line without a line feed gets one.
+    /// Flattens a text. With `ended`, a last line without a line feed gets one.
     pub(super) fn new(text: &Text<'a>, ended: bool) -> Flat<'a> {
         let body = text.body();
         let made = ended && !text.is_ended();
@@ -29,12 +29,12 @@ impl<'a> Flat<'a> {
         &self.bytes
     }
 
-    /// The byte of the text, from behind its mark, for a place between two bytes here.
-    pub(super) fn place(&self, at: usize) -> usize {
+    /// Maps a position between two bytes to the original text, counted from the end of its mark.
+    pub(super) fn to_original(&self, at: usize) -> usize {
         at + self.dropped.partition_point(|feed| (*feed as usize) < at)
     }
 
-    /// Whether what ends here ends with the line feed that the text does not have.
+    /// Returns whether a part that ends here ends with the line feed that was added.
     pub(super) fn ends_for_feed(&self, end: usize) -> bool {
         self.made && end == self.bytes.len()
     }
@@ -57,7 +57,8 @@ fn without_returns(body: &[u8]) -> (Cow<'_, [u8]>, Vec<u32>) {
     (bytes.into(), dropped)
 }
 
-/// A passage as it is compared: its mark belongs to the text, carriage returns before line feeds to the lines' ends.
+/// Returns a passage in the form that is compared: without a byte order mark if the text has one, and without carriage
+/// returns before line feeds.
 pub(super) fn flattened<'p>(passage: &'p str, text: &Text<'_>) -> Cow<'p, str> {
     let passage = if text.mark().is_empty() { passage } else { passage.strip_prefix('\u{FEFF}').unwrap_or(passage) };
     if passage.contains("\r\n") { passage.replace("\r\n", "\n").into() } else { passage.into() }
@@ -68,11 +69,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_lead_back() {
+    fn positions_map_back() {
         let text = Text::new(b"\xEF\xBB\xBFa\r\n\r\nb\rc").unwrap();
         let flat = Flat::new(&text, true);
         assert_eq!(flat.bytes(), b"a\n\nb\rc\n");
-        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|at| flat.place(at)), [0, 1, 3, 5, 6, 7, 8]);
+        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|at| flat.to_original(at)), [0, 1, 3, 5, 6, 7, 8]);
         assert!(flat.ends_for_feed(7) && !flat.ends_for_feed(6));
     }
 }

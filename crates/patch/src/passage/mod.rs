@@ -1,4 +1,4 @@
-//! One passage of a text replaced, if it occurs exactly once.
+//! Replaces a passage of a text that occurs exactly once.
 
 mod find;
 mod flat;
@@ -14,10 +14,10 @@ use flat::Flat;
 use std::fmt;
 use toolfence_protocol::{self as protocol, text};
 
-/// Lines that are named; how many more there are is said.
+/// Lines listed in a message; the number of the others follows.
 const MOST_NAMED: usize = 100;
 
-/// A passage replaced.
+/// The result of replacing a passage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Replaced {
@@ -25,7 +25,7 @@ pub struct Replaced {
     pub text: Vec<u8>,
     /// The line where the passage begins, from 1.
     pub line: u64,
-    /// Whether the passages were indented with another unit than the file, and both were converted to the file's.
+    /// Whether the passages were indented with another unit than the file, and both were converted to the file's unit.
     pub reindented: bool,
 }
 
@@ -35,22 +35,22 @@ pub struct Replaced {
 pub enum PassageProblem {
     /// The old passage is empty.
     Empty,
-    /// The new passage is the old one, ends of lines aside.
+    /// The new passage equals the old one, ignoring line ends.
     Same,
     /// It occurs several times; occurrences may overlap.
     Several {
-        /// The lines where the first hundred begin, from 1. Two in one line name it twice.
+        /// The lines where the first hundred begin, from 1. A line with two occurrences is listed twice.
         lines: Vec<u64>,
-        /// How many there are.
+        /// The number of occurrences.
         total: u64,
     },
     /// It occurs nowhere.
     NotFound {
         /// The part of the text that is most like it.
         nearest: Option<Nearest>,
-        /// The line where the new passage is already.
+        /// The line where the new passage already occurs.
         already: Option<u64>,
-        /// What the file's lines are indented with, if the passage's are indented with something else.
+        /// The unit of the file's indentation, if the passage uses another one.
         indentation: Option<Indentation>,
     },
     /// It has U+FFFD where the file has bytes that are not UTF-8.
@@ -63,7 +63,7 @@ pub enum PassageProblem {
 }
 
 impl PassageProblem {
-    /// The cause and what to do, in any language.
+    /// Returns the cause and what to do about it, translatable.
     pub fn text(&self) -> protocol::Text {
         match self {
             PassageProblem::Empty => text!("old is empty. Give the passage that shall be replaced."),
@@ -114,12 +114,13 @@ fn not_found(nearest: Option<&Nearest>, already: Option<u64>, indentation: Optio
 
 /// Replaces the only occurrence of a passage.
 ///
-/// A carriage return before a line feed is not looked at: the new lines end as the lines around them do. A byte order mark
-/// stays. Where the passage ends with a line feed and the text does not, the end of the text counts as one. A passage that
-/// occurs nowhere is looked for in the unit of the file's indentation, if only that differs. Bytes that are not UTF-8 are kept. Time and memory are linear in the three texts, whatever they hold.
+/// Carriage returns before line feeds are ignored: the new lines get the line ends of the lines around them. A byte
+/// order mark stays. If the passage ends with a line feed and the text does not, the end of the text counts as one. A
+/// passage that does not occur is also tried in the unit of the file's indentation, if it uses another unit. Bytes that
+/// are not UTF-8 are kept. Time and memory are linear in the three texts, whatever their content.
 ///
 /// # Errors
-/// A passage that is empty, that is the new one already, or that does not occur exactly once.
+/// Fails if the passage is empty, equals the new one, or does not occur exactly once.
 ///
 /// ```
 /// use toolfence_patch::{PassageProblem, replace_passage};
@@ -139,22 +140,22 @@ pub fn replace_passage(text: &[u8], old: &str, new: &str) -> Result<Replaced, Pa
         return Err(PassageProblem::Same);
     }
     let flat = Flat::new(&text, old.ends_with('\n'));
-    match find::twice(flat.bytes(), old.as_bytes()) {
-        (Some(at), None) => Ok(put(&text, &flat, at, &old, &new)),
+    match find::find_two(flat.bytes(), old.as_bytes()) {
+        (Some(at), None) => Ok(replace_at(&text, &flat, at, &old, &new)),
         (Some(_), Some(_)) => {
             let (lines, total) = find::all_lines(flat.bytes(), old.as_bytes(), MOST_NAMED);
             Err(PassageProblem::Several { lines, total })
         }
         (None, _) => {
             if let Some(found) = reindent::find(flat.bytes(), &old, &new) {
-                let replaced = put(&text, &flat, found.at, &found.old, &found.new);
+                let replaced = replace_at(&text, &flat, found.at, &found.old, &found.new);
                 return Ok(Replaced { reindented: true, ..replaced });
             }
             if let Some(line) = not_utf8(flat.bytes(), &old) {
                 return Err(PassageProblem::NotUtf8 { line });
             }
             let nearest = nearest::nearest(&text, &old);
-            let already = find::already(flat.bytes(), new.as_bytes());
+            let already = find::find_existing(flat.bytes(), new.as_bytes());
             let wanted = Indentation::of(old.lines().map(str::as_bytes));
             let indentation = wanted.and(Indentation::of(text.lines())).filter(|own| wanted != Some(*own));
             Err(PassageProblem::NotFound { nearest, already, indentation })
@@ -162,7 +163,8 @@ pub fn replace_passage(text: &[u8], old: &str, new: &str) -> Result<Replaced, Pa
     }
 }
 
-/// The first line, from 1, with bytes that are not UTF-8, of the place where the passage is if these are displayed as U+FFFD.
+/// Returns the first line, from 1, with bytes that are not UTF-8, at the place where the passage occurs if such bytes
+/// are displayed as U+FFFD.
 fn not_utf8(flat: &[u8], passage: &str) -> Option<u64> {
     if !passage.contains('\u{FFFD}') {
         return None;
@@ -174,8 +176,8 @@ fn not_utf8(flat: &[u8], passage: &str) -> Option<u64> {
     lines.find(|(_, line)| std::str::from_utf8(line).is_err()).map(|(line, _)| line as u64 + 1)
 }
 
-/// Which line of the old passage each line of the new one ends as: the same line, else the one that it replaces, else the one that it
-/// follows.
+/// Returns a function that maps each new line to the old line whose line end it gets: the same line, else the one that
+/// it replaces, else the one that it follows.
 fn ends_of(old: &str, new: &str) -> impl Fn(usize) -> usize {
     let [old_ends, new_ends] = [old, new].map(|text| memchr::memchr_iter(b'\n', text.as_bytes()).count());
     let above = old.split_inclusive('\n').zip(new.split_inclusive('\n')).take_while(|(one, other)| one == other);
@@ -188,10 +190,10 @@ fn ends_of(old: &str, new: &str) -> impl Fn(usize) -> usize {
     }
 }
 
-fn put(text: &Text<'_>, flat: &Flat<'_>, at: usize, old: &str, new: &str) -> Replaced {
+fn replace_at(text: &Text<'_>, flat: &Flat<'_>, at: usize, old: &str, new: &str) -> Replaced {
     let body = text.body();
-    let (from, to) = (flat.place(at), flat.place(at + old.len()).min(body.len()));
-    // The end of the text stood for a line feed; it goes on doing so.
+    let (from, to) = (flat.to_original(at), flat.to_original(at + old.len()).min(body.len()));
+    // The end of the text counted as a line feed, and still does.
     let new = if flat.ends_for_feed(at + old.len()) { new.strip_suffix('\n').unwrap_or(new) } else { new };
     let line = text.line_at(from);
     let mut out = Vec::with_capacity(text.mark().len() + body.len() + new.len());

@@ -1,8 +1,8 @@
-//! The part of a text that is most like a passage it does not hold. Linear in both.
+//! Finds the part of a text that is most like a passage that does not occur in it, in time linear in both.
 
 use super::super::explain;
 use super::super::index::Index;
-use super::super::miss::{told, visible};
+use super::super::miss::{quote_line, visible};
 use super::super::pass::Pass;
 use super::super::text::Text;
 use std::collections::HashMap;
@@ -10,37 +10,37 @@ use std::fmt;
 use toolfence_protocol as protocol;
 use toolfence_protocol::text;
 
-/// Words of a line that are looked for.
+/// Maximum number of words of a line to search for.
 const MOST_WORDS: usize = 64;
 
-/// Characters of two lines that are the same and shown before the first that is not.
+/// Maximum number of equal characters of two lines displayed before the first difference.
 const SAME_SHOWN: usize = 60;
 
 /// The part of a text that is most like a passage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Nearest {
-    /// The line of the text where it would begin, from 1.
+    /// The line of the text where the passage would begin, from 1.
     pub line: u64,
-    /// How many lines of the passage are there, each to the byte.
+    /// The number of lines of the passage that match byte for byte.
     pub matching: usize,
-    /// Of how many.
+    /// The number of lines in the passage.
     pub of: usize,
     /// The first line of the passage that differs, from 1.
     pub wanted_at: usize,
-    /// That line, with blanks made visible; empty where the line is.
+    /// The content of that line, with blanks made visible; empty if the line is.
     pub wanted: String,
-    /// The line of the text in its place, from 1; `None` where the text has no such line.
+    /// The corresponding line of the text, from 1; `None` if the text has no such line.
     pub found_at: Option<u64>,
-    /// That line, likewise.
+    /// The content of the corresponding line, with blanks made visible.
     pub found: Option<String>,
 }
 
 impl Nearest {
-    /// The place and the line that differs, in any language.
+    /// Returns the place and the line that differs, translatable.
     pub fn text(&self) -> protocol::Text {
         let found = match (&self.found, self.found_at) {
-            (Some(found), Some(at)) => text!("  file, line {line}: {text}", line = at, text = told(found)),
+            (Some(found), Some(at)) => text!("  file, line {line}: {text}", line = at, text = quote_line(found)),
             _ => text!("  file: has no such line"),
         };
         text!(
@@ -51,7 +51,7 @@ impl Nearest {
             matching = self.matching,
             of = self.of,
             wanted_at = self.wanted_at,
-            wanted = told(&self.wanted),
+            wanted = quote_line(&self.wanted),
             found
         )
     }
@@ -63,8 +63,8 @@ impl fmt::Display for Nearest {
     }
 }
 
-/// Lines that are the same but for blanks and typography vote for the place. Where there is none, a line that shares most
-/// of its words with the passage's longest is it.
+/// Lines that are equal except for blanks and typography vote for the place. If no line does, the place is a line
+/// that shares most of its words with the longest line of the passage.
 pub(super) fn nearest(text: &Text<'_>, passage: &str) -> Option<Nearest> {
     let passage = Passage::new(passage);
     let start = by_lines(text, &passage).or_else(|| by_words(text, &passage))?;
@@ -86,7 +86,7 @@ pub(super) fn nearest(text: &Text<'_>, passage: &str) -> Option<Nearest> {
     })
 }
 
-/// The lines of a passage. The first may be the end of a line, the last the beginning of one.
+/// The lines of a passage. The first may be the end of a line of the text, and the last the beginning of one.
 struct Passage<'p> {
     lines: Vec<&'p str>,
     ended: bool,
@@ -114,12 +114,13 @@ fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The place with most votes, moved down by the length of the passage so that it may begin before the text.
+/// Returns the place with the most votes. Places are shifted by the length of the passage, so that it may begin before
+/// the text.
 fn by_lines(text: &Text<'_>, passage: &Passage<'_>) -> Option<usize> {
     let filled = |line: &&&str| !line.trim().is_empty();
     let lines = passage.lines.iter().filter(filled).map(|line| line.as_bytes());
     let index = Index::new(Pass::Typographic, text, lines);
-    // A blank line says nothing of a place.
+    // A blank line is no evidence for a place.
     let number = |line: &&str| if filled(&line) { index.number(line.as_bytes()) } else { 0 };
     let numbers: Vec<u32> = passage.lines.iter().map(number).collect();
     explain::most_voted(&index, &numbers, None)
@@ -148,8 +149,7 @@ fn by_words(text: &Text<'_>, passage: &Passage<'_>) -> Option<usize> {
     enough.then(|| best.1 + passage.lines.len() - anchor)
 }
 
-/// The words of a line, as numbers that are the same for upper and lower case (FNV-1a; two words with one number do no
-/// harm here).
+/// Returns the words of a line as numbers that ignore upper and lower case (FNV-1a; a collision does no harm here).
 fn words(line: &[u8]) -> impl Iterator<Item = u64> + '_ {
     let letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
     let word = |word: &[u8]| {
@@ -159,7 +159,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = u64> + '_ {
     line.split(move |byte| !letter(byte)).filter(|word| !word.is_empty()).map(word)
 }
 
-/// Where to begin to show two lines so that the first difference is seen.
+/// Returns where to begin displaying two lines so that the first difference is visible.
 fn shown_from(one: &[u8], other: &[u8]) -> usize {
     let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
     let is_boundary = |at: &usize| one.get(*at).is_none_or(|byte| !matches!(byte, 0x80..=0xBF));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_and_the_line() {
+    fn the_nearest_place_has_the_differing_line() {
         let text = "fn a() {\n    one();\n    two(1, 2);\n}\nfn b() {}\n";
         let said = |line, at, wanted: &str, found: &str| Some((line, at, wanted.to_owned(), Some(found.to_owned())));
         assert_eq!(of(text, "    one();\n    two(1,2);\n"), said(2, 2, "····two(1,2);", "····two(1, 2);"));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_show_where_they_part() {
+    fn long_lines_show_the_first_difference() {
         let same = "é".repeat(300);
         let near = of(&format!("{same} = 1\n"), &format!("{same} = 2")).unwrap();
         assert!(near.2.starts_with("...é") && near.2.ends_with("é = 2"), "{}", near.2);

@@ -1,15 +1,16 @@
 //! Finds a passage that is indented with spaces in a file with tabs, or the other way round.
 //!
-//! Models often write spaces for a file's tabs. Nothing is guessed: one unit must fit every line, and only one place may result.
+//! Models often write spaces for a file's tabs. Nothing is guessed: one unit must fit every line, and only one place
+//! may result.
 
 use super::super::shift::{Rule, indent};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// How many spaces may be one tab.
+/// The possible numbers of spaces per tab.
 const WIDTHS: [usize; 4] = [2, 3, 4, 8];
 
-/// What a text's lines are indented with.
+/// The unit in which the lines of a text are indented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Indentation {
@@ -20,7 +21,7 @@ pub enum Indentation {
 }
 
 impl Indentation {
-    /// What most indented lines begin with; `None` if none is indented, or as many are of either kind.
+    /// Returns the unit of most indented lines; `None` if no line is indented, or as many with each unit.
     pub(super) fn of<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Option<Indentation> {
         let (mut tabs, mut spaces) = (0_usize, 0_usize);
         for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
@@ -35,18 +36,20 @@ impl Indentation {
     }
 }
 
-/// A passage in the unit of the file.
+/// A passage converted to the unit of the file.
 pub(super) struct Reindented {
-    /// Where it is in the flat text.
+    /// Its position in the flat text.
     pub(super) at: usize,
     pub(super) old: String,
     pub(super) new: String,
 }
 
-/// The only place of a passage that is in the text but for the unit of its indentation, with both passages in the text's unit.
+/// Finds a passage that occurs exactly once if its indentation is converted to the unit of the text, and converts both
+/// passages.
 ///
-/// A text that has lines in the unit of the passage means them so. An indentation that only the new passage has is
-/// certain if the old one shows two others: one alone may be of lines that are written at another depth than they have.
+/// A text that has lines in the unit of the passage uses them on purpose. An indentation that only the new passage has
+/// can be converted with certainty if the old one has two others; a single one may come from lines written at the wrong
+/// depth.
 pub(super) fn find(flat: &[u8], old: &str, new: &str) -> Option<Reindented> {
     let known = indentations(old);
     let shown = known.iter().filter(|own| !own.is_empty()).count();
@@ -73,12 +76,12 @@ pub(super) fn find(flat: &[u8], old: &str, new: &str) -> Option<Reindented> {
     found
 }
 
-/// What the lines that are not blank begin with.
+/// Returns the indentations of the lines that are not blank.
 fn indentations(text: &str) -> BTreeSet<&[u8]> {
     text.lines().filter(|line| !line.trim().is_empty()).map(|line| indent(line.as_bytes())).collect()
 }
 
-/// Every line with its indentation in another unit; `None` if a line has an indentation of another form.
+/// Converts the indentation of every line; `None` if a line has an indentation of another form.
 fn convert(text: &str, rule: &Rule<'_>) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -93,14 +96,14 @@ fn convert(text: &str, rule: &Rule<'_>) -> Option<String> {
     Some(out)
 }
 
-/// The first two places. A passage that begins with its indentation begins a line.
+/// Returns the first two occurrences. A passage that begins with indentation must begin a line.
 fn places(flat: &[u8], passage: &str) -> (Option<usize>, Option<usize>) {
     if indent(passage.as_bytes()).is_empty() {
-        return super::find::twice(flat, passage.as_bytes());
+        return super::find::find_two(flat, passage.as_bytes());
     }
     let first = flat.starts_with(passage.as_bytes()).then_some(0);
     let line = format!("\n{passage}");
-    let (second, third) = super::find::twice(flat, line.as_bytes());
+    let (second, third) = super::find::find_two(flat, line.as_bytes());
     let mut all = [first, second.map(|at| at + 1), third.map(|at| at + 1)].into_iter().flatten();
     (all.next(), all.next())
 }
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_doubt_is_refused() {
+    fn an_ambiguous_place_is_refused() {
         let refused = |text: &str, old: &str, new: &str| replace_passage(text.as_bytes(), old, new).is_err();
         assert!(refused("\tx\n\t\tx\n", "        x\n", "        y\n"), "two depths fit");
         assert!(refused("a:\n\tb:\n\t\tx\n\t\ty\n", "    x\n", "    if q:\n        x\n"), "the new depth is not shown");

@@ -1,20 +1,20 @@
-//! Names that copies of a file have: those that editors leave, and those that people make before they change something.
+//! Recognises the names of copies of a file: those that editors create, and those that users make before a change.
 
-/// Extensions of copies, which stand behind the whole name.
+/// Extensions of copies, which follow the whole name.
 const EXTENSIONS: &[&str] = &["backup", "bak", "copy", "old", "orig", "rej", "save", "tmp"];
 
 /// Endings of copies that need no dot.
 const ENDINGS: &[&str] = &["_backup", "-backup", "_bak", "-bak", "_old", "-old", " copy", "~"];
 
-/// Whether this is an extension of copies, in lower case.
+/// Returns whether this is an extension of copies, in lower case.
 pub(super) fn is_extension(extension: &str) -> bool {
     let counted = !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_digit());
     EXTENSIONS.contains(&extension) || counted
 }
 
-/// The paths of the files that a path may name a copy of; none where its name is no copy's.
+/// Returns the paths of the files that a path may name a copy of; none if its name is not that of a copy.
 pub(super) fn originals(path: &str) -> Vec<String> {
-    /// A copy of a copy of a copy.
+    /// Maximum depth of copies of copies.
     const MOST: usize = 4;
     let start = path.rfind('/').map_or(0, |slash| slash + 1);
     let (folder, mut name) = path.split_at(start);
@@ -22,7 +22,7 @@ pub(super) fn originals(path: &str) -> Vec<String> {
     for _ in 0..MOST {
         let Some((original, hidden)) = original(name) else { break };
         all.push(format!("{folder}{original}"));
-        // An editor puts a dot before the name of the file.
+        // Editors put a dot before the name of the file.
         if let Some(shown) = original.strip_prefix('.').filter(|_| hidden) {
             all.push(format!("{folder}{shown}"));
         }
@@ -31,7 +31,7 @@ pub(super) fn originals(path: &str) -> Vec<String> {
     all
 }
 
-/// The name without what makes it one of a copy, and whether a dot was put before it.
+/// Returns the name without the mark of a copy, and whether an editor put a dot before it.
 fn original(name: &str) -> Option<(&str, bool)> {
     if let Some(inside) = name.strip_prefix('#').and_then(|rest| rest.strip_suffix('#')) {
         return Some((inside, false)).filter(|_| !inside.is_empty());
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_leads_to_what_it_is_one_of() {
+    fn a_copy_leads_to_its_original() {
         for (copy, original) in [
             ("a/id_rsa.old", "a/id_rsa"),
             ("id_rsa.bak~", "id_rsa"),

@@ -1,14 +1,15 @@
-//! Which names of files say that there are credentials in them and nothing else: `credentials`, `token.txt`,
+//! Recognises names of files that contain only credentials: `credentials`, `token.txt`,
 //! `aws-credentials.json`, `prod_db_password`.
 //!
-//! Pure text. A name counts by its words: split at everything that is no letter or digit and where small letters change to
-//! capitals, a name *is* one of [`CREDENTIALS`] or ends in one behind a word of [`OWNERS`]. Only names of data count, by
-//! [`DATA`]: `credentials.rs` is source, `secrets.md` is documentation. Software is full of names that speak of secrets and
-//! hold none (`tokenizer.json`, `design-tokens.json`, `reset-password.json`), which is why the last word alone is not enough.
+//! This module looks only at text. A name is split into words at everything that is no letter or digit and where small
+//! letters change to capitals. It matches if it *is* one of [`CREDENTIALS`], or ends in one after a word of [`OWNERS`].
+//! Only the names of [`DATA`] files match: `credentials.rs` is source,
+//! `secrets.md` is documentation. Many files of software are named after secrets and contain none (`tokenizer.json`,
+//! `design-tokens.json`, `reset-password.json`), which is why the last word alone is not enough.
 
 use super::copies;
 
-/// The last word of a name of credentials, and the rule as it is shown.
+/// The last word of a name of credentials, and the rule as displayed.
 const CREDENTIALS: &[(&str, &str)] = &[
     ("credential", "*credential (data)"),
     ("credentials", "*credentials (data)"),
@@ -20,9 +21,9 @@ const CREDENTIALS: &[(&str, &str)] = &[
     ("passwd", "*passwd (data)"),
 ];
 
-/// Words before it: vendors, kinds of accounts, places where something runs.
+/// Words before it: vendors, kinds of accounts, environments.
 const OWNERS: &[&str] = &[
-    // Clouds, hosts of code, registries, services.
+    // Clouds, code hosts, registries, services.
     "amazon",
     "anthropic",
     "atlassian",
@@ -121,7 +122,7 @@ const OWNERS: &[&str] = &[
     "stage",
     "staging",
     "uat",
-    // Whose they are, and what for.
+    // Owners and purposes.
     "access",
     "account",
     "admin",
@@ -151,11 +152,11 @@ const OWNERS: &[&str] = &[
     "web",
 ];
 
-/// Words behind it that only say where it is used: `secrets.prod.yaml`.
+/// Words after it that only describe where it is used: `secrets.prod.yaml`.
 const ENVIRONMENTS: &[&str] =
     &["dev", "development", "live", "local", "preprod", "prod", "production", "qa", "stage", "staging", "uat"];
 
-/// Words that make a name one of a test, a schema or a text about passwords.
+/// Words in the names of tests, schemas and texts about passwords.
 const HARMLESS: &[&str] = &[
     "change",
     "demo",
@@ -188,7 +189,8 @@ const HARMLESS: &[&str] = &[
     "validate",
 ];
 
-/// Folders below which names of credentials are names of examples, texts, templates or steps: Helm's `templates/secret.yaml`.
+/// Folders in which files named after credentials are examples, texts, templates or steps: Helm's
+/// `templates/secret.yaml`.
 const HARMLESS_FOLDERS: &[&str] = &[
     "__fixtures__",
     "__mocks__",
@@ -209,7 +211,7 @@ const HARMLESS_FOLDERS: &[&str] = &[
     "workflows",
 ];
 
-/// Extensions of data.
+/// Extensions of data files.
 const DATA: &[&str] = &[
     "cfg",
     "conf",
@@ -229,7 +231,7 @@ const DATA: &[&str] = &[
     "yml",
 ];
 
-/// Folders all data of which is credentials, and the rule as it is shown.
+/// Folders in which all data is credentials, and the rule as displayed.
 const FOLDERS: &[(&str, &str)] = &[
     ("credentials", "credentials/* (data)"),
     (".credentials", "credentials/* (data)"),
@@ -237,12 +239,12 @@ const FOLDERS: &[(&str, &str)] = &[
     (".secrets", "secrets/* (data)"),
 ];
 
-/// Folders of source, of texts and of tests: a folder of this name below one of them holds more of the same.
+/// Folders of source, texts and tests: a folder of credentials' name below one of them contains more of the same.
 const FOLDERS_OF_SOURCE: &[&str] = &[
     "charts", "doc", "docs", "example", "examples", "internal", "lib", "pkg", "spec", "specs", "src", "test", "tests",
 ];
 
-/// Names without their extension that are the same in every project, also in such a folder.
+/// Names without their extension that are the same in every project, also in a folder of credentials.
 const MANIFESTS: &[&str] = &[
     "cargo",
     "chart",
@@ -268,13 +270,14 @@ const MANIFESTS: &[&str] = &[
     "values",
 ];
 
-/// Words that say that the text is encrypted.
+/// Words for encrypted text.
 const ENCRYPTED: &[&str] = &["enc", "encrypted", "sealed", "sops"];
 
-/// Holds the keys of clusters, whatever stands before or behind it.
+/// Files with this word contain the keys of clusters, whatever precedes or follows it.
 const KUBECONFIG: &str = "kubeconfig";
 
-/// The rule for a path, names separated by `/`. Only the last name counts: a folder called `token` holds source.
+/// Returns the rule for a path with names separated by `/`. Only the last name counts: a folder called `token` contains
+/// source.
 pub(super) fn find(path: &str) -> Option<&'static str> {
     if !speaks_of_credentials(path.as_bytes()) || path.ends_with('/') {
         return None;
@@ -292,7 +295,7 @@ pub(super) fn find(path: &str) -> Option<&'static str> {
     if let Some(rule) = of_words(&words) {
         return Some(rule);
     }
-    // A hidden name without an extension is one of a tool: `.gitkeep`.
+    // A hidden name without an extension belongs to a tool: `.gitkeep`.
     let of_tool = name.strip_prefix('.').is_some_and(|rest| !rest.contains('.')) || is_one_of(stem, MANIFESTS);
     let encrypted = words.iter().any(|word| ENCRYPTED.contains(&word.as_str()));
     if of_tool || encrypted || folders.split('/').any(|folder| is_one_of(folder, FOLDERS_OF_SOURCE)) {
@@ -302,9 +305,10 @@ pub(super) fn find(path: &str) -> Option<&'static str> {
     folders.split('/').find_map(rule_of).map(|(_, rule)| *rule)
 }
 
-/// Whether one of the words can be in it at all: nearly every path of a tree is answered here.
+/// Returns whether one of the words can occur at all, which is a fast check that answers for nearly every path of a
+/// tree.
 fn speaks_of_credentials(path: &[u8]) -> bool {
-    /// Makes a capital letter small, and no other byte a letter.
+    /// Setting these bits makes a capital letter small, and turns no other byte into a letter.
     const SMALL: u32 = 0x2020_2020;
     const STEMS: [u32; 5] = [
         u32::from_be_bytes(*b"cred"),
@@ -320,7 +324,7 @@ fn speaks_of_credentials(path: &[u8]) -> bool {
     })
 }
 
-/// The name without its extension, if it has none or one of data.
+/// Returns the name without its extension, if it has none or one of data.
 fn data(name: &str) -> Option<&str> {
     let mut name = name.trim_end_matches('~');
     loop {
@@ -339,7 +343,7 @@ fn data(name: &str) -> Option<&str> {
     }
 }
 
-/// In lower case.
+/// Splits a name into words, in lower case.
 fn words(stem: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let chars: Vec<char> = stem.chars().collect();

@@ -1,15 +1,16 @@
-//! Which keys of git's configuration make git run no program, read no further configuration and reach no unusual place.
+//! Lists the keys of git's configuration with which git runs no program, reads no further configuration and reaches no
+//! unusual place.
 //!
 //! Both questions are answered by a positive list of keys with a check of the value: a key that is not listed is not
-//! harmless, whatever it does. Keys are taken as `git config --list -z` prints them: section and name in lower case, the
-//! subsection between them as it is. A value of `None` is a key without `=`, which git takes for `true`.
+//! harmless, whatever it does. Keys have the form that `git config --list -z` prints: section and name in lower case,
+//! the subsection between them unchanged. A value of `None` is a key without `=`, which git treats as `true`.
 
 use toolfence_protocol::{Text, text};
 
-/// What the value of a listed key must be.
+/// The allowed values of a listed key.
 #[derive(Clone, Copy)]
-enum Wanted {
-    /// One line of text, which git only stores or shows.
+enum ValueRule {
+    /// One line of text, which git only stores or displays.
     Text,
     /// `true`, `false` and their other spellings.
     Bool,
@@ -17,7 +18,7 @@ enum Wanted {
     Plain,
     /// One of these words.
     OneOf(&'static str),
-    /// The name of a remote, or `.`: git would take what looks like an address or a path for one.
+    /// The name of a remote, or `.`, but not a text that git would treat as an address or a path.
     Remote,
     /// A ref or a refspec.
     Refspec,
@@ -25,180 +26,182 @@ enum Wanted {
     Url,
     /// The address of a submodule, which may also be relative to that of the repository.
     SubmoduleUrl,
-    /// An address as `git clone` stores it, which may also name a folder of this machine.
+    /// An address as `git clone` stores it, which may also be a folder of this machine.
     ClonedUrl,
-    /// A path below the folder of the repository's `.git`, or a way up from it as `git submodule` writes it.
+    /// A path below the folder of the repository's `.git`, or a path upwards from it as `git submodule` writes it.
     WayUp,
 }
 
 /// A key with `*` for any subsection, or `section.*` for every key of a section without subsections.
-type Row = (&'static str, Wanted);
+type Row = (&'static str, ValueRule);
 
-/// What a person may let `git config` set as an ordinary write of the repository.
+/// Keys that `git config` may set as an ordinary write of the repository.
 const HARMLESS: &[Row] = &[
-    ("user.name", Wanted::Text),
-    ("user.email", Wanted::Text),
-    ("user.signingkey", Wanted::Plain),
-    ("user.useconfigonly", Wanted::Bool),
-    ("author.name", Wanted::Text),
-    ("author.email", Wanted::Text),
-    ("committer.name", Wanted::Text),
-    ("committer.email", Wanted::Text),
-    ("init.defaultbranch", Wanted::Refspec),
-    ("pull.rebase", Wanted::OneOf("true false merges")),
-    ("pull.ff", Wanted::OneOf("true false only")),
-    ("push.default", Wanted::OneOf("nothing current upstream tracking simple matching")),
-    ("push.autosetupremote", Wanted::Bool),
-    ("push.followtags", Wanted::Bool),
-    ("fetch.prune", Wanted::Bool),
-    ("fetch.prunetags", Wanted::Bool),
-    ("fetch.parallel", Wanted::Plain),
-    ("fetch.writecommitgraph", Wanted::Bool),
-    ("merge.conflictstyle", Wanted::OneOf("merge diff3 zdiff3")),
-    ("merge.ff", Wanted::OneOf("true false only")),
-    ("merge.renames", Wanted::Plain),
-    ("merge.log", Wanted::Plain),
-    ("merge.stat", Wanted::Plain),
-    ("merge.autostash", Wanted::Bool),
-    ("diff.algorithm", Wanted::OneOf("default myers minimal patience histogram")),
-    ("diff.renames", Wanted::Plain),
-    ("diff.renamelimit", Wanted::Plain),
-    ("diff.mnemonicprefix", Wanted::Bool),
-    ("diff.noprefix", Wanted::Bool),
-    ("diff.colormoved", Wanted::Plain),
-    ("diff.context", Wanted::Plain),
-    ("diff.interhunkcontext", Wanted::Plain),
-    ("diff.submodule", Wanted::OneOf("short log diff")),
-    ("rebase.autostash", Wanted::Bool),
-    ("rebase.autosquash", Wanted::Bool),
-    ("rebase.updaterefs", Wanted::Bool),
-    ("rebase.stat", Wanted::Bool),
-    ("rerere.enabled", Wanted::Bool),
-    ("rerere.autoupdate", Wanted::Bool),
-    ("commit.verbose", Wanted::Plain),
-    ("commit.status", Wanted::Bool),
-    ("commit.cleanup", Wanted::OneOf("strip whitespace verbatim scissors default")),
-    ("color.*", Wanted::Text),
-    ("color.*.*", Wanted::Text),
-    ("column.*", Wanted::Text),
-    ("advice.*", Wanted::Bool),
-    ("status.short", Wanted::Bool),
-    ("status.branch", Wanted::Bool),
-    ("status.showuntrackedfiles", Wanted::OneOf("no normal all true false")),
-    ("log.date", Wanted::Text),
-    ("log.decorate", Wanted::Plain),
-    ("log.abbrevcommit", Wanted::Bool),
-    ("log.follow", Wanted::Bool),
-    ("grep.linenumber", Wanted::Bool),
-    ("grep.patterntype", Wanted::Plain),
-    ("i18n.commitencoding", Wanted::Plain),
-    ("i18n.logoutputencoding", Wanted::Plain),
-    ("apply.whitespace", Wanted::Plain),
-    ("tag.sort", Wanted::Plain),
-    ("branch.sort", Wanted::Plain),
-    ("branch.autosetupmerge", Wanted::OneOf("true false always inherit simple")),
-    ("branch.autosetuprebase", Wanted::OneOf("never local remote always")),
-    ("gc.auto", Wanted::Plain),
-    ("gc.autodetach", Wanted::Bool),
-    ("index.version", Wanted::Plain),
-    ("index.sparse", Wanted::Bool),
-    ("core.autocrlf", Wanted::OneOf("true false input")),
-    ("core.eol", Wanted::OneOf("lf crlf native")),
-    ("core.safecrlf", Wanted::OneOf("true false warn")),
-    ("core.quotepath", Wanted::Bool),
-    ("core.abbrev", Wanted::Plain),
-    ("core.whitespace", Wanted::Text),
-    ("core.compression", Wanted::Plain),
-    ("core.bigfilethreshold", Wanted::Plain),
-    ("core.preloadindex", Wanted::Bool),
-    ("core.untrackedcache", Wanted::OneOf("true false keep")),
-    ("core.trustctime", Wanted::Bool),
-    ("core.checkstat", Wanted::OneOf("default minimal")),
-    ("core.sparsecheckout", Wanted::Bool),
-    ("core.sparsecheckoutcone", Wanted::Bool),
-    // `git sparse-checkout` sets it. The file it lets git read lies in the repository and is held to the same list.
-    ("extensions.worktreeconfig", Wanted::Bool),
-    ("branch.*.rebase", Wanted::OneOf("true false merges")),
-    ("branch.*.pushremote", Wanted::Remote),
-    ("branch.*.description", Wanted::Text),
-    ("remote.pushdefault", Wanted::Remote),
-    ("checkout.defaultremote", Wanted::Remote),
-    ("remote.*.pushurl", Wanted::Url),
-    ("remote.*.push", Wanted::Refspec),
-    ("remote.*.prune", Wanted::Bool),
-    ("remote.*.prunetags", Wanted::Bool),
-    ("remote.*.mirror", Wanted::Bool),
-    ("submodule.recurse", Wanted::Bool),
-    ("submodule.*.path", Wanted::Text),
-    ("submodule.*.branch", Wanted::Refspec),
-    ("submodule.*.shallow", Wanted::Bool),
-    ("submodule.*.ignore", Wanted::OneOf("all dirty untracked none")),
-    ("submodule.*.fetchrecursesubmodules", Wanted::OneOf("true false on-demand")),
-    // `!command` would be run.
-    ("submodule.*.update", Wanted::OneOf("checkout rebase merge none")),
+    ("user.name", ValueRule::Text),
+    ("user.email", ValueRule::Text),
+    ("user.signingkey", ValueRule::Plain),
+    ("user.useconfigonly", ValueRule::Bool),
+    ("author.name", ValueRule::Text),
+    ("author.email", ValueRule::Text),
+    ("committer.name", ValueRule::Text),
+    ("committer.email", ValueRule::Text),
+    ("init.defaultbranch", ValueRule::Refspec),
+    ("pull.rebase", ValueRule::OneOf("true false merges")),
+    ("pull.ff", ValueRule::OneOf("true false only")),
+    ("push.default", ValueRule::OneOf("nothing current upstream tracking simple matching")),
+    ("push.autosetupremote", ValueRule::Bool),
+    ("push.followtags", ValueRule::Bool),
+    ("fetch.prune", ValueRule::Bool),
+    ("fetch.prunetags", ValueRule::Bool),
+    ("fetch.parallel", ValueRule::Plain),
+    ("fetch.writecommitgraph", ValueRule::Bool),
+    ("merge.conflictstyle", ValueRule::OneOf("merge diff3 zdiff3")),
+    ("merge.ff", ValueRule::OneOf("true false only")),
+    ("merge.renames", ValueRule::Plain),
+    ("merge.log", ValueRule::Plain),
+    ("merge.stat", ValueRule::Plain),
+    ("merge.autostash", ValueRule::Bool),
+    ("diff.algorithm", ValueRule::OneOf("default myers minimal patience histogram")),
+    ("diff.renames", ValueRule::Plain),
+    ("diff.renamelimit", ValueRule::Plain),
+    ("diff.mnemonicprefix", ValueRule::Bool),
+    ("diff.noprefix", ValueRule::Bool),
+    ("diff.colormoved", ValueRule::Plain),
+    ("diff.context", ValueRule::Plain),
+    ("diff.interhunkcontext", ValueRule::Plain),
+    ("diff.submodule", ValueRule::OneOf("short log diff")),
+    ("rebase.autostash", ValueRule::Bool),
+    ("rebase.autosquash", ValueRule::Bool),
+    ("rebase.updaterefs", ValueRule::Bool),
+    ("rebase.stat", ValueRule::Bool),
+    ("rerere.enabled", ValueRule::Bool),
+    ("rerere.autoupdate", ValueRule::Bool),
+    ("commit.verbose", ValueRule::Plain),
+    ("commit.status", ValueRule::Bool),
+    ("commit.cleanup", ValueRule::OneOf("strip whitespace verbatim scissors default")),
+    ("color.*", ValueRule::Text),
+    ("color.*.*", ValueRule::Text),
+    ("column.*", ValueRule::Text),
+    ("advice.*", ValueRule::Bool),
+    ("status.short", ValueRule::Bool),
+    ("status.branch", ValueRule::Bool),
+    ("status.showuntrackedfiles", ValueRule::OneOf("no normal all true false")),
+    ("log.date", ValueRule::Text),
+    ("log.decorate", ValueRule::Plain),
+    ("log.abbrevcommit", ValueRule::Bool),
+    ("log.follow", ValueRule::Bool),
+    ("grep.linenumber", ValueRule::Bool),
+    ("grep.patterntype", ValueRule::Plain),
+    ("i18n.commitencoding", ValueRule::Plain),
+    ("i18n.logoutputencoding", ValueRule::Plain),
+    ("apply.whitespace", ValueRule::Plain),
+    ("tag.sort", ValueRule::Plain),
+    ("branch.sort", ValueRule::Plain),
+    ("branch.autosetupmerge", ValueRule::OneOf("true false always inherit simple")),
+    ("branch.autosetuprebase", ValueRule::OneOf("never local remote always")),
+    ("gc.auto", ValueRule::Plain),
+    ("gc.autodetach", ValueRule::Bool),
+    ("index.version", ValueRule::Plain),
+    ("index.sparse", ValueRule::Bool),
+    ("core.autocrlf", ValueRule::OneOf("true false input")),
+    ("core.eol", ValueRule::OneOf("lf crlf native")),
+    ("core.safecrlf", ValueRule::OneOf("true false warn")),
+    ("core.quotepath", ValueRule::Bool),
+    ("core.abbrev", ValueRule::Plain),
+    ("core.whitespace", ValueRule::Text),
+    ("core.compression", ValueRule::Plain),
+    ("core.bigfilethreshold", ValueRule::Plain),
+    ("core.preloadindex", ValueRule::Bool),
+    ("core.untrackedcache", ValueRule::OneOf("true false keep")),
+    ("core.trustctime", ValueRule::Bool),
+    ("core.checkstat", ValueRule::OneOf("default minimal")),
+    ("core.sparsecheckout", ValueRule::Bool),
+    ("core.sparsecheckoutcone", ValueRule::Bool),
+    // `git sparse-checkout` sets it. The file that git then reads is in the repository and is checked by the same list.
+    ("extensions.worktreeconfig", ValueRule::Bool),
+    ("branch.*.rebase", ValueRule::OneOf("true false merges")),
+    ("branch.*.pushremote", ValueRule::Remote),
+    ("branch.*.description", ValueRule::Text),
+    ("remote.pushdefault", ValueRule::Remote),
+    ("checkout.defaultremote", ValueRule::Remote),
+    ("remote.*.pushurl", ValueRule::Url),
+    ("remote.*.push", ValueRule::Refspec),
+    ("remote.*.prune", ValueRule::Bool),
+    ("remote.*.prunetags", ValueRule::Bool),
+    ("remote.*.mirror", ValueRule::Bool),
+    ("submodule.recurse", ValueRule::Bool),
+    ("submodule.*.path", ValueRule::Text),
+    ("submodule.*.branch", ValueRule::Refspec),
+    ("submodule.*.shallow", ValueRule::Bool),
+    ("submodule.*.ignore", ValueRule::OneOf("all dirty untracked none")),
+    ("submodule.*.fetchrecursesubmodules", ValueRule::OneOf("true false on-demand")),
+    // Git would run `!command`.
+    ("submodule.*.update", ValueRule::OneOf("checkout rebase merge none")),
 ];
 
-/// What git itself writes into the configuration of a repository that it makes or changes, and `git config` may set, too.
+/// Keys that git writes into the configuration of a repository that it creates or changes, and that `git config` may
+/// set too.
 const BOTH: &[Row] = &[
-    ("core.filemode", Wanted::Bool),
-    ("core.ignorecase", Wanted::Bool),
-    ("core.precomposeunicode", Wanted::Bool),
-    ("core.symlinks", Wanted::Bool),
-    ("core.logallrefupdates", Wanted::OneOf("true false always")),
-    ("remote.*.fetch", Wanted::Refspec),
-    ("remote.*.tagopt", Wanted::OneOf("--tags --no-tags")),
-    ("branch.*.remote", Wanted::Remote),
-    ("branch.*.merge", Wanted::Refspec),
-    ("submodule.active", Wanted::Text),
-    ("submodule.*.active", Wanted::Bool),
+    ("core.filemode", ValueRule::Bool),
+    ("core.ignorecase", ValueRule::Bool),
+    ("core.precomposeunicode", ValueRule::Bool),
+    ("core.symlinks", ValueRule::Bool),
+    ("core.logallrefupdates", ValueRule::OneOf("true false always")),
+    ("remote.*.fetch", ValueRule::Refspec),
+    ("remote.*.tagopt", ValueRule::OneOf("--tags --no-tags")),
+    ("branch.*.remote", ValueRule::Remote),
+    ("branch.*.merge", ValueRule::Refspec),
+    ("submodule.active", ValueRule::Text),
+    ("submodule.*.active", ValueRule::Bool),
 ];
 
-/// What `git init`, `git clone`, `git worktree add` and `git submodule add` write beside that.
+/// Further keys that `git init`, `git clone`, `git worktree add` and `git submodule add` write.
 const AS_CLONED: &[Row] = &[
-    ("core.repositoryformatversion", Wanted::OneOf("0 1")),
-    ("core.bare", Wanted::Bool),
-    ("core.worktree", Wanted::WayUp),
-    ("core.sparsecheckout", Wanted::Bool),
-    ("core.sparsecheckoutcone", Wanted::Bool),
-    ("index.sparse", Wanted::Bool),
-    ("extensions.objectformat", Wanted::OneOf("sha1 sha256")),
-    ("extensions.refstorage", Wanted::OneOf("files reftable")),
-    ("extensions.worktreeconfig", Wanted::Bool),
-    ("extensions.relativeworktrees", Wanted::Bool),
-    ("extensions.partialclone", Wanted::Remote),
-    ("remote.*.url", Wanted::ClonedUrl),
-    ("remote.*.promisor", Wanted::Bool),
-    ("remote.*.partialclonefilter", Wanted::Plain),
-    ("remote.*.mirror", Wanted::Bool),
-    ("branch.*.rebase", Wanted::OneOf("true false")),
-    ("submodule.*.url", Wanted::ClonedUrl),
-    ("submodule.*.update", Wanted::OneOf("checkout rebase merge none")),
-    ("submodule.recurse", Wanted::Bool),
+    ("core.repositoryformatversion", ValueRule::OneOf("0 1")),
+    ("core.bare", ValueRule::Bool),
+    ("core.worktree", ValueRule::WayUp),
+    ("core.sparsecheckout", ValueRule::Bool),
+    ("core.sparsecheckoutcone", ValueRule::Bool),
+    ("index.sparse", ValueRule::Bool),
+    ("extensions.objectformat", ValueRule::OneOf("sha1 sha256")),
+    ("extensions.refstorage", ValueRule::OneOf("files reftable")),
+    ("extensions.worktreeconfig", ValueRule::Bool),
+    ("extensions.relativeworktrees", ValueRule::Bool),
+    ("extensions.partialclone", ValueRule::Remote),
+    ("remote.*.url", ValueRule::ClonedUrl),
+    ("remote.*.promisor", ValueRule::Bool),
+    ("remote.*.partialclonefilter", ValueRule::Plain),
+    ("remote.*.mirror", ValueRule::Bool),
+    ("branch.*.rebase", ValueRule::OneOf("true false")),
+    ("submodule.*.url", ValueRule::ClonedUrl),
+    ("submodule.*.update", ValueRule::OneOf("checkout rebase merge none")),
+    ("submodule.recurse", ValueRule::Bool),
 ];
 
-/// What `git config` may set as an ordinary write, and [`AS_CLONED`] holds with a wider value.
-const REMOTE: &[Row] = &[("remote.*.url", Wanted::Url), ("submodule.*.url", Wanted::SubmoduleUrl)];
+/// Keys that `git config` may set as an ordinary write, and for which [`AS_CLONED`] allows more values.
+const REMOTE: &[Row] = &[("remote.*.url", ValueRule::Url), ("submodule.*.url", ValueRule::SubmoduleUrl)];
 
-/// Whether a person who lets git write the repository may let `git config` set this key without a further warning: git
-/// then runs no program for it, reads no other configuration, and reaches servers only by http, https, ssh or git.
+/// Returns whether `git config` may set this key without a further warning, if the user lets git write the repository:
+/// git then runs no program for it, reads no other configuration, and reaches servers only by http, https, ssh or git.
 ///
-/// Level (a) of the list; [`is_as_cloned`] answers what git writes into new repositories by itself.
+/// [`is_as_cloned`] is the check for keys that git writes into new repositories by itself.
 pub fn is_harmless(key: &str, value: Option<&str>) -> bool {
-    [HARMLESS, BOTH, REMOTE].iter().any(|rows| passes(rows, key, value))
+    [HARMLESS, BOTH, REMOTE].iter().any(|rows| is_allowed(rows, key, value))
 }
 
-/// Whether a repository in whose configuration the key has this value is, as far as this key goes, one as `git init`,
-/// `git clone`, `git worktree add` or `git submodule add` makes it.
+/// Returns whether this value of the key is one that `git init`, `git clone`, `git worktree add` or `git submodule add`
+/// writes.
 pub fn is_as_cloned(key: &str, value: Option<&str>) -> bool {
-    [BOTH, AS_CLONED].iter().any(|rows| passes(rows, key, value))
+    [BOTH, AS_CLONED].iter().any(|rows| is_allowed(rows, key, value))
 }
 
-/// Whether the key may be removed from the configuration as an ordinary write: with some value it is harmless.
+/// Returns whether removing the key from the configuration is an ordinary write, because it is harmless with some
+/// value.
 pub fn is_listed(key: &str) -> bool {
-    [HARMLESS, BOTH, REMOTE].into_iter().flatten().any(|(pattern, _)| names(pattern, key))
+    [HARMLESS, BOTH, REMOTE].into_iter().flatten().any(|(pattern, _)| matches_key(pattern, key))
 }
 
-/// The key as `git config --list -z` prints it; `None` where git would not take it for a key.
+/// Returns the key as `git config --list -z` prints it; `None` if git would not accept it as a key.
 pub fn normal(key: &str) -> Option<String> {
     let (section, rest) = key.split_once('.')?;
     let (subsection, name) = rest.rsplit_once('.').map_or((None, rest), |(subsection, name)| (Some(subsection), name));
@@ -210,7 +213,7 @@ pub fn normal(key: &str) -> Option<String> {
     Some(subsection.map_or_else(|| format!("{section}.{name}"), |subsection| format!("{section}.{subsection}.{name}")))
 }
 
-/// What a key that is not harmless can do, as the end of a sentence that begins with the key.
+/// Describes the effect of a key that is not harmless, as the end of a sentence that begins with the key.
 pub fn danger(key: &str) -> Text {
     type Danger = (&'static str, fn() -> Text);
     const DANGERS: &[Danger] = &[
@@ -270,13 +273,14 @@ pub fn danger(key: &str) -> Text {
     ];
     let section = key.split('.').next().unwrap_or(key);
     let known = DANGERS.iter().find(|(pattern, _)| {
-        names(pattern, key) || pattern.strip_suffix(".*").is_some_and(|known| !known.contains('.') && known == section)
+        matches_key(pattern, key)
+            || pattern.strip_suffix(".*").is_some_and(|known| !known.contains('.') && known == section)
     });
     known.map_or_else(|| text!("is not one of the keys that are known to make git run nothing"), |(_, danger)| danger())
 }
 
-/// Whether git reaches the address by http, https, ssh or its own protocol, and nothing in it could be an option of the
-/// program that does so.
+/// Returns whether git reaches the address by http, https, ssh or its own protocol, and nothing in it could be an
+/// option of the program that does so.
 pub fn is_network_url(url: &str) -> bool {
     const SCHEMES: &[&str] = &["http", "https", "ssh", "git", "git+ssh", "ssh+git"];
     if !url.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'\\`".contains(&byte)) {
@@ -291,30 +295,30 @@ pub fn is_network_url(url: &str) -> bool {
     !path.is_empty() && !path.starts_with([':', '-']) && !host.contains('/') && host.split('@').all(is_host)
 }
 
-/// A user, with a password or not, or a host, with a port or not.
+/// Matches a user with or without a password, or a host with or without a port.
 fn is_host(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:[]%+~".contains(&byte);
     text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') && text.bytes().all(plain)
 }
 
-/// Whether git takes the word for the name of a remote, and neither for an address nor surely for a path.
+/// Returns whether git accepts the word as the name of a remote, and does not treat it as an address or a path.
 pub fn is_remote_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     text == "." || !text.is_empty() && !text.starts_with(['.', '-']) && text.bytes().all(plain)
 }
 
-/// Whether the text can be a ref or a refspec, and no option.
+/// Returns whether the text can be a ref or a refspec, and no option.
 fn is_refspec(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "+:/*._-@^~#=,{}".contains(c);
     !text.is_empty() && !text.starts_with('-') && !text.contains("..") && text.chars().all(plain)
 }
 
-fn passes(rows: &[Row], key: &str, value: Option<&str>) -> bool {
-    rows.iter().any(|(pattern, wanted)| names(pattern, key) && wanted.holds(value))
+fn is_allowed(rows: &[Row], key: &str, value: Option<&str>) -> bool {
+    rows.iter().any(|(pattern, rule)| matches_key(pattern, key) && rule.allows(value))
 }
 
-/// Whether the pattern of a row names the key.
-fn names(pattern: &str, key: &str) -> bool {
+/// Returns whether the pattern of a row matches the key.
+fn matches_key(pattern: &str, key: &str) -> bool {
     match pattern.strip_suffix(".*") {
         Some(section) if !section.contains('*') => {
             key.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')).is_some_and(|name| !name.contains('.'))
@@ -333,37 +337,37 @@ fn names(pattern: &str, key: &str) -> bool {
     }
 }
 
-impl Wanted {
-    fn holds(self, value: Option<&str>) -> bool {
-        let Some(value) = value else { return matches!(self, Wanted::Bool) };
+impl ValueRule {
+    fn allows(self, value: Option<&str>) -> bool {
+        let Some(value) = value else { return matches!(self, ValueRule::Bool) };
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.,=:+%".contains(&byte);
         match self {
-            Wanted::Text => !value.contains(char::is_control),
-            Wanted::Bool => {
+            ValueRule::Text => !value.contains(char::is_control),
+            ValueRule::Bool => {
                 matches!(
                     value.to_ascii_lowercase().as_str(),
                     "true" | "false" | "yes" | "no" | "on" | "off" | "1" | "0" | ""
                 )
             }
-            Wanted::Plain => value.bytes().all(plain),
-            Wanted::OneOf(words) => words.split(' ').any(|word| word == value),
-            Wanted::Remote => is_remote_name(value),
-            Wanted::Refspec => is_refspec(value),
-            Wanted::Url => is_network_url(value),
-            Wanted::SubmoduleUrl => is_network_url(value) || is_relative(value),
-            Wanted::ClonedUrl => is_network_url(value) || is_relative(value) || is_local(value),
-            Wanted::WayUp => value.starts_with("../") && !value.contains(char::is_control),
+            ValueRule::Plain => value.bytes().all(plain),
+            ValueRule::OneOf(words) => words.split(' ').any(|word| word == value),
+            ValueRule::Remote => is_remote_name(value),
+            ValueRule::Refspec => is_refspec(value),
+            ValueRule::Url => is_network_url(value),
+            ValueRule::SubmoduleUrl => is_network_url(value) || is_relative(value),
+            ValueRule::ClonedUrl => is_network_url(value) || is_relative(value) || is_local(value),
+            ValueRule::WayUp => value.starts_with("../") && !value.contains(char::is_control),
         }
     }
 }
 
-/// `../other.git`: relative to the address of the repository.
+/// Returns whether a URL is relative to the address of the repository: `../other.git`.
 pub fn is_relative(url: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "._-/+".contains(c);
     (url.starts_with("./") || url.starts_with("../")) && url.chars().all(plain)
 }
 
-/// A folder of this machine by its whole name.
+/// Returns whether a URL is the absolute path of a folder on this machine.
 fn is_local(url: &str) -> bool {
     let path = url.strip_prefix("file://").unwrap_or(url);
     path.starts_with('/') && !path.contains(char::is_control)
@@ -403,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_can_run_a_program_or_reach_elsewhere_is_not_harmless() {
+    fn keys_that_run_programs_or_reach_elsewhere_are_not_harmless() {
         let dangerous = [
             ("core.fsmonitor", "true"),
             ("core.hookspath", "hooks"),
@@ -471,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_writes_by_itself_is_as_cloned() {
+    fn values_that_git_writes_are_as_cloned() {
         let written = [
             ("core.repositoryformatversion", "0"),
             ("core.filemode", "true"),
@@ -524,7 +528,7 @@ mod tests {
     fn every_row_names_a_key_and_no_danger_is_harmless_with_any_value() {
         for (pattern, _) in [HARMLESS, BOTH, REMOTE, AS_CLONED].into_iter().flatten() {
             let key = pattern.replace('*', "x");
-            assert!(names(pattern, &key) && normal(&key).as_deref() == Some(key.as_str()), "{pattern}");
+            assert!(matches_key(pattern, &key) && normal(&key).as_deref() == Some(key.as_str()), "{pattern}");
         }
         assert!(danger("core.fsmonitor").to_string().contains("git status"));
         assert!(danger("filter.lfs.clean").to_string().contains("add and checkout"));

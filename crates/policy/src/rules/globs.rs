@@ -1,12 +1,14 @@
-//! Globs about names: those that people write, those of the built-in tables, and those that a shell would expand.
+//! Globs for names: those of users, those of the built-in tables, and those that a shell would expand.
 //!
-//! A glob of a person's is matched in time that is linear in glob and name. Its syntax is that of the `glob` crate, which reads it first and says what is wrong with it. Its matcher goes back
-//! whenever a star was too long, and takes minutes for a few of them: a project's file may hold any glob.
+//! A user's glob is matched in time linear in glob and name. Its syntax is that of the `glob` crate, which parses it
+//! first and reports errors. The crate's matcher is not used: it backtracks at every star and takes minutes for a few
+//! of them, and a project's file may contain any glob.
 
 use glob::Pattern;
 use toolfence_protocol::{Error, ErrorKind, Result, text};
 
-/// A glob of the user's, kept with its own spelling. It matches at any depth, ignores case, and stands for all below.
+/// A user's glob with its original spelling. It matches at any depth, ignores case, and includes everything below a
+/// match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserGlob {
     /// The glob as the user wrote it.
@@ -31,19 +33,20 @@ enum Token {
 }
 
 impl UserGlob {
-    /// Reads a glob of the user's that stands for all below what it matches.
+    /// Parses a user's glob that includes everything below its matches.
     ///
     /// # Errors
-    /// The text is no glob; the error names it and the place of the mistake.
+    /// Fails if the text is no glob; the error contains it and the position of the mistake.
     pub fn new(shown: &str) -> Result<UserGlob> {
         let bare = bare(shown);
         UserGlob::read(shown, bare.strip_suffix("/**").unwrap_or(bare))
     }
 
-    /// Reads a glob of the user's for names of files: what it matches stands for itself, and [`is`](UserGlob::is) asks.
+    /// Parses a user's glob for names of files: it matches only with [`is`](UserGlob::is) and does not include anything
+    /// below.
     ///
     /// # Errors
-    /// The text is no glob; the error names it and the place of the mistake.
+    /// Fails if the text is no glob; the error contains it and the position of the mistake.
     pub fn of_files(shown: &str) -> Result<UserGlob> {
         UserGlob::read(shown, bare(shown))
     }
@@ -57,12 +60,12 @@ impl UserGlob {
         Ok(UserGlob { shown: shown.to_owned(), tokens: tokens(&anywhere) })
     }
 
-    /// Whether the path or a folder above it matches.
+    /// Returns whether the path or a folder above it matches.
     pub fn covers(&self, path: &str) -> bool {
         matches(&self.tokens, path, true)
     }
 
-    /// Whether the path matches.
+    /// Returns whether the path matches.
     pub fn is(&self, path: &str) -> bool {
         matches(&self.tokens, path, false)
     }
@@ -79,7 +82,7 @@ fn tokens(glob: &str) -> Vec<Token> {
     while at < glob.len() {
         let (token, length) = token(&glob[at..]);
         at += length;
-        // One after another they mean the same as one.
+        // Repeated ones have the same meaning as a single one.
         if !(matches!(token, Token::Run | Token::Folders) && out.last() == Some(&token)) {
             out.push(token);
         }
@@ -87,7 +90,7 @@ fn tokens(glob: &str) -> Vec<Token> {
     out
 }
 
-/// The first token, and how many characters it has.
+/// Returns the first token, and its number of characters.
 fn token(glob: &[char]) -> (Token, usize) {
     match glob {
         ['*', '*', '/', ..] => (Token::Folders, 3),
@@ -100,7 +103,7 @@ fn token(glob: &[char]) -> (Token, usize) {
     }
 }
 
-/// What stands behind a `[`, up to and with its `]`. A `]` at the beginning is one of the characters.
+/// Parses the text after a `[` through its `]`. A `]` at the beginning is one of the characters.
 fn set(rest: &[char]) -> Option<(Token, usize)> {
     let not = rest.first() == Some(&'!');
     let begin = usize::from(not);
@@ -121,8 +124,8 @@ fn with(mut ranges: Vec<(char, char)>, first: char, last: char) -> Vec<(char, ch
     ranges
 }
 
-/// Goes through the path once with every place of the glob that may be reached. `above` is whether a folder above it is
-/// enough.
+/// Reads the path once, with the set of all positions of the glob that may be reached. With `above`, a match of a
+/// folder above it is enough.
 fn matches(tokens: &[Token], path: &str, above: bool) -> bool {
     let mut reached = vec![false; tokens.len() + 1];
     reached[0] = true;
@@ -137,7 +140,7 @@ fn matches(tokens: &[Token], path: &str, above: bool) -> bool {
             match token {
                 Token::Char(wanted) if *wanted == c => next[at + 1] = true,
                 Token::Any if c != '/' => next[at + 1] = true,
-                Token::Set(not, ranges) if c != '/' && holds(ranges, c) != *not => next[at + 1] = true,
+                Token::Set(not, ranges) if c != '/' && in_ranges(ranges, c) != *not => next[at + 1] = true,
                 Token::Run if c != '/' => next[at] = true,
                 Token::Folders | Token::Rest => next[at] = true,
                 _ => {}
@@ -149,7 +152,7 @@ fn matches(tokens: &[Token], path: &str, above: bool) -> bool {
     !path.is_empty() && reached[tokens.len()]
 }
 
-/// What may stand for nothing is passed over; folders only where one begins.
+/// Tokens that match nothing are skipped; folders only at the beginning of one.
 fn spread(tokens: &[Token], reached: &mut [bool], begins: bool) {
     for (at, token) in tokens.iter().enumerate() {
         let nothing = matches!(token, Token::Run | Token::Rest) || *token == Token::Folders && begins;
@@ -157,13 +160,14 @@ fn spread(tokens: &[Token], reached: &mut [bool], begins: bool) {
     }
 }
 
-fn holds(ranges: &[(char, char)], c: char) -> bool {
+fn in_ranges(ranges: &[(char, char)], c: char) -> bool {
     let upper = c.to_uppercase().next().unwrap_or(c);
     ranges.iter().any(|(first, last)| (*first..=*last).contains(&c) || (*first..=*last).contains(&upper))
 }
 
-/// Whether `pattern` (lower case, `*` for any run of bytes) matches all of `name`, ignoring ASCII case. Linear but for the
-/// one star it goes back to, as every pattern of the tables has at most two. It is asked for every file of a walk.
+/// Returns whether `pattern` (lower case, `*` for any run of bytes) matches all of `name`, ignoring ASCII case. It is
+/// called for every file of a walk, and linear except for backtracking to one star, because the patterns of the tables
+/// have at most two.
 pub(crate) fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
@@ -183,9 +187,9 @@ pub(crate) fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
     pattern[p..].iter().all(|&byte| byte == b'*')
 }
 
-/// Whether some name may match the shell pattern `glob` and the `pattern` of a table: what stands before their first special
-/// character and behind the last one does not rule it out. There may be too many, and too few only where letters
-/// beyond ASCII differ in case.
+/// Returns whether some name may match both the shell pattern `glob` and the `pattern` of a table: the texts before
+/// their first special character and after the last one are compatible. There may be false matches, and missing ones
+/// only where letters beyond ASCII differ in case.
 pub(crate) fn may_meet(glob: &str, pattern: &str) -> bool {
     let is_special = |byte: &u8| b"*?[]()|!+@".contains(byte);
     let (glob, pattern) = (glob.as_bytes(), pattern.as_bytes());
@@ -204,7 +208,7 @@ mod tests {
     const OPTIONS: MatchOptions =
         MatchOptions { case_sensitive: false, require_literal_separator: true, require_literal_leading_dot: false };
 
-    /// What the `glob` crate says of a path and the folders above it.
+    /// Returns the result of the `glob` crate for a path and the folders above it.
     fn expected(pattern: &Pattern, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.filter(|&end| end > 0).any(|end| pattern.matches_with(&path[..end], OPTIONS))
@@ -222,7 +226,7 @@ mod tests {
             let glob =
                 "**/".to_owned() + &text(&mut random, &["a", "B", "*", "?", "/", "**/", "[ab]", "[!b]", "[]a-c]"], 6);
             let path = text(&mut random, &["a", "b", "C", "]", "/"], 7);
-            // An empty name in a path is none that a file could have, and a folder is named without its slash.
+            // No file has an empty name in its path, and a folder is named without its slash.
             if path.contains("//") || path.starts_with('/') || path.ends_with('/') || glob.ends_with('/') {
                 continue;
             }

@@ -1,7 +1,7 @@
-//! Rules over names: which paths are blocked or protected, which names are those of credentials, which keys of git's
-//! configuration are harmless, and the globs that people write for them.
+//! Rules about names: blocked and protected paths, names of credentials, harmless keys of git's configuration, and user
+//! globs.
 //!
-//! This module looks at names only. It opens no file and asks no program.
+//! This module looks only at names. It opens no file and runs no program.
 
 mod copies;
 mod credentials;
@@ -14,8 +14,8 @@ pub use git_hooks::GIT_HOOKS;
 pub use globs::UserGlob;
 pub use paths::{Blocked, Harmless, PathRules};
 
-/// Files that instruct agents in a project. Of those in one folder only the first counts: the others usually have the same text, or
-/// are links to it. A command's change to one of them is always asked about.
+/// Files that instruct agents in a project. Of those in one folder only the first counts: the others usually have the
+/// same text, or are links to it. A command's change to one of them is always asked about.
 pub const AGENTS_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"];
 
 /// Returns `true` if a path, relative to the root, is one of [`AGENTS_FILES`] in any folder and in any case.

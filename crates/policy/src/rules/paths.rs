@@ -1,13 +1,13 @@
-//! Which names are never read and which are never written, whoever asks.
+//! Decides which names must never be read and which must never be written.
 //!
-//! Pure text: this module resolves no links and opens no files. Whoever does must ask it about the real name, and about
-//! every other spelling under which the same file could be meant.
+//! This module looks only at text: it resolves no links and opens no files. Code that opens files must check the real
+//! name, and every other spelling of the same file.
 
 use super::{copies, credentials};
 use crate::rules::globs::{UserGlob, matches_name, may_meet};
 use toolfence_protocol::Result;
 
-/// Names of secrets, matched at any depth and ignoring case. A name blocks what is below it too.
+/// Names of secrets, matched at any depth and ignoring case. A name also blocks everything below it.
 const BLOCKED: &[&str] = &[
     // Environment files, with the family of suffixes and editors' copies.
     ".env",
@@ -25,7 +25,7 @@ const BLOCKED: &[&str] = &[
     "id_ecdsa_sk",
     "id_ed25519",
     "id_ed25519_sk",
-    // Files that hold nothing but credentials.
+    // Files that contain only credentials.
     ".netrc",
     "_netrc",
     ".pgpass",
@@ -64,8 +64,8 @@ const BLOCKED: &[&str] = &[
     "terraform.rc",
 ];
 
-/// Keys and credentials by the form of their names. Installed packages hold such files for their own tests, and certificates
-/// that all the world has: there they are not blocked.
+/// Keys and credentials, recognised by the form of their names. Installed packages contain such files for their own
+/// tests, and public certificates: there they are not blocked.
 const BLOCKED_OUTSIDE_PACKAGES: &[&str] = &[
     "*.pem",
     "*.key",
@@ -89,7 +89,7 @@ const BLOCKED_OUTSIDE_PACKAGES: &[&str] = &[
     "application_default_credentials.json",
 ];
 
-/// Names of secrets whose endings are so common that a glob in a command says nothing about them: see
+/// Names of secrets with common endings, which globs in commands often match by accident: see
 /// [`PathRules::could_block`].
 const BLOCKED_DATA: &[&str] = &[
     "*.env",
@@ -98,15 +98,16 @@ const BLOCKED_DATA: &[&str] = &[
     "*.tfvars",
     "*.tfvars.json",
     "terraform.tfstate*",
-    // Also the name of the program that makes it.
+    // Also the name of the program that writes it.
     "htpasswd",
     "*.htpasswd",
 ];
 
-/// Members of a blocked family that are made to be shared.
+/// Members of a blocked family that are meant to be shared.
 const SHARED: &[&str] = &[".env*.example", ".env*.sample", ".env*.template", ".env*.dist"];
 
-/// Names among [`BLOCKED_OUTSIDE_PACKAGES`] that are made to be shared, and certificates of authorities: by these names every program finds whom to trust.
+/// Names among [`BLOCKED_OUTSIDE_PACKAGES`] that are meant to be shared, and the certificates of authorities, which
+/// every program reads.
 const SHARED_OUTSIDE_PACKAGES: &[&str] = &[
     "cacert.pem",
     "ca-bundle*.pem",
@@ -117,7 +118,7 @@ const SHARED_OUTSIDE_PACKAGES: &[&str] = &[
     "*.schema.json",
 ];
 
-/// Names among [`BLOCKED_DATA`] that are made to be shared, and `go.env`, the defaults of a Go toolchain.
+/// Names among [`BLOCKED_DATA`] that are meant to be shared, and `go.env`, the defaults of a Go toolchain.
 const SHARED_DATA: &[&str] = &[
     ".env*",
     "*example.env",
@@ -129,7 +130,7 @@ const SHARED_DATA: &[&str] = &[
     "*sample.tfvars",
 ];
 
-/// Folders of installed packages, as names one below the other: what stands in a package there came from a registry.
+/// Folders of installed packages, as nested names: the files of a package there come from a registry.
 const PACKAGES: &[&[&str]] = &[
     &["site-packages"],
     &["dist-packages"],
@@ -140,16 +141,16 @@ const PACKAGES: &[&[&str]] = &[
     &["registry", "src"],
 ];
 
-/// Names that tools may read but never write: they configure git and this crate itself.
+/// Names that tools may read but never write, because these files configure git and this crate itself.
 const PROTECTED: &[&str] = &[".git", ".toolfence*", "toolfence.toml"];
 
-/// The rule that blocks what the lists of [`PathRules::only`] leave out: the setting that has them.
+/// The rule that blocks files not in the lists of [`PathRules::only`], named after the setting.
 const ONLY: &str = "paths.only";
 
-/// The rules about names of files: which are blocked altogether and which are protected from writing.
+/// The rules about names of files: which are blocked and which are protected from writing.
 ///
-/// Paths are relative to the root, with `/` between names. The strictest order holds: denied globs, then allowed globs,
-/// then the built-in list.
+/// Paths are relative to the root, with `/` between names. Denied globs take precedence over allowed globs, and these
+/// over the built-in list.
 ///
 /// ```
 /// let rules = toolfence_policy::rules::PathRules::default();
@@ -165,9 +166,9 @@ pub struct PathRules {
     protected: NameTable,
     denied: Vec<UserGlob>,
     allowed: Vec<UserGlob>,
-    /// Lists of globs, of each of which one has to cover a file.
+    /// Lists of globs. A file must match a glob of each list.
     only: Vec<Vec<UserGlob>>,
-    /// Paths that are protected where they stand and nowhere else, in lower case.
+    /// Paths that are protected at this place only, in lower case.
     guarded: Vec<String>,
 }
 
@@ -187,18 +188,18 @@ impl Default for PathRules {
 }
 
 impl PathRules {
-    /// The built-in list with globs of the user's own: `deny` blocks more, `allow` makes exceptions from the built-in
-    /// list. A glob matches at any depth, ignoring case, and what it matches stands for everything below.
+    /// Combines the built-in list with the user's globs: `deny` blocks more, `allow` makes exceptions from the built-in
+    /// list. A glob matches at any depth, ignores case, and includes everything below its matches.
     ///
     /// # Errors
-    /// A glob that is not one, with the place of the mistake.
+    /// Fails if a glob is invalid, with the position of the mistake.
     pub fn new(allow: &[String], deny: &[String]) -> Result<PathRules> {
         let compile = |globs: &[String]| globs.iter().map(|glob| UserGlob::new(glob)).collect::<Result<Vec<_>>>();
         Ok(PathRules { denied: compile(deny)?, allowed: compile(allow)?, ..PathRules::default() })
     }
 
-    /// Blocks every file that none of these globs covers; each further list narrows. The built-in list still holds, and folders
-    /// are not blocked.
+    /// Blocks every file that none of these globs matches; each further list narrows the set. The built-in list still
+    /// applies, and folders are not blocked.
     ///
     /// ```
     /// let rules = toolfence_policy::rules::PathRules::default().only(&["src/**".into(), "*.toml".into()])?;
@@ -209,56 +210,57 @@ impl PathRules {
     /// ```
     ///
     /// # Errors
-    /// A glob that is not one, with the place of the mistake.
+    /// Fails if a glob is invalid, with the position of the mistake.
     pub fn only(mut self, globs: &[String]) -> Result<PathRules> {
         self.only.push(globs.iter().map(|glob| UserGlob::new(glob)).collect::<Result<_>>()?);
         Ok(self)
     }
 
-    /// The rules for files outside the root, to which the lists of [`only`](PathRules::only) do not apply.
+    /// Returns the rules for files outside the root, to which the lists of [`only`](PathRules::only) do not apply.
     #[must_use]
     pub fn outside_root(&self) -> PathRules {
         PathRules { only: Vec::new(), ..self.clone() }
     }
 
-    /// Whether a list of [`only`](PathRules::only) has no glob that covers the path.
+    /// Returns whether a list of [`only`](PathRules::only) has no glob that matches the path.
     pub fn leaves_out(&self, path: &str) -> bool {
         let is_root = matches!(path, "" | "." | "./");
         !is_root && self.only.iter().any(|list| !list.iter().any(|glob| glob.covers(path)))
     }
 
-    /// Whether no glob of the user's own blocks anything.
+    /// Returns whether none of the user's globs blocks anything.
     pub fn is_built_in(&self) -> bool {
         self.denied.is_empty()
     }
 
-    /// Protects `path` and all below it from writing, because the host itself is steered by what stands there.
+    /// Protects `path` and everything below it from writing, because it controls the host itself.
     pub fn guard(&mut self, path: &str) {
         self.guarded.push(path.trim_matches('/').to_lowercase());
     }
 
-    /// The pattern of the rule that blocks `path` from being read, written, listed or searched, as far as a name can tell: a
-    /// file `x.pem` may turn out to hold certificates, and `token` may be a folder.
+    /// Returns the pattern of the rule that blocks
+    /// `path` from being read, written, listed or searched, judged by the name alone: a file `x.pem` may turn out to
+    /// contain certificates, and `token` may be a folder.
     ///
-    /// Cheap enough for every file of a walk: nothing is allocated where no user glob is set and the name is ASCII and speaks
-    /// of no credentials.
+    /// It is cheap enough for every file of a walk: it allocates nothing if no user glob is set and the name is ASCII
+    /// and contains no word for credentials.
     pub fn blocks(&self, path: &str) -> Option<&str> {
         self.judge(path).filter(|blocked| blocked.unless != Some(Harmless::Package)).map(|blocked| blocked.rule)
     }
 
-    /// What the rules say of a name, and what could still lift that. Every other question about blocked names is answered
-    /// from this one.
+    /// Returns the rule that blocks a name, and the condition that could still lift it. All other checks of blocked
+    /// names call this one.
     #[doc(hidden)]
     pub fn judge(&self, path: &str) -> Option<Blocked<'_>> {
         match self.judge_outside_root(path) {
             Some(blocked) if blocked.unless.is_none() => Some(blocked),
-            // On the way to a file of the list there are folders.
+            // Folders may contain a file of the list.
             _ if self.leaves_out(path) => Some(Blocked { rule: ONLY, unless: Some(Harmless::NoFile) }),
             blocked => blocked,
         }
     }
 
-    /// The judgement about a name outside the root.
+    /// Returns the judgement about a name outside the root.
     #[doc(hidden)]
     pub fn judge_outside_root(&self, path: &str) -> Option<Blocked<'_>> {
         if let Some(glob) = self.denied.iter().find(|glob| glob.covers(path)) {
@@ -267,7 +269,7 @@ impl PathRules {
         if self.allowed.iter().any(|glob| glob.covers(path)) {
             return None;
         }
-        // A copy holds what the file holds that it is one of.
+        // A copy has the contents of its original.
         self.built_in(path).or_else(|| copies::originals(path).iter().find_map(|original| self.built_in(original)))
     }
 
@@ -279,7 +281,7 @@ impl PathRules {
             let file = path.rsplit('/').next().is_some_and(|name| matches_name(b"*.pem", name.as_bytes()));
             Blocked { rule, unless: (rule == "*.pem" && file).then_some(Harmless::Certificates) }
         });
-        // `process.env` and `token` stand in many commands as words that name no file.
+        // In many commands, `process.env` and `token` are words and not files.
         let last = last_name(path);
         let of_data = || self.data.find(last).or_else(|| credentials::find(path));
         let by_data = || Some(Blocked { rule: of_data()?, unless: Some(Harmless::NoFile) });
@@ -290,7 +292,7 @@ impl PathRules {
         Some(blocked)
     }
 
-    /// The pattern of the rule that lets `path` be read but never written by a tool.
+    /// Returns the pattern of the rule that lets `path` be read but never written by a tool.
     pub fn protects(&self, path: &str) -> Option<&str> {
         self.protected.find(path).or_else(|| self.guards(path))
     }
@@ -306,12 +308,12 @@ impl PathRules {
         self.guarded.iter().find(below).map(String::as_str)
     }
 
-    /// Every rule that some name matched by the shell pattern `component` could fall under, with the name in the rule that it
-    /// could match: the built-in rules, and the globs of the settings that hold a hidden name. The pattern is one name of a
-    /// path, in which `*` and `?` are alive and quoted text is not told apart. There may be too many hits.
+    /// Returns every rule that could apply to a name matched by the shell pattern `component`, with the name in the
+    /// rule that it could match: the built-in rules, and the settings' globs for hidden names. The pattern is one name
+    /// of a path, in which `*` and `?` are active, even if quoted. There may be false matches.
     ///
-    /// Names of data are left out: `*.csv` would always be asked about. A program that reads what no word names is asked
-    /// about where nothing masks blocked files, whatever its glob is.
+    /// Names of data are not included, because then `*.csv` would always ask. Where nothing masks blocked files, a
+    /// program that reads files that no word names asks anyway, whatever its glob is.
     pub fn could_block<'r>(&'r self, component: &str) -> impl Iterator<Item = (&'r str, &'r str)> {
         let built_in = self.blocked.could_match(component).chain(self.outside_packages.could_match(component));
         let hidden = |glob: &'r UserGlob| {
@@ -322,8 +324,8 @@ impl PathRules {
         built_in.chain(of_settings.filter(move |(_, name)| could_expand_to(component, name)))
     }
 
-    /// The first rule of the settings that blocks: a shell pattern that no rule of [`PathRules::could_block`] is for could still
-    /// match a name that it covers.
+    /// Returns the first rule of the settings that blocks: a shell pattern that matches no rule of
+    /// [`PathRules::could_block`] could still match a name that it covers.
     pub fn first_denied(&self) -> Option<&str> {
         let listed = (!self.only.is_empty()).then_some(ONLY);
         self.denied.first().map(|glob| glob.shown.as_str()).or(listed)
@@ -335,22 +337,23 @@ impl PathRules {
 pub struct Blocked<'a> {
     /// The rule that blocks it.
     pub rule: &'a str,
-    /// What makes it harmless after all. Whoever can open files has to look; a name that nobody looked at stays blocked.
+    /// The condition under which it is harmless after all. Code that can open files must check it; without a check the
+    /// name stays blocked.
     pub unless: Option<Harmless>,
 }
 
-/// Why a file whose name is one of secrets holds none.
+/// Why a file with the name of a secret contains none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Harmless {
     /// It is PEM without a private key.
     Certificates,
-    /// It is a folder, or in a command, where any word could be meant for a name, nothing at all.
+    /// It is a folder; in a command, where any word could be meant as a name, it may also be missing.
     NoFile,
-    /// It stands in an installed package, and was never seen elsewhere.
+    /// It is in an installed package, and was never seen elsewhere.
     Package,
 }
 
-/// Whether a path names something in an installed package. What stands beside the packages is of no registry.
+/// Returns whether a path is in an installed package. Files next to the packages come from no registry.
 fn is_in_package(path: &str) -> bool {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
     let is_here = |at: usize, store: &[&str]| {
@@ -361,28 +364,28 @@ fn is_in_package(path: &str) -> bool {
     !names.contains(&"..") && (0..names.len()).any(|at| PACKAGES.iter().any(|store| is_here(at, store)))
 }
 
-/// Built-in patterns, found by the first two bytes of a name, or by the last two where they begin with `*`.
+/// Built-in patterns, found by the first two bytes of a name, or by the last two if they begin with `*`.
 ///
-/// Of several patterns that match a name, one that begins without `*` is told before one that begins with it, and of those the
-/// one that stands first in the list.
+/// If several patterns match a name, those without a leading `*` are reported first, and among them the first of the
+/// list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct NameTable {
-    /// In the order in which they are told.
+    /// The patterns in the order in which they are reported.
     all: Vec<&'static str>,
     by_head: Keyed,
     by_tail: Keyed,
     except: &'static [&'static str],
 }
 
-/// Two bytes in lower case, as a number because that is compared without a call.
+/// Two bytes in lower case, as a number, which is compared without a call.
 type Ends = u16;
 
 /// Patterns by two of their bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Keyed {
-    /// Sorted by key; patterns of one key stay in the order of the list.
+    /// The patterns sorted by key; those with the same key stay in the order of the list.
     patterns: Vec<(Ends, &'static str)>,
-    /// A bit for each key and a few others, since nearly all names have none of the keys.
+    /// A bit for each key and a few others, because nearly all names have none of the keys.
     filter: [u64; 16],
 }
 
@@ -392,15 +395,15 @@ impl Keyed {
         keyed.patterns.extend(patterns.iter().filter_map(|&pattern| Some((ends(pattern)?, pattern))));
         keyed.patterns.sort_by_key(|&(key, _)| key);
         for (key, _) in &keyed.patterns {
-            let (word, bit) = place(*key);
+            let (word, bit) = filter_place(*key);
             keyed.filter[word] |= bit;
         }
         keyed
     }
 
-    /// The patterns of this key.
+    /// Returns the patterns of this key.
     fn of(&self, key: Ends) -> impl Iterator<Item = &'static str> {
-        let (word, bit) = place(key);
+        let (word, bit) = filter_place(key);
         let from = match self.filter[word] & bit {
             0 => self.patterns.len(),
             _ => self.patterns.partition_point(|&(other, _)| other < key),
@@ -410,8 +413,8 @@ impl Keyed {
     }
 }
 
-/// The word and the bit of a filter that belong to a key.
-fn place(key: Ends) -> (usize, u64) {
+/// Returns the word and the bit of the filter for a key.
+fn filter_place(key: Ends) -> (usize, u64) {
     let hash = key.wrapping_mul(0x9e37) >> 6;
     (usize::from(hash >> 6), 1 << (hash & 63))
 }
@@ -427,7 +430,7 @@ impl NameTable {
         if path.is_ascii() {
             return self.find_folded(path);
         }
-        // Upper case first: `ſ` and the Kelvin sign then become the ASCII letters a file system may fold them to.
+        // Upper case first: `ſ` and the Kelvin sign then become the ASCII letters to which a file system may fold them.
         self.find_folded(&path.to_uppercase().to_lowercase())
     }
 
@@ -436,7 +439,7 @@ impl NameTable {
         while !rest.is_empty() {
             let end = rest.bytes().position(|byte| byte == b'/').unwrap_or(rest.len());
             let name = &rest[..end];
-            // `./` is no name, and what stands behind it is looked at by itself.
+            // `./` is no name, and the rest of the path is checked separately.
             if name != "."
                 && let Some(pattern) = self.at(name, rest)
             {
@@ -447,7 +450,7 @@ impl NameTable {
         None
     }
 
-    /// The pattern that matches at the beginning of `rest`, whose first name is `name`.
+    /// Returns the pattern that matches at the beginning of `rest`, whose first name is `name`.
     fn at(&self, name: &str, rest: &str) -> Option<&'static str> {
         let of = |patterns: &Keyed, key: Ends| patterns.of(key).find(|pattern| matches_start(pattern, rest));
         let found = of(&self.by_head, head(name)?).or_else(|| of(&self.by_tail, tail(name)?))?;
@@ -461,9 +464,9 @@ impl NameTable {
     }
 }
 
-/// Whether a shell pattern could match a name that `pattern` matches too.
+/// Returns whether a shell pattern could match a name that `pattern` matches too.
 fn could_expand_to(component: &str, pattern: &str) -> bool {
-    // A shell pattern only matches a leading dot that is written.
+    // A shell pattern matches a leading dot only explicitly.
     let dotless = component.starts_with(['*', '?', '[']);
     !(dotless && pattern.starts_with('.')) && may_meet(component, pattern)
 }
@@ -472,12 +475,12 @@ fn last_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The first two bytes of a name; every pattern that begins without `*` is longer than that.
+/// Returns the first two bytes of a name; every pattern without a leading `*` is longer.
 fn head(name: &str) -> Option<Ends> {
     name.as_bytes().first_chunk().map(ends)
 }
 
-/// The last two bytes of a name; every pattern that begins with `*` ends in more than these.
+/// Returns the last two bytes of a name; every pattern with a leading `*` is longer.
 fn tail(name: &str) -> Option<Ends> {
     name.as_bytes().last_chunk().map(ends)
 }
@@ -486,7 +489,7 @@ fn ends(bytes: &[u8; 2]) -> Ends {
     u16::from_be_bytes(bytes.map(|byte| byte.to_ascii_lowercase()))
 }
 
-/// Whether the names of `pattern` match the first names of `path`.
+/// Returns whether the names of `pattern` match the first names of `path`.
 fn matches_start(pattern: &str, path: &str) -> bool {
     let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
     pattern.split('/').all(|wanted| names.next().is_some_and(|name| matches_name(wanted.as_bytes(), name.as_bytes())))
@@ -497,7 +500,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn globs_meet_what_they_could_expand_to() {
+    fn globs_match_names_they_could_expand_to() {
         let rules = PathRules::default();
         for glob in [".e*", ".en?", ".env*", "id_*", "*.pem", "serv*.k[e]y", "*", ".[e]nv", ".ss*"] {
             assert!(rules.could_block(glob).next().is_some(), "{glob}");
@@ -505,7 +508,7 @@ mod tests {
         for glob in ["*.rs", "test_*.py", "*.md", "?.txt", "*env"] {
             assert_eq!(rules.could_block(glob).next(), None, "{glob}");
         }
-        // Whoever asks sees every rule, whatever the order of the lists.
+        // Callers see every rule, whatever the order of the lists.
         for (glob, wanted) in [(".*", &[".env", ".env.*", ".ssh", ".netrc"][..]), (".[e]nv*", &[".env", ".env.*"])] {
             let met: Vec<&str> = rules.could_block(glob).map(|(rule, _)| rule).collect();
             assert!(wanted.iter().all(|rule| met.contains(rule)), "{glob}: {met:?}");

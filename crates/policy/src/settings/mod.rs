@@ -1,6 +1,6 @@
 //! The user's rules: when to ask, rules about commands, and rules about paths.
 //!
-//! This module reads text, not files. A host that has several files puts their rules together with the methods of [`Settings`].
+//! This module reads text, not files. A host with several files combines their rules with the methods of [`Settings`].
 
 mod rule;
 
@@ -11,10 +11,10 @@ use crate::rules::PathRules;
 use serde::{Deserialize, Deserializer};
 use toolfence_protocol::{Error, ErrorKind, Text, text};
 
-/// The longest glob: each is tried on every name of a walk.
+/// The longest glob in bytes: each is matched with every name of a walk.
 const LONGEST_GLOB: usize = 200;
 
-/// The settings of the policy, read from TOML or made with the methods.
+/// The settings of the policy, read from TOML or built with the methods.
 ///
 /// ```
 /// let text = "ask = \"risky\"\n[commands]\nallow = [\"cargo test\"]\n[paths]\ndeny = [\"private/**\"]\n";
@@ -27,9 +27,9 @@ const LONGEST_GLOB: usize = 200;
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Settings {
-    /// What is done with a judgement.
+    /// How judgements are applied.
     pub ask: AskMode,
-    /// Whether [`AskMode::Never`] lets a command run outside the sandbox that asks for it.
+    /// Whether [`AskMode::Never`] lets a command that asks for it run outside the sandbox.
     pub(super) outside: bool,
     /// Rules about shell commands.
     pub(super) commands: CommandSettings,
@@ -37,15 +37,15 @@ pub struct Settings {
     pub(super) paths: PathSettings,
 }
 
-/// Rules about shell commands. Each is a beginning of the command's words and is compared to literal words only.
+/// Rules about shell commands. Each is a prefix of the command's words and matches only literal words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct CommandSettings {
-    /// Simple commands that run without a question where nothing else about them asks.
+    /// Simple commands that run without a question if nothing else about them asks.
     pub(super) allow: Vec<CommandRule>,
     /// Simple commands that never run.
     pub(super) deny: Vec<CommandRule>,
-    /// When not empty, every simple command that matches none of these is denied.
+    /// If not empty, every simple command that matches none of these is denied.
     pub(super) only: Vec<CommandRule>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct PathSettings {
     pub(super) allow: Vec<String>,
     /// More blocked names.
     pub(super) deny: Vec<String>,
-    /// Lists of names. A file that one of them leaves out is blocked.
+    /// Lists of names. A file that one of them does not match is blocked.
     #[serde(deserialize_with = "one_list")]
     pub(super) only: Vec<Vec<String>>,
 }
@@ -67,10 +67,10 @@ fn one_list<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Vec<String>>, D::E
     Ok(if list.is_empty() { Vec::new() } else { vec![list] })
 }
 
-/// Checks a glob that a user wrote.
+/// Checks a glob from a user.
 ///
 /// # Errors
-/// It has more than 200 bytes, matches the whole project, or cannot be read.
+/// Fails if it has more than 200 bytes, matches the whole project, or cannot be read.
 pub fn check_glob(glob: &str) -> Result<(), Text> {
     if glob.len() > LONGEST_GLOB {
         return Err(text!("a glob has at most {most} bytes.", most = LONGEST_GLOB));
@@ -89,42 +89,44 @@ pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
 }
 
 impl Settings {
-    /// Sets what is done with a judgement.
+    /// Sets how judgements are applied.
     #[must_use]
     pub fn ask(self, ask: AskMode) -> Settings {
         Settings { ask, ..self }
     }
 
-    /// Lets a command run outside the sandbox that asks for it, with [`AskMode::Never`] too. Such a command can do whatever the user can.
+    /// Lets a command that asks for it run outside the sandbox, even with [`AskMode::Never`]. Such a command can do
+    /// everything the user can.
     #[must_use]
     pub fn allow_outside(self) -> Settings {
         Settings { outside: true, ..self }
     }
 
-    /// Lets simple commands that begin with these words run without a question, where nothing else about them asks. No words
-    /// are no rule.
+    /// Lets simple commands that begin with these words run without a question, if nothing else about them asks. An
+    /// empty list adds no rule.
     #[must_use]
     pub fn allow_command<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Settings {
         self.commands.allow.extend(CommandRule::new(words));
         self
     }
 
-    /// Denies simple commands that begin with these words. No words are no rule.
+    /// Denies simple commands that begin with these words. An empty list adds no rule.
     #[must_use]
     pub fn deny_command<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Settings {
         self.commands.deny.extend(CommandRule::new(words));
         self
     }
 
-    /// Denies every simple command that begins with none of the words that this was called with. No words are no rule.
+    /// Denies every simple command that begins with none of the words passed to this method. An empty list adds no
+    /// rule.
     #[must_use]
     pub fn only_command<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Settings {
         self.commands.only.extend(CommandRule::new(words));
         self
     }
 
-    /// Makes an exception from the built-in list of blocked names: a glob relative to the root that matches at any depth and
-    /// ignores case.
+    /// Adds an exception to the built-in list of blocked names: a glob relative to the root that matches at any depth
+    /// and ignores case.
     #[must_use]
     pub fn allow_path(mut self, glob: impl Into<String>) -> Settings {
         self.paths.allow.push(glob.into());
@@ -138,8 +140,8 @@ impl Settings {
         self
     }
 
-    /// Blocks every file that matches none of the globs that this was called with. They are relative to the root, match at any
-    /// depth and ignore case.
+    /// Blocks every file that matches none of the globs passed to this method. They are relative to the root, match at
+    /// any depth and ignore case.
     #[must_use]
     pub fn only_path(mut self, glob: impl Into<String>) -> Settings {
         match self.paths.only.first_mut() {
@@ -169,16 +171,17 @@ impl Settings {
         self
     }
 
-    /// The rules of `commands.only`: a command that begins with none of them is denied. Empty if every command may run.
+    /// Returns the rules of `commands.only`: a command that begins with none of them is denied. Empty if every command
+    /// may run.
     pub fn only_commands(&self) -> &[CommandRule] {
         &self.commands.only
     }
 
-    /// Reads the text of one settings file that holds the keys of the policy and nothing else.
+    /// Reads the text of a settings file that has only the keys of the policy.
     ///
     /// # Errors
-    /// The text is not TOML, or has an unknown key, a value of the wrong type or a bad glob. The error names the glob, or the line and the
-    /// column of the mistake.
+    /// Fails if the text is not TOML, or has an unknown key, a value of the wrong type or a bad glob. The error names
+    /// the glob, or the line and the column of the mistake.
     pub fn from_toml(text: &str) -> Result<Settings, Error> {
         let settings: Settings = toml::from_str(text).map_err(|error| {
             let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));

@@ -1,10 +1,10 @@
-//! A rule about commands: the first words of one.
+//! A rule about commands, which consists of the first words of a command.
 
 use serde::Deserialize;
 use std::fmt;
 use toolfence_protocol::{Text, text};
 
-/// The longest rule.
+/// The longest rule in bytes.
 const LONGEST: usize = 1000;
 
 /// The first words of a command: `"cargo test"` or `["cargo", "test"]`.
@@ -44,17 +44,18 @@ impl CommandRule {
     /// A rule that no command matches: the common part of two lists that have nothing in common.
     const NOTHING: CommandRule = CommandRule(Vec::new());
 
-    /// A rule of these words; `None` when there are none.
+    /// Makes a rule of these words; `None` if the list is empty.
     pub fn new<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Option<CommandRule> {
         let words: Vec<String> = words.into_iter().map(Into::into).collect();
         (!words.is_empty()).then_some(CommandRule(words))
     }
 
-    /// A rule as it is written in a line: words with the quotes of a shell, `echo 'a b'`, or a list, `["echo", "a b"]`.
+    /// Parses a rule from a line: words with the quotes of a shell, `echo 'a b'`, or a list, `["echo", "a b"]`.
     ///
     /// # Errors
-    /// No words, more than 1,000 bytes, a quote that is not closed, a comment, or what a shell would expand: a rule is
-    /// compared with literal words, so that `$` and backquotes have no meaning in a line; in a list they stand for themselves.
+    /// Fails without words, with more than 1,000 bytes, or if the line has an open quote, a comment or a shell
+    /// expansion. A rule matches literal words, so `$` and backquotes have no meaning in a line; in a list they are
+    /// literal.
     pub fn line(line: &str) -> Result<CommandRule, Text> {
         let line = line.trim();
         if let Some(first) = line.strip_prefix('[') {
@@ -76,7 +77,7 @@ impl CommandRule {
                 found = expanded
             ));
         }
-        // Nothing parts words there, so the rule would be one word that no command has.
+        // The parser does not split words at such characters, so the rule would be one word that no command has.
         if line.chars().any(|c| !matches!(c, ' ' | '\t' | '\n') && (c.is_whitespace() || c.is_control())) {
             return Err(text!(
                 "the command rule has white space or a control character that separates no words, such as a no-break space that \
@@ -84,8 +85,8 @@ impl CommandRule {
             ));
         }
         let words = shell_words::split(line).map_err(|_| text!("a quote in the command rule is not closed."))?;
-        // The crate passes over comments, as a shell does, and the rule would match more than is written in it. With a letter
-        // in the place of each `#` nothing is passed over.
+        // The crate skips comments, as a shell does, and the rule would match more than its text. Replacing each `#` by
+        // a letter prevents that.
         let all = shell_words::split(&line.replace('#', "x"));
         if all.map_or(true, |all| all.len() != words.len()) {
             return Err(text!(
@@ -105,13 +106,13 @@ impl CommandRule {
         }
     }
 
-    /// The words.
+    /// Returns the words.
     pub fn words(&self) -> &[String] {
         &self.0
     }
 
-    /// Whether a command begins with these words; `None` stands for a word that is not literal.
-    pub(crate) fn begins<'a>(&self, mut command: impl Iterator<Item = Option<&'a str>>) -> bool {
+    /// Returns whether a command begins with these words; `None` is a word that is not literal.
+    pub(crate) fn is_prefix_of<'a>(&self, mut command: impl Iterator<Item = Option<&'a str>>) -> bool {
         !self.0.is_empty() && self.0.iter().all(|word| command.next().flatten() == Some(word.as_str()))
     }
 
@@ -133,7 +134,7 @@ impl CommandRule {
     }
 }
 
-/// The rule in a line that [`CommandRule::line`] reads.
+/// Prints the rule as a line that [`CommandRule::line`] reads.
 impl fmt::Display for CommandRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_plain = |word: &String| !word.is_empty() && !word.contains([' ', '\t', '\n', '\'', '"', '\\', '#']);
@@ -158,14 +159,14 @@ mod tests {
     #[test]
     fn a_rule_matches_literal_words_only() {
         let rule = rule("cargo  test");
-        assert!(rule.begins([Some("cargo"), Some("test"), Some("-q")].into_iter()));
-        assert!(!rule.begins([Some("cargo"), None].into_iter()));
-        assert!(!rule.begins([Some("cargo")].into_iter()));
+        assert!(rule.is_prefix_of([Some("cargo"), Some("test"), Some("-q")].into_iter()));
+        assert!(!rule.is_prefix_of([Some("cargo"), None].into_iter()));
+        assert!(!rule.is_prefix_of([Some("cargo")].into_iter()));
         assert!(!CommandRule::NOTHING.begins([Some("cargo")].into_iter()));
     }
 
     #[test]
-    fn what_two_rules_have_in_common() {
+    fn common_rules_match_both_lists() {
         assert_eq!(rule("git").and(&rule("git log")), Some(rule("git log")));
         assert_eq!(rule("git log -p").and(&rule("git log")), Some(rule("git log -p")));
         assert_eq!(rule("git log").and(&rule("git diff")), None);
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_a_rule_is_read_as_the_rule() {
+    fn a_printed_rule_reads_as_the_same_rule() {
         for words in
             [&["cargo", "test"][..], &["git", "log", "--format=%h"], &["echo", "a b", "", "it's", "\"", "#x"], &["["]]
         {

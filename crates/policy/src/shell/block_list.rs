@@ -1,6 +1,6 @@
 //! The block list: commands that never run, in any mode.
 //!
-//! It catches what a model writes by mistake. The sandbox holds everything else, and a command without one needs an answer.
+//! It catches mistakes of a model. The sandbox confines everything else, and a command without one needs approval.
 
 use super::commands::ListedCommand;
 use super::parse::ShellWord;
@@ -8,7 +8,7 @@ use super::wrappers::base_name;
 use crate::shown::shown;
 use toolfence_protocol::{Text, text};
 
-/// Programs that write file systems or stop the machine, whatever their arguments are. The reason is [`reason_of`]'s.
+/// Programs that write file systems or stop the machine, whatever their arguments are. [`reason_of`] has the reason.
 const BLOCKED_PROGRAMS: &[(&str, Harm)] = &[
     (
         "mke2fs mkdosfs mkntfs mkexfatfs mkudffs mkreiserfs mkswap wipefs blkdiscard lvremove vgremove pvremove dcfldd ddrescue",
@@ -115,7 +115,7 @@ pub(super) fn may_reach_everything(command: &ListedCommand) -> bool {
     program != "mv" && reached_operands(program, arguments).iter().any(is_open)
 }
 
-/// The operands that a program removes, changes or moves with all that is in them.
+/// Returns the operands that a program removes, changes or moves with all their contents.
 fn reached_operands<'w>(program: &str, arguments: &'w [ShellWord]) -> &'w [ShellWord] {
     match program {
         "rm" if has_option(arguments, "rR", "--recursive") => arguments,
@@ -123,7 +123,7 @@ fn reached_operands<'w>(program: &str, arguments: &'w [ShellWord]) -> &'w [Shell
         "mv" if has_option(arguments, "t", "--target-directory") => arguments,
         "mv" => arguments.split_last().map_or(arguments, |(_, sources)| sources),
         "find" if removes_found(arguments) => {
-            // Its folders precede the expression, and options about links precede them.
+            // The folders of `find` precede the expression, and options about links precede them.
             let is_early = |text: &str| matches!(text, "-H" | "-L" | "-P" | "--") || text.starts_with("-O");
             let begins = |word: &ShellWord| {
                 word.literal().is_some_and(|text| text.starts_with(['-', '(', '!']) && !is_early(text))
@@ -156,7 +156,7 @@ pub(super) fn find_fork_bomb(command: &str) -> Option<Text> {
     })
 }
 
-/// The most folders that are followed. A list as long as this may lack one.
+/// Maximum number of folders to follow. A list of this length may be incomplete.
 pub(super) const MAX_FOLDERS: usize = 16;
 
 /// Lists the folders in which the commands of a text may run: its own, and each to which it changes.
@@ -203,7 +203,7 @@ fn is_last(arguments: &[ShellWord], path: &str) -> bool {
     arguments.last().and_then(path_text) == Some(path)
 }
 
-/// The text of a word that can be a path.
+/// Returns the text of a word that can be a path.
 fn path_text(word: &ShellWord) -> Option<&str> {
     match word {
         ShellWord::Literal(text) | ShellWord::Pattern(text) => Some(text),
@@ -212,7 +212,7 @@ fn path_text(word: &ShellWord) -> Option<&str> {
     }
 }
 
-/// A word as a person reads it. `..` is an unknown part.
+/// Formats a word for display. `..` is an unknown part.
 pub(super) fn display(word: &ShellWord) -> String {
     match word {
         ShellWord::Literal(text) | ShellWord::Pattern(text) | ShellWord::Home(text) => text.clone(),
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_told_apart_from_names_like_theirs() {
+    fn devices_differ_from_similar_names() {
         for (path, folder) in [("/dev/sda", ""), ("/dev/../dev/sdb1", ""), ("sda", "/dev"), ("/dev/disk2", "")] {
             assert!(is_device(path, &[folder.to_owned()]), "{path} in {folder}");
         }

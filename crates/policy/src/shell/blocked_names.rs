@@ -1,7 +1,7 @@
-//! Names of blocked files among the words of a command.
+//! Finds names of blocked files among the words of a command.
 //!
-//! In the sandbox these files are absent, so a name that is missed there finds no file. A refusal that names the rule is clearer
-//! than a missing file.
+//! In the sandbox these files are absent, so a name that this module misses finds no file. A refusal that names the
+//! rule is clearer than a missing file.
 
 use super::Ground;
 use super::block_list::{display, is_option, may_reach_everything};
@@ -95,7 +95,7 @@ fn list_files<'w>(program: &str, arguments: &'w [ShellWord]) -> Vec<&'w ShellWor
             all().skip(first + 1).filter(|(at, word)| (!is_option(word) || is_lines(word)) && !is_value(*at));
         return operands.map(|(_, word)| word).skip(skipped).collect();
     }
-    // What an archive leaves out is not opened.
+    // Files that an archive excludes are not opened.
     let is_left_out = |at: usize| follows(at, &["--exclude", "-x"]) || literal(at).starts_with("--exclude");
     all().filter(|(at, _)| !is_left_out(*at)).map(|(_, word)| word).collect()
 }
@@ -139,14 +139,14 @@ fn find_rule<'g>(name: &str, written: &str, folder: &str, ground: Ground<'g>) ->
         None => false,
         Some(Harmless::Package) => true,
         Some(Harmless::Certificates) => ground.facts.seen(folder, written) == Seen::Certificates,
-        // Most words like `token` are no names: `cargo test token`.
+        // Most words like `token` are no files: `cargo test token`.
         Some(Harmless::NoFile) => !matches!(ground.facts.seen(folder, written), Seen::File | Seen::Certificates),
     };
     (!is_harmless).then_some(rule)
 }
 
-/// The rule that blocks a name which a pattern could match, if the pattern is close to that name: `.en*`, `id_[r]sa`. Others, such as
-/// `*.json`, match the names of too many ordinary files.
+/// Returns the rule that blocks a name that a pattern could match, if the pattern is close to that name:
+/// `.en*`, `id_[r]sa`. Others, such as `*.json`, match the names of too many ordinary files.
 fn find_matching_rule<'g>(component: &str, ground: Ground<'g>) -> Option<&'g str> {
     let mut is_in_bracket = false;
     let written = component.chars().filter(|&c| match c {
@@ -173,8 +173,8 @@ fn find_matching_rule<'g>(component: &str, ground: Ground<'g>) -> Option<&'g str
     ground.paths.could_block(component).find(|(_, name)| is_meant(name)).map(|(rule, _)| rule)
 }
 
-/// Returns why only a person can let a command run without a sandbox: a pattern could match a blocked name, a path steers git or this
-/// program, or a whole tree is removed whose name is known only when it runs.
+/// Returns why only the user can let a command run without a sandbox: a pattern could match a blocked name, a path
+/// controls git or this program, or a whole tree is removed whose name is known only when it runs.
 pub(super) fn find_doubt(command: &ListedCommand, ground: Ground<'_>, folders: &[String]) -> Option<Text> {
     if may_reach_everything(command) {
         return Some(text!("The command removes or changes a whole folder whose name is known only when it runs."));

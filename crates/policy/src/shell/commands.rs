@@ -5,10 +5,10 @@ use super::wrappers::{Inner, list_inner};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// The most scripts in each other.
+/// Maximum nesting of scripts.
 const MAX_SCRIPTS: usize = 8;
 
-/// The most words that are looked at. A chain of wrappers has the words of its last command in each of its own.
+/// Maximum number of words to look at. A chain of wrappers repeats the words of its last command for each wrapper.
 const MAX_WORDS: usize = 20_000;
 
 /// Every command of a text: its simple commands, those that wrappers run, and those of literal scripts.
@@ -26,7 +26,7 @@ pub(super) struct CommandList {
 #[derive(Debug)]
 pub(super) struct ListedCommand {
     pub(super) words: Vec<ShellWord>,
-    /// The command as it was parsed: with other words if a wrapper or a script runs the listed one.
+    /// The parsed command. Its words differ if it came from a wrapper or a script.
     pub(super) parsed: Rc<SimpleCommand>,
     /// Set for a command of the text itself.
     pub(super) is_outer: bool,
@@ -35,7 +35,7 @@ pub(super) struct ListedCommand {
 }
 
 impl ListedCommand {
-    /// The bytes of the command in the text.
+    /// Returns the byte range of the command in the text.
     pub(super) fn span(&self, text: &str) -> Option<Range<usize>> {
         let span = self.parsed.span.clone().filter(|_| self.is_outer)?;
         let mut kept = text.get(span.clone())?.trim_end_matches([' ', '\t', '\n', ';', '&', '|']);

@@ -1,5 +1,5 @@
-//! The commands that run without a sandbox and without a question: a short table of programs that only read, with the options
-//! that are harmless.
+//! Recognises the commands that run without a sandbox and without a question: a short table of programs that only read,
+//! with their harmless options.
 
 use super::Ground;
 use super::block_list::is_option;
@@ -9,7 +9,7 @@ use super::parse::ShellWord;
 use super::wrappers::{Options, find_options, options};
 use crate::{PathFact, ProgramFact, Seen};
 
-/// Programs of which every option and operand in this table only reads. An option that is not listed asks.
+/// Programs that only read, with the options and operands of this table. An option that is not listed asks.
 const HARMLESS: &[Options] = &[
     options(
         "ls",
@@ -66,7 +66,7 @@ const GIT_VALUES: &str = "format pretty since until after before author grep max
 /// Options with which `git diff` prints no contents.
 const NAMES_OF_CHANGES: &[&str] = &["--stat", "--shortstat", "--numstat", "--name-only", "--name-status"];
 
-/// Words that a program does not open.
+/// Programs that do not open their words as files.
 const TEXT_ONLY: &str =
     "echo printf true false : wait tr date uname whoami id hostname nproc which type basename dirname";
 
@@ -104,8 +104,8 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
     let mut operands =
         command.words[1..].iter().filter(|word| !is_option(word)).map(|word| text_of(word).unwrap_or(""));
     let takes_its_operands = match *name {
-        // Without a folder it goes home, and `-` is the folder before.
-        // A name that matches a pattern can be a link to another place.
+        // Without a folder it changes to the home folder, and `-` is the previous folder. A name that matches a pattern
+        // can be a link to another place.
         "cd" if command.words.iter().any(|word| matches!(word, ShellWord::Pattern(_))) => false,
         "cd" => command.words.len() == 2 && operands.next().is_some_and(|folder| !matches!(folder, "" | "-")),
         "pwd" | "uname" | "whoami" | "hostname" | "nproc" => operands.next().is_none(),
@@ -165,7 +165,7 @@ fn prints_no_blocked_file(words: &[&str], ground: Ground<'_>, folders: &[String]
     }
 }
 
-/// The text of a word, if it is known but for the names that match a pattern.
+/// Returns the text of a word, if it is known except for the names that match a pattern.
 fn text_of(word: &ShellWord) -> Option<&str> {
     match word {
         ShellWord::Literal(text) | ShellWord::Pattern(text) => Some(text),
@@ -210,7 +210,7 @@ fn has_only_options(row: &Options, arguments: &[&str], is_test: bool) -> bool {
     true
 }
 
-/// Reports whether a word names nothing blocked and nothing outside of the project.
+/// Reports whether a word names nothing blocked and nothing outside the project.
 fn is_readable(word: &ShellWord, ground: Ground<'_>, folders: &[String]) -> bool {
     let Some(text) = text_of(word) else { return false };
     if is_option(word) {

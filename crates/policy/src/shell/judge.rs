@@ -1,4 +1,4 @@
-//! The decision about a command: deny rules, blocked names, the settings, and the short table for hosts without a sandbox.
+//! Decides about a command: deny rules, blocked names, the settings, and the short table for hosts without a sandbox.
 
 use super::block_list::{MAX_FOLDERS, display, find_blocked, find_fork_bomb, list_folders};
 use super::blocked_names::{find_blocked_name, find_doubt};
@@ -20,13 +20,13 @@ pub(crate) const HARMLESS: &str = "harmless";
 /// The rule that asks before a command changes the files of the project itself.
 pub(crate) const WRITES: &str = "write_access";
 
-/// The most commands of a text that runs without a sandbox and without a question.
+/// Maximum number of commands in a text that runs without a sandbox and without a question.
 const MAX_HARMLESS: usize = 100;
 
-/// The most words that are looked up as names of files, counted once for each folder.
+/// Maximum number of words to look up as names of files, counted once for each folder.
 const MAX_LOOKUPS: usize = 4_000;
 
-/// The most commands that a decision lists.
+/// Maximum number of commands in a decision.
 const MAX_LISTED: usize = 64;
 
 /// Judges a command that runs in `cwd`, a folder relative to the root. For a command that is fully confined, only rules that deny count,
@@ -70,7 +70,7 @@ pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, confinement: C
     decision
 }
 
-/// Adds what denies the command, whatever the mode.
+/// Adds the rules that deny the command in every mode.
 fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut Findings<'_>) {
     let rules = &ground.settings.commands;
     let mut folders = list_folders(cwd, &list.commands);
@@ -79,7 +79,7 @@ fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut
         folders.truncate(1);
     }
     let can_look_up = can_look_up(list, &folders);
-    // The parser reads no functions.
+    // The parser does not read functions.
     if let Some(reason) = find_fork_bomb(findings.command).filter(|_| list.unreadable.is_some()) {
         findings.add(Judgement::Deny, "blocked_command", reason, None);
     }
@@ -102,7 +102,7 @@ fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut
             }
             RuleMatch::None => {}
         }
-        let is_listed = |rule: &CommandRule| rule.begins(command.words.iter().map(ShellWord::literal));
+        let is_listed = |rule: &CommandRule| rule.is_prefix_of(command.words.iter().map(ShellWord::literal));
         // A variable such as PATH decides which program a name means.
         let is_plain = command.parsed.assignments.is_empty() && rules.only.iter().any(is_listed);
         let is_redirection_alone = command.words.is_empty() && command.parsed.assignments.is_empty();
@@ -196,7 +196,7 @@ fn is_allowed(command: &ListedCommand, ground: Ground<'_>) -> bool {
     let words = || command.words.iter().map(ShellWord::literal);
     !has_more
         && words().all(|word| word.is_some())
-        && ground.settings.commands.allow.iter().any(|rule| rule.begins(words()))
+        && ground.settings.commands.allow.iter().any(|rule| rule.is_prefix_of(words()))
 }
 
 fn unread(list: &CommandList, is_hidden: bool) -> Text {
@@ -207,7 +207,7 @@ fn unread(list: &CommandList, is_hidden: bool) -> Text {
     }
 }
 
-/// A command as a person reads it: its text, or its words if other text is in it.
+/// Formats a command for display: its text, or its words if they are not contiguous in the text.
 fn line_of(command: &ListedCommand, text: &str) -> String {
     if let Some(line) = command.span(text).and_then(|span| text.get(span)).filter(|line| !line.contains('\n')) {
         return shown(line, 200);
@@ -230,7 +230,7 @@ fn in_quotes(words: &[String]) -> String {
     format!("{:?}", shown(&words.join(" "), 80))
 }
 
-/// What the rules say, in the order of the commands.
+/// The findings of the rules, in the order of the commands.
 struct Findings<'c> {
     command: &'c str,
     question: Question,

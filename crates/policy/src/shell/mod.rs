@@ -1,4 +1,4 @@
-//! Whether a command may run: deny rules, blocked names, and what runs without a sandbox.
+//! Decides whether a command may run: deny rules, blocked names, and commands that run without a sandbox.
 
 mod block_list;
 mod blocked_names;
@@ -16,21 +16,21 @@ use crate::answers::Answers;
 use crate::rules::PathRules;
 use crate::{Facts, Settings};
 
-/// The most bytes of a command.
+/// The maximum length of a command in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// How far a sandbox confines a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confinement {
-    /// Not at all, or not in every respect.
+    /// It is not confined, or not completely.
     None,
-    /// It can change nothing but the files of the project.
+    /// It can change only the files of the project.
     ProjectWritable,
-    /// It can change nothing outside of its private copy, or only build folders.
+    /// It can change only its private copy, or only build folders.
     Full,
 }
 
-/// The rules, and the host that is asked about paths and programs.
+/// The rules, and the host that answers questions about paths and programs.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
     pub(crate) settings: &'a Settings,

@@ -1,18 +1,18 @@
-//! The commands that a command runs: under wrappers (`env`, `sudo`, `xargs`, `find -exec`, ..) and in literal scripts (`sh -c`,
-//! `eval`, `trap`, a here-document of a shell).
+//! Finds the commands that a command runs: under wrappers (`env`, `sudo`, `xargs`, `find
+//! -exec`, ..) and in literal scripts (`sh -c`, `eval`, `trap`, a here-document of a shell).
 
 use super::block_list::resolve;
 use super::parse::{ShellWord, SimpleCommand, is_plain_assignment};
 
-/// The most places at which the command of a wrapper with unknown options is looked for.
+/// Maximum number of positions at which to look for the command of a wrapper with unknown options.
 const MAX_PLACES: usize = 4;
 
-/// The last part of a program's name.
+/// Returns the last part of a program's name.
 pub(super) fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// What a command runs.
+/// A command or script that a command runs.
 pub(super) enum Inner {
     Command(Vec<ShellWord>),
     Script(String),
@@ -22,7 +22,8 @@ pub(super) enum Inner {
 /// The options of some programs.
 pub(super) struct Options {
     pub(super) programs: &'static str,
-    /// Short options without and with a value. A `:` after a letter: its value is the rest of the word, if there is any.
+    /// Short options without and with a value. A `:` after a letter: its value is the rest of the word, if there is
+    /// any.
     pub(super) flags: &'static str,
     pub(super) values: &'static str,
     /// Long options with a value in the next word; all others are flags or have a `=`.
@@ -47,7 +48,7 @@ pub(super) const fn options(
     Options { programs, flags, values, long_values, long_flags, operands }
 }
 
-/// Programs that run a command in a way that is not read.
+/// Programs that run a command in a way that this module does not read.
 const UNREAD_WRAPPERS: &str = "watch su script runuser parallel unshare nsenter at batch setarch linux32 linux64 prlimit setpriv \
     numactl runcon choom systemd-run run0 xvfb-run dbus-run-session ssh-agent valgrind perf sg newgrp fish csh tcsh pwsh yash";
 
@@ -98,7 +99,8 @@ pub(super) fn find_options(table: &'static [Options], name: &str) -> Option<&'st
     table.iter().find(|row| row.programs.split(' ').any(|program| program == name))
 }
 
-/// The places where the words after the options can begin: several, because an option that is in no list can take a value or not.
+/// Returns the positions where the words after the options can begin: several, because an unknown option may or may not
+/// take a value.
 pub(super) fn skip_options(words: &[ShellWord], options: &Options) -> Vec<usize> {
     let has = |list: &str, name: &str| list.split(' ').any(|one| one == name);
     let (mut at, mut unknown, mut places) = (0, 0, Vec::new());
@@ -282,7 +284,7 @@ fn find_mark(options: &[ShellWord]) -> Option<String> {
     Some("{}".to_owned())
 }
 
-/// Makes each word unknown that contains the text which a program replaces.
+/// Replaces each word that contains the text which a program replaces by an unknown word.
 fn replace_mark(words: &mut [ShellWord], mark: &str) {
     for word in words {
         if let Some(at) = word.literal().and_then(|text| text.find(mark)) {

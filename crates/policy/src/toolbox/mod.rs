@@ -1,6 +1,6 @@
-//! What runs a cleared call, and only that.
+//! Runs cleared calls, and no others.
 //!
-//! This module decides nothing: a call that is [`Cleared`] has been judged. It knows no policy, no files and no runtime.
+//! This module makes no decisions: a [`Cleared`] call has been judged. It knows no policy, no files and no runtime.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a result says how long its call took")]
 
@@ -14,20 +14,20 @@ use toolfence_protocol::{
     Args, Catalog, Effect, Error, ErrorCode, Language, Limits, Output, Text, ToolFailure, ToolResult, ToolSpec, text,
 };
 
-/// A future in a box, as the traits of this module return it.
+/// A boxed future, as the traits of this module return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A tool that can run. It is built with what it needs; there is no context bag.
+/// A tool that can run. Its constructor receives all it needs; there is no context object.
 ///
-/// Dropping the future of [`run`](Tool::run) cancels the call: whatever the tool started must end with it.
+/// Dropping the future of [`run`](Tool::run) cancels the call: everything that the tool started must end with it.
 pub trait Tool: Send + Sync {
-    /// Everything there is to say of it without running it, its effect included.
+    /// Returns the description of the tool, including its effect.
     fn spec(&self) -> &ToolSpec;
 
     /// Runs one call.
     ///
     /// # Errors
-    /// [`ToolError::Respond`] is told to the model; [`ToolError::Fatal`] ends the session and is told to the host.
+    /// [`ToolError::Respond`] is sent to the model; [`ToolError::Fatal`] ends the session and is reported to the host.
     fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>>;
 }
 
@@ -41,7 +41,8 @@ impl Tool for Arc<dyn Tool> {
     }
 }
 
-/// A tool from a closure, which takes the checked arguments of a call. Dropping the returned future cancels the call.
+/// Makes a tool from a closure, which receives the checked arguments of a call. Dropping the returned future cancels
+/// the call.
 ///
 /// ```
 /// use toolfence_policy::toolbox::{Toolbox, tool_fn};
@@ -79,7 +80,7 @@ where
     }
 }
 
-/// The right to run one call, made by the [`Toolbox`] from a [`Cleared`] alone.
+/// The right to run one call, which the [`Toolbox`] makes only from a [`Cleared`].
 ///
 /// ```compile_fail,E0451
 /// # use toolfence_policy::Cleared;
@@ -97,27 +98,27 @@ pub struct Permit<'a> {
 }
 
 impl<'a> Permit<'a> {
-    /// The id of the call.
+    /// Returns the id of the call.
     pub fn id(&self) -> &'a str {
         &self.cleared.call().id
     }
 
-    /// The arguments, checked against the spec, under their taught names.
+    /// Returns the arguments, checked against the spec, under their taught names.
     pub fn args(&self) -> &'a Args {
         &self.cleared.call().args
     }
 
-    /// What was cleared: a tool must not do more.
+    /// Returns the cleared effect: a tool must not do more.
     pub fn effect(&self) -> Effect {
         self.cleared.effect()
     }
 
-    /// Whether the call may change anything: see [`Cleared::may_change`].
+    /// Returns whether the call may change anything: see [`Cleared::may_change`].
     pub fn may_change(&self) -> bool {
         self.cleared.may_change()
     }
 
-    /// Whether a job may write into the build folders of the project.
+    /// Returns whether a job may write into the build folders of the project.
     pub fn may_write_builds(&self) -> bool {
         match self.cleared.consent_to_output() {
             Consent::Given => true,
@@ -126,95 +127,96 @@ impl<'a> Permit<'a> {
         }
     }
 
-    /// Whether the command cannot change the project itself: see
+    /// Returns whether the command cannot change the project itself: see
     /// [`Decision::is_confined`](crate::Decision::is_confined).
     pub fn is_confined(&self) -> bool {
         self.cleared.decision().is_confined
     }
 
-    /// What becomes of the changes that a command makes on its private copy of the project.
+    /// Returns whether the changes of a command on its private copy of the project may be kept.
     #[doc(hidden)]
     pub fn consent_to_changes(&self) -> Consent {
         self.cleared.consent_to_changes()
     }
 
-    /// What becomes of its changes if they lose history of a repository.
+    /// Returns whether its changes may be kept if they lose history of a repository.
     #[doc(hidden)]
     pub fn consent_to_lost_history(&self) -> Consent {
         self.cleared.consent_to_lost_history()
     }
 
-    /// What becomes of the build output of a command that runs on a private copy of the project.
+    /// Returns whether the build output of a command on a private copy of the project may be kept.
     #[doc(hidden)]
     pub fn consent_to_output(&self) -> Consent {
         self.cleared.consent_to_output()
     }
 
-    /// Whether a command that failed without network may run a second time with network: see [`Cleared::consent_to_network`].
+    /// Returns whether a command that failed without network may run a second time with network: see
+    /// [`Cleared::consent_to_network`].
     #[doc(hidden)]
     pub fn consent_to_network(&self) -> Consent {
         self.cleared.consent_to_network()
     }
 
-    /// The question whether to run the command a second time, with network.
+    /// Returns the question whether to run the command a second time, with network.
     pub fn ask_about_network(&self, summary: Text) -> Pending {
         self.cleared.ask_about_network(summary)
     }
 
-    /// The question whether to keep what the command changed: see [`Cleared::ask_about_changes`].
+    /// Returns the question whether to keep the changes of the command: see [`Cleared::ask_about_changes`].
     pub fn ask_about_changes(&self, summary: Text, files: Vec<Target>, details: String) -> Pending {
         self.cleared.ask_about_changes(summary, files, details)
     }
 
-    /// The question whether to put the output of commands into the project: see [`Cleared::ask_about_output`].
+    /// Returns the question whether to put the output of commands into the project: see [`Cleared::ask_about_output`].
     pub fn ask_about_output(&self, summary: Text, details: String) -> Pending {
         self.cleared.ask_about_output(summary, details)
     }
 
-    /// The language of what the model is told. [`Output::text`] is rendered in it by the toolbox; a tool needs it only for
-    /// words that are part of a string.
+    /// Returns the language of texts for the model. The toolbox renders [`Output::text`] in it; a tool needs it only
+    /// for words inside a string.
     pub fn language(&self) -> Language {
         self.language
     }
 
-    /// How much there may be of what the tool reads, writes and says.
+    /// Returns the limits for everything that the tool reads, writes and returns.
     pub fn limits(&self) -> &'a Limits {
         self.limits
     }
 
-    /// A string argument.
+    /// Returns a string argument.
     pub fn text(&self, name: &str) -> Option<&'a str> {
         self.args().get(name)?.as_str()
     }
 
-    /// A whole number argument that is not negative.
+    /// Returns a whole number argument that is not negative.
     pub fn count(&self, name: &str) -> Option<u64> {
         self.args().get(name)?.as_u64()
     }
 
-    /// A flag, or what is assumed without it.
+    /// Returns a flag, or its default.
     pub fn flag(&self, name: &str, default: bool) -> bool {
         self.args().get(name).and_then(serde_json::Value::as_bool).unwrap_or(default)
     }
 }
 
-/// Where a tool tells how far it is, for a person who watches. Never part of the result.
+/// Receives progress of a tool for display. It is never part of the result.
 pub trait Progress: Send + Sync {
-    /// Plain text, one short line.
+    /// Displays plain text, one short line.
     fn note(&self, text: &str);
 
-    /// The end of what a command printed so far, as it was written: a few lines, of which the first one may be cut. By default
-    /// nobody looks.
+    /// Displays the end of a command's output so far: a few unchanged lines, of which the first may be cut. The default
+    /// ignores it.
     fn printed(&self, _end: &str) {}
 
-    /// Asks the user whether to keep what the call changed, and waits for the answer. An error is the reason why not. By default no
-    /// user can answer.
+    /// Asks the user whether to keep the changes of the call, and waits for the answer. An error is the reason why not.
+    /// By default no user can answer.
     fn ask(&self, _question: Pending) -> BoxFuture<'_, Result<(), Text>> {
         Box::pin(async { Err(text!("No user can be asked.")) })
     }
 }
 
-/// Progress that is not shown.
+/// Ignores all progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProgress;
 
@@ -222,12 +224,13 @@ impl Progress for NoProgress {
     fn note(&self, _: &str) {}
 }
 
-/// Why a tool gave no output. Two audiences, so there is no conversion from `std::io::Error`.
+/// Why a tool gave no output. The two variants have different audiences, so there is no conversion from
+/// `std::io::Error`.
 #[derive(Debug)]
 pub enum ToolError {
-    /// For the model: it can do something about it.
+    /// For the model, which can react to it.
     Respond(ToolFailure),
-    /// For the host: the model cannot.
+    /// For the host, since the model cannot react to it.
     Fatal(Error),
 }
 
@@ -252,12 +255,12 @@ impl fmt::Debug for Toolbox {
 }
 
 impl Toolbox {
-    /// An empty box.
+    /// Creates an empty toolbox.
     pub fn new() -> Toolbox {
         Toolbox::default()
     }
 
-    /// Adds a tool; one of the same name is replaced.
+    /// Adds a tool; it replaces one of the same name.
     #[must_use]
     pub fn with(mut self, tool: impl Tool + 'static) -> Toolbox {
         let tool: Arc<dyn Tool> = Arc::new(tool);
@@ -268,46 +271,46 @@ impl Toolbox {
         self
     }
 
-    /// Sets the language of the output of the tools; English without it. An agent and a pipe set that of their session.
+    /// Sets the language of the output of the tools; the default is English. An agent and a pipe set that of their
+    /// session.
     #[must_use]
     pub fn in_language(self, language: Language) -> Toolbox {
         Toolbox { language, ..self }
     }
 
-    /// The language of the output of the tools.
+    /// Returns the language of the output of the tools.
     pub fn language(&self) -> Language {
         self.language
     }
 
-    /// Sets how much there may be of everything; the defaults without it. An agent and a pipe set the limits of their session.
-    /// A host that writes instructions from the [`catalog`](Toolbox::catalog) sets them before, so that these show the numbers
-    /// that hold.
+    /// Sets the limits of the tools. An agent and a pipe set those of their session. A host that writes instructions
+    /// from the [`catalog`](Toolbox::catalog) sets them first, so that the instructions contain the right numbers.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Toolbox {
         Toolbox { limits: limits.in_force(), ..self }
     }
 
-    /// How much there may be of everything.
+    /// Returns the limits of the tools.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Keeps only the tools of these names, in the order they have here.
+    /// Keeps only the tools of these names, in their current order.
     #[must_use]
     pub fn only(mut self, names: &[String]) -> Toolbox {
         self.tools.retain(|tool| names.iter().any(|name| *name == tool.spec().name));
         self
     }
 
-    /// What the tools are, for the policy, the parser and the instructions.
+    /// Returns the descriptions of the tools for the policy, the parser and the prompt.
     pub fn catalog(&self) -> Catalog {
         self.tools.iter().map(|tool| tool.spec().clone().with_limits(&self.limits)).collect()
     }
 
-    /// Runs a cleared call and answers it; dropping the future cancels it.
+    /// Runs a cleared call and returns its result. Dropping the future cancels the call.
     ///
     /// # Errors
-    /// Only what the model can do nothing about; everything else is in the result.
+    /// Fails only with errors to which the model cannot react; everything else is in the result.
     pub async fn run(&self, cleared: Cleared, progress: &dyn Progress) -> Result<ToolResult, Error> {
         let call = cleared.call();
         let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.name.as_str()) else {
@@ -323,7 +326,8 @@ impl Toolbox {
             Err(ToolError::Respond(failure)) => Output::from(failure),
             Err(ToolError::Fatal(error)) => return Err(error),
         };
-        // A result holds its output as a string, so this is the last place where it is known what is ours in it.
+        // A result contains its output as a string, so this is the last place where our own texts in it can be
+        // translated.
         output.text = output.text.into_string(language).into();
         let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(ToolResult::new(&call.id, &call.name, output, elapsed))

@@ -1,4 +1,4 @@
-//! The shell parser and the judge compared with a real bash whose PATH has only stubs.
+//! Compares the shell parser and the judge with a real bash whose PATH contains only stubs.
 
 mod grammar;
 mod parser;
@@ -11,15 +11,16 @@ use std::sync::LazyLock;
 use toolfence_kit::Random;
 use toolfence_policy::{Judgement, Policy};
 
-/// How many commands are made, unless `AGREEMENT_COMMANDS` has another number; and how many of them one bash runs.
+/// The number of generated commands, unless `AGREEMENT_COMMANDS` sets another, and the number that one bash runs.
 const COMMANDS: usize = 3_000;
 const BATCH: usize = 125;
 
 static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 
-/// Without a sandbox, a command that runs without a question starts only programs that run without a question by themselves.
+/// Without a sandbox, a command that runs without a question starts only programs that run without a question by
+/// themselves.
 #[test]
-fn what_runs_without_a_sandbox_starts_only_harmless_programs() {
+fn commands_without_a_sandbox_start_only_harmless_programs() {
     let count = std::env::var("AGREEMENT_COMMANDS").map_or(COMMANDS, |count| count.parse().expect("a number"));
     let mut random = Random::new(42);
     let is_allowed = |text: &str| POLICY.judge_command(text, "", &World::default()).judgement == Judgement::Allow;
@@ -47,7 +48,7 @@ fn what_runs_without_a_sandbox_starts_only_harmless_programs() {
     assert!(allowed.len() * 10 > count && programs > allowed.len() / 4, "too little was tried");
 }
 
-/// What is put together to texts whose quotes, here-documents, braces and comments end where nobody would look for it.
+/// Pieces of texts whose quotes, here-documents, braces and comments end at unexpected places.
 const PIECES: &[&str] = &[
     "<<E",
     "<<'E'",
@@ -136,7 +137,7 @@ const PIECES: &[&str] = &[
     "evil",
 ];
 
-/// Around such a text, which stands for `@`.
+/// Texts around such a text, which replaces `@`.
 const FRAMES: &[&str] = &[
     "@",
     "echo @",

@@ -4,7 +4,7 @@ use super::World;
 use toolfence_kit::{CaseFiles, call, signs};
 use toolfence_policy::{Consent, Policy, Verdict};
 
-/// Commands of the list.
+/// The number of commands in the list.
 const COUNT: usize = 217;
 
 #[test]

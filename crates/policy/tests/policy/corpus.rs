@@ -1,4 +1,5 @@
-//! The commands of `tests/cases/policy`: hostile ones never run without a sandbox and a question, everyday ones are never denied.
+//! Checks the commands of `tests/cases/policy`: hostile ones never run without a sandbox and a question, everyday ones
+//! are never denied.
 
 use super::World;
 use std::sync::LazyLock;
@@ -7,7 +8,7 @@ use toolfence_policy::shell_parser::parse;
 use toolfence_policy::{Decision, Judgement, Policy};
 use toolfence_protocol::Language;
 
-/// The fewest cases of each folder.
+/// The minimum number of cases in each folder.
 const LEAST_HOSTILE: usize = 2_500;
 const LEAST_EVERYDAY: usize = 600;
 
@@ -39,8 +40,8 @@ fn verdict(command: &str) -> &'static str {
     }
 }
 
-/// Compares the verdicts with those of the files. Every reason has words in Portuguese. `UPDATE=1` does not write a verdict that the
-/// folder must not have.
+/// Compares the verdicts with those of the files. Every reason has a Portuguese translation. `UPDATE=1` does not write
+/// a verdict that the folder must not have.
 fn assert_verdicts(cases: &[Case], possible: &[&str]) {
     let mut comparison = Comparison::new();
     for Case { verdict: expected, command } in cases {
@@ -86,7 +87,7 @@ fn no_command_occurs_twice() {
     assert_eq!(all.len(), count, "a command occurs twice");
 }
 
-/// Returns `true` if the command can be read, so that text around it surrounds all of it.
+/// Returns `true` if the command can be read, so that text around it encloses all of it.
 fn is_whole(command: &str) -> bool {
     parse(command).is_ok() && !command.trim().is_empty()
 }
@@ -106,7 +107,7 @@ fn a_blocked_command_next_to_any_other_is_denied() {
             format!("( {command}\n) && env X=1 mkfs.ext4 x"),
             format!("if {command}\nthen timeout 5 rm -rf /usr; fi"),
         ];
-        // Two of them for each, in turn.
+        // Two of them for each command, in turn.
         for joined in all.iter().cycle().skip(at % all.len()).take(2) {
             if judged(joined, true).judgement != Judgement::Deny {
                 wrong.push(joined.clone());
@@ -135,7 +136,7 @@ fn nothing_around_a_command_makes_its_verdict_milder() {
             format!("echo $( {command}\n)"),
             format!("command eval '{quoted}'"),
         ];
-        // Two of them for each, in turn: all of them would take long.
+        // Two of them for each command, in turn: all of them would take too long.
         for around in all.iter().cycle().skip(at % all.len()).take(2) {
             let decision = judged(around, true);
             if decision.judgement < alone.judgement && parse(around).is_ok() {

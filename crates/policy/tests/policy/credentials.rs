@@ -1,9 +1,10 @@
-//! Names that are blocked and names that are not, as they are met in repositories.
+//! Checks blocked and allowed names that occur in real repositories.
 
 use toolfence_kit::CaseFiles;
 use toolfence_policy::rules::PathRules;
 
-/// Whether a name is blocked, a person decides: `UPDATE=1` writes nothing here.
+/// Reads the names with their verdicts. `UPDATE=1` does not change them, because the user decides which names are
+/// blocked.
 fn names() -> Vec<(bool, String)> {
     let pairs = CaseFiles::of("names.tsv").pairs().into_iter();
     let names = pairs.map(|(answer, name)| {
@@ -20,7 +21,7 @@ fn every_name_has_the_right_answer() {
     for (blocked, name) in names() {
         for spelling in [name.clone(), format!("deep/er/{name}"), format!("./{name}")] {
             let rule = rules.blocks(&spelling);
-            // Other forms of the same letters are folded by whoever knows the file system.
+            // Code that knows the file system folds other forms of the same letters.
             if rule.is_some() != blocked && name.is_ascii() {
                 wrong.push(format!("{spelling}: {rule:?}"));
             }
@@ -31,7 +32,7 @@ fn every_name_has_the_right_answer() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A glob of the user lifts every rule, and one that denies lifts every exception.
+/// A glob of the user lifts every rule, and one that denies overrides every exception.
 #[test]
 fn globs_of_the_user_decide() {
     for (blocked, name) in names() {
@@ -46,7 +47,7 @@ fn globs_of_the_user_decide() {
     }
 }
 
-/// Case is no way around a rule, but for that of names whose words only the capitals part.
+/// Case does not evade a rule, except in names whose words are separated only by capitals.
 #[test]
 fn case_does_not_matter() {
     let rules = PathRules::default();

@@ -1,4 +1,4 @@
-//! Rules about commands in every mode, in and out of the sandbox.
+//! Checks rules about commands in every mode, in and out of the sandbox.
 
 use super::{World, settings};
 use toolfence_kit::{CaseFiles, signs};
@@ -6,7 +6,7 @@ use toolfence_policy::{AskMode, Effective, Judgement};
 
 const MODES: [AskMode; 4] = [AskMode::Risky, AskMode::Always, AskMode::Sandboxed, AskMode::Never];
 
-/// The cases of `policy/deny` have the same outcome in every mode: denied, or only a person can answer.
+/// The cases of `policy/deny` have the same outcome in every mode: they are denied, or only the user can answer.
 #[test]
 fn deny_rules_hold_in_every_mode() {
     let hosts = [World { sandbox: false }, World { sandbox: true }];
@@ -26,7 +26,7 @@ fn deny_rules_hold_in_every_mode() {
                     "unknown" => assert_ne!(effective, Effective::Run, "{mode:?} {command}: {decision:?}"),
                     _ => {
                         assert!(decision.met.iter().all(|met| met.rule != "commands.deny"), "{command}: {decision:?}");
-                        // In the sandbox, no rule that does not match asks.
+                        // In the sandbox, a rule that does not match never asks.
                         let runs = !host.sandbox || mode == AskMode::Always || effective == Effective::Run;
                         assert!(runs, "{mode:?} {command}: {decision:?}");
                     }
@@ -108,7 +108,7 @@ fn a_blocked_name_among_very_many_words_does_not_run_without_a_sandbox() {
     }
 }
 
-/// What the list of rules that a decision shows leaves out must not be the strictest.
+/// The rules left out of a decision's list must not include the strictest.
 #[test]
 fn a_long_command_does_not_hide_a_denied_one() {
     let policy = settings("[commands]\ndeny = [\"rm\"]");

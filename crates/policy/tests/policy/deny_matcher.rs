@@ -1,4 +1,4 @@
-//! Deny rules on parsed commands: the spellings that evade a reading of words.
+//! Checks deny rules on parsed commands, with spellings that evade a comparison of words.
 
 use toolfence_kit::{CaseFiles, Comparison, signs};
 use toolfence_policy::deny_matcher::{RuleMatch, match_deny_rules};

@@ -1,4 +1,4 @@
-//! Text that is made to hurt: the judge answers it all, in no time that a person would notice.
+//! Checks that hostile text is judged in a short time.
 
 use super::command;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use toolfence_policy::{Judgement, shell_parser};
 
 const RANDOM_TEXTS: usize = 2_000;
 
-/// Not a measure of speed: what the gate misses takes minutes, or the whole stack.
+/// This is no benchmark: a text that passes the size limits by mistake takes minutes, or overflows the stack.
 const LONGEST: Duration = Duration::from_secs(5);
 
 fn time_of(text: &str) -> Duration {
@@ -27,7 +27,7 @@ fn hostile_text_is_judged() {
     }
 }
 
-/// Brackets and compounds inside one another.
+/// Returns nested brackets and compounds.
 fn nested() -> Vec<String> {
     vec![
         "(".repeat(28),
@@ -60,7 +60,7 @@ fn nested() -> Vec<String> {
     ]
 }
 
-/// A text many times over.
+/// Returns texts that repeat many times.
 fn repeated() -> Vec<String> {
     vec![
         "time ".repeat(8_000),
@@ -93,7 +93,7 @@ fn repeated() -> Vec<String> {
     ]
 }
 
-/// Quotes, substitutions and what else is odd.
+/// Returns unusual quotes, substitutions and other constructs.
 fn odd() -> Vec<String> {
     vec![
         "$'\\x".repeat(15_000),
@@ -232,7 +232,7 @@ const PIECES: &[&str] = &[
     "%n",
 ];
 
-/// Put together at random: each must be judged, without a panic and without hanging.
+/// Random combinations are judged without a panic and without hanging.
 #[test]
 fn random_text_is_judged() {
     let mut random = Random::new(1);

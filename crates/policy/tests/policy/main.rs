@@ -1,4 +1,4 @@
-//! The policy from outside: verdicts of commands from a data file, modes, calls, hostile text.
+//! Tests the policy's public API: verdicts of commands from a data file, modes, calls, hostile text.
 
 #![allow(
     clippy::disallowed_methods,
@@ -69,14 +69,14 @@ fn a_decision_lists_every_command() {
 }
 
 #[test]
-fn what_is_shown_cannot_move_the_cursor() {
+fn displayed_text_cannot_move_the_cursor() {
     let decision = command("echo '\u{202e}'");
     assert!(decision.commands[0].contains("\\u{202e}"), "{decision:?}");
     assert_eq!((decision.rule.as_str(), decision.judgement), ("unreadable", Judgement::Ask));
 }
 
 #[test]
-fn the_folder_it_runs_in_counts() {
+fn the_folder_of_a_command_counts() {
     let judge = |text, cwd| Policy::default().judge_command(text, cwd, &World::default()).judgement;
     assert_eq!(judge("cat ../README.md", "src"), Judgement::Allow);
     assert_eq!(judge("cat ../../README.md", "src"), Judgement::Ask);
@@ -86,8 +86,8 @@ fn the_folder_it_runs_in_counts() {
 }
 
 #[test]
-fn modes_decide_about_what_asks() {
-    // Without a sandbox; a write; what only a person can answer.
+fn modes_decide_about_questions() {
+    // A command without a sandbox; a write; a question only for the user.
     let table = [
         (AskMode::Risky, ["run", "ask", "ask", "ask", "deny"]),
         (AskMode::Always, ["ask", "ask", "ask", "ask", "deny"]),
@@ -140,7 +140,7 @@ fn network_and_outside_the_sandbox_always_ask() {
     }
 }
 
-/// The row "outside" of the modes, with and without the user's setting.
+/// The user's setting `outside` allows what otherwise needs an answer.
 #[test]
 fn a_command_leaves_the_sandbox_only_by_an_answer_or_the_users_own_setting() {
     let table = [
@@ -222,7 +222,7 @@ fn a_job_asks_once_whether_it_may_write_into_build_folders() {
     }
 }
 
-/// The network is granted for the exact words, and nothing more.
+/// The network is allowed for exactly the same words.
 #[test]
 fn the_network_is_allowed_for_the_exact_command() {
     let review = |policy: &Policy, args| policy.review(call("bash", args), &catalog(), &World { sandbox: true });
@@ -377,12 +377,12 @@ fn a_guessed_call_only_reads() {
     assert_eq!(kind(&review("read_file", serde_json::json!({"path": "x"}), Repair::AfterBrokenBlock)), "allow");
     let ls = serde_json::json!({"command": "ls"});
     assert_eq!(denied(review("bash", ls.clone(), Repair::AfterBrokenBlock)).code, ErrorCode::MalformedCall);
-    // The second call behind a block without its closing fence: what to do is to close the first one.
+    // The second call follows a block without its closing fence: the model must close the first one.
     let doubtful = denied(review("bash", ls, Repair::DoubtfulFence)).message.to_string();
     assert!(doubtful.contains("end each block with its closing fence, ```, alone on a line"), "{doubtful}");
 }
 
-/// What was put together of two replies runs only where a person has seen it, whatever the settings say.
+/// A call joined from two replies runs only after the user has seen it, whatever the settings are.
 #[test]
 fn a_stitched_change_always_asks() {
     let review = |mode, name: &str, args: serde_json::Value, repairs: &[Repair]| {
@@ -399,7 +399,7 @@ fn a_stitched_change_always_asks() {
         }
         let failure = denied(review(AskMode::Never, name, args.clone(), &[Repair::Stitched]));
         assert_eq!(failure.code, ErrorCode::Denied);
-        // Another guess beside it is one too many.
+        // A second guess is one too many.
         let both = denied(review(AskMode::Risky, name, args, &[Repair::Stitched, Repair::UnquotedValue]));
         assert_eq!(both.code, ErrorCode::MalformedCall);
     }

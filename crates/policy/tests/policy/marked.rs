@@ -1,11 +1,11 @@
-//! The instructions mark the tools whose calls the policy usually asks about.
+//! The prompt marks the tools whose calls the policy usually asks about.
 
 use toolfence_policy::toolset::catalog;
 use toolfence_policy::{AskMode, Facts, NoFacts, PathFact, ProgramFact};
 use toolfence_protocol::prompt::instructions;
 use toolfence_protocol::{Catalog, Language};
 
-/// The tools that the policy asks about are marked, and the instructions explain the mark and ask for a reason.
+/// The tools that the policy asks about are marked, and the prompt explains the mark and asks for a reason.
 #[test]
 fn tools_that_usually_ask_are_marked() {
     let catalog = catalog();
@@ -14,7 +14,7 @@ fn tools_that_usually_ask_are_marked() {
     for (mode, wanted) in [
         (AskMode::Never, &[][..]),
         (AskMode::Risky, &changing),
-        // Nothing is known of a sandbox here, so commands ask.
+        // This host has no information about a sandbox, so commands ask.
         (AskMode::Sandboxed, &changing),
         (AskMode::Always, &all),
     ] {

@@ -1,4 +1,4 @@
-//! Blocked files under every name they have, in every place where a command takes one.
+//! Tests blocked files under all their names, in every place where a command takes one.
 
 use super::{World, settings};
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ const TWINS: Linked = Linked {
     links: &[("link", ".env"), ("deep/link", ".env"), ("hard.txt", ".env"), ("．ｅｎｖ", ".env"), ("notes.md", ".env")],
 };
 
-/// Names of the blocked file; the world must be asked about the last ones.
+/// Names of the blocked file; the last ones can be recognised only by the host.
 const NAMES: &[&str] = &[
     ".env",
     "./.env",
@@ -91,7 +91,7 @@ const PLACES: &[&str] = &[
     "unknown --config=N",
 ];
 
-/// Places where only the name, the size and the date are shown.
+/// Places that reveal only the name, the size and the date.
 const NAMES_ALONE: &[&str] = &[
     "test -f N",
     "[ -f N ]",
@@ -107,8 +107,8 @@ const NAMES_ALONE: &[&str] = &[
 const COMMITS: &[&str] =
     &["git show HEAD:N", "git show :N", "git show 'HEAD~3:N'", "git cat-file -p HEAD:N", "git diff HEAD:N x"];
 
-/// Names of environment files that the settings block count as the built-in ones: a glob for hidden names that could mean one is
-/// denied. Any other glob could match a name that the settings block, too, and is asked about.
+/// A glob that could match a hidden name of an environment file in the settings is denied, as for the built-in names.
+/// Any other glob, which could match a name that the settings block too, asks.
 #[test]
 fn a_glob_for_an_environment_file_of_the_settings_is_denied() {
     for blocked in [".envs.txt", "**/.ENVS.txt", "conf/.env[s].txt", ".envs.txt/**"] {
@@ -133,7 +133,7 @@ fn judged(command: &str) -> Judgement {
 }
 
 #[test]
-fn a_blocked_file_is_met_under_every_name_in_every_place() {
+fn a_blocked_file_is_found_under_every_name_in_every_place() {
     let all = PLACES.iter().flat_map(|place| NAMES.iter().map(|name| place.replace('N', name)));
     let in_commits = |name: &&&str| name.contains(".env") || name.contains(".ENV") || name.contains(".Env");
     let names: Vec<&&str> = NAMES.iter().filter(in_commits).filter(|name| !name.starts_with('/')).collect();
@@ -153,9 +153,9 @@ fn programs_that_show_only_names_and_sizes_run() {
 }
 
 #[test]
-fn names_that_only_look_like_it_are_not_met() {
+fn similar_names_are_not_blocked() {
     for name in [".env.example", "env", "src/env.rs", "environment", "x.env.md", "dotenv.ts"] {
-        // A name behind a cluster of options could begin anywhere in it.
+        // A name after a cluster of options could begin anywhere in it.
         for place in PLACES.iter().filter(|place| !place.contains("-fN") && !place.contains("-d@N")) {
             let command = place.replace('N', name);
             assert_ne!(judged(&command), Judgement::Deny, "{command}");
@@ -163,7 +163,7 @@ fn names_that_only_look_like_it_are_not_met() {
     }
 }
 
-/// What takes in all of a folder names nothing, and is a question.
+/// A command that includes a whole folder names no file, so it asks.
 #[test]
 fn archives_of_everything_ask() {
     let default = Policy::default();

@@ -1,4 +1,4 @@
-//! Calls in a project that is read-only for commands: what runs, what asks before it runs, and what the model is taught.
+//! Tests calls in a project that is read-only for commands: which run, which ask first, and the text of the prompt.
 
 use super::World;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use toolfence_policy::{AskMode, Effective, Facts, PathFact, Policy, ProgramFact,
 use toolfence_protocol::prompt::instructions;
 use toolfence_protocol::{Catalog, Language};
 
-/// The world with a sandbox, in which the project is read-only for commands.
+/// A host with a sandbox, in which the project is read-only for commands.
 struct ReadOnly;
 
 const SANDBOXED: World = World { sandbox: true };
@@ -31,7 +31,7 @@ impl Facts for ReadOnly {
     }
 }
 
-/// The catalog in which the tools that run commands have the argument `write`.
+/// Returns the catalog in which the tools that run commands have the argument `write`.
 fn with_write() -> Catalog {
     let specs = catalog().specs().to_vec();
     let runs = |name: &str| ["bash", "run_python"].contains(&name);
@@ -70,12 +70,12 @@ fn a_command_asks_before_it_runs_only_if_it_may_change_the_project() {
     for (args, expected) in [(json!({"path": "a.py"}), "runs"), (json!({"path": "a.py", "write": true}), "asks")] {
         assert!(outcome(&Policy::default(), "run_python", args).starts_with(expected), "{expected}");
     }
-    // What the sandbox does not confine asks as before.
+    // Actions that the sandbox does not confine still ask.
     let networked = json!({"command": "cargo test", "network": true});
     assert_eq!(outcome(&Policy::default().ask(AskMode::Sandboxed), "bash", networked), "asks");
 }
 
-/// A host whose sandbox holds but leaves the project writable.
+/// A host whose sandbox works but leaves the project writable.
 struct Writable;
 
 impl Facts for Writable {

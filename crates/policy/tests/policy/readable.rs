@@ -1,9 +1,9 @@
-//! How much of what is used every day the shell parser reads.
+//! Measures how many everyday commands the shell parser reads.
 
 use toolfence_kit::{CaseFiles, signs};
 use toolfence_policy::shell_parser::parse;
 
-/// The least share of the commands of each folder that must be readable, in percent.
+/// The minimum share of readable commands in each folder, in percent.
 const LEAST_READABLE: &[(&str, usize)] = &[("copies", 97), ("everyday", 97)];
 
 #[test]

@@ -1,7 +1,8 @@
-//! Arguments of calls against their tools: what is fitted, what is refused, and what the model is told of a JSON Schema.
+//! Checks arguments of calls against their tools: which are fitted, which are refused, and how the prompt describes a
+//! JSON Schema.
 //!
-//! A case has a part `schema` (of the tool `t`; without it the built-in tools are meant), parts `call {..}` with what becomes of
-//! it, and parts `told en` or `told pt` with what the model is told of the tool.
+//! A case has a part `schema` (of the tool `t`; without it, the built-in tools), parts `call {..}` with the outcome,
+//! and parts `told en` or `told pt` with the description of the tool in the prompt.
 
 use boon::{Compiler, Draft, SchemaIndex, Schemas, UrlLoader};
 use serde_json::{Map, Value, json};
@@ -21,7 +22,7 @@ fn schema_of(section: &Section) -> Option<Value> {
     Some(serde_json::from_str(text).unwrap_or_else(|error| panic!("{}: {error}", section.title)))
 }
 
-/// What becomes of a call: its repairs and arguments, or the failure.
+/// Returns the outcome of a call: its repairs and arguments, or the failure.
 fn outcome(catalog: &Catalog, written: &str) -> String {
     let mut call: ToolCall = serde_json::from_str(written).unwrap_or_else(|error| panic!("{written}: {error}"));
     match catalog.resolve(&mut call) {
@@ -38,7 +39,7 @@ fn outcome(catalog: &Catalog, written: &str) -> String {
 }
 
 #[test]
-fn every_case_becomes_what_its_file_says() {
+fn every_case_has_its_outcome() {
     let mut comparison = Comparison::new();
     let sections = CaseFiles::of("arguments").sections();
     assert!(sections.len() > 20, "the case files are there");
@@ -52,8 +53,9 @@ fn every_case_becomes_what_its_file_says() {
                 }
                 "told" => {
                     let language = Language::from_tag(&part.rest).expect("a language");
-                    let told = told(&instructions(catalog, language));
-                    let lines: Vec<String> = told.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+                    let prompt = tool_descriptions(&instructions(catalog, language));
+                    let lines: Vec<String> =
+                        prompt.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
                     comparison.expect_lines(&part.body, &section.title, &lines);
                 }
                 "schema" => {}
@@ -72,15 +74,15 @@ fn with_id(written: &str) -> String {
     Value::Object(call).to_string()
 }
 
-/// The example of a call, and the list of the tools.
-fn told(instructions: &str) -> String {
+/// Returns the example of a call, and the list of the tools.
+fn tool_descriptions(instructions: &str) -> String {
     let example =
         instructions.split("\n```tool\n").nth(1).and_then(|rest| rest.split("\n```").next()).unwrap_or_default();
     let list = instructions.find("\n- `t(").map(|at| &instructions[at..]).unwrap_or_default();
     format!("{example}{list}")
 }
 
-/// Fetches nothing.
+/// A loader that fetches nothing.
 struct Offline;
 
 impl UrlLoader for Offline {
@@ -89,11 +91,11 @@ impl UrlLoader for Offline {
     }
 }
 
-/// The schema as another validator reads it, which was never told of ours.
+/// Another validator for the schema, which shares no code with ours.
 struct Oracle(Schemas, SchemaIndex);
 
 impl Oracle {
-    fn of(schema: &Value, formats: bool) -> Option<Oracle> {
+    fn for_schema(schema: &Value, formats: bool) -> Option<Oracle> {
         let mut compiler = Compiler::new();
         compiler.set_default_draft(Draft::V2020_12);
         compiler.use_loader(Box::new(Offline));
@@ -111,24 +113,24 @@ impl Oracle {
     }
 }
 
-/// The calls that the model is shown.
-fn shown(catalog: &Catalog) -> Vec<ToolCall> {
-    let told = instructions(catalog, Language::English);
-    let parsed = parse(&told);
-    assert!(parsed.calls.iter().all(|call| call.repairs.is_empty()), "{told}");
+/// Returns the calls in the prompt.
+fn calls_in_prompt(catalog: &Catalog) -> Vec<ToolCall> {
+    let prompt = instructions(catalog, Language::English);
+    let parsed = parse(&prompt);
+    assert!(parsed.calls.iter().all(|call| call.repairs.is_empty()), "{prompt}");
     parsed.calls
 }
 
-/// The schemas of the case files: what clients really send, and what is hard about schemas. An example may break a rule that is not
-/// checked.
+/// These are the schemas of the case files: real ones from clients, and difficult ones. An example may break a rule
+/// that is not checked.
 #[test]
 fn examples_of_real_schemas_are_allowed_by_them() {
     let mut count = 0;
     for section in CaseFiles::of("arguments").sections() {
         let has_example = !section.title.contains("| nothing fits") && !section.title.contains("| not all is checked");
         let Some(schema) = schema_of(&section).filter(|_| has_example) else { continue };
-        let Some(oracle) = Oracle::of(&schema, true) else { continue };
-        let calls = shown(&of_schema(&schema));
+        let Some(oracle) = Oracle::for_schema(&schema, true) else { continue };
+        let calls = calls_in_prompt(&of_schema(&schema));
         assert!(!calls.is_empty(), "{}", section.title);
         for call in calls.iter().filter(|call| !call.args.values().any(|value| value == "<<EOF")) {
             count += 1;
@@ -138,7 +140,7 @@ fn examples_of_real_schemas_are_allowed_by_them() {
     assert!(count > 10, "{count} examples");
 }
 
-/// A schema of some depth that something fits, mostly, with the keywords that are checked.
+/// Returns a schema with the keywords that are checked, which usually allows some value.
 fn any_schema(random: &mut Random, depth: usize) -> Value {
     let mut schema = match random.below(if depth == 0 { 7 } else { 12 }) {
         0 => json!({"type": "string"}),
@@ -181,7 +183,7 @@ fn any_object(random: &mut Random, depth: usize) -> Value {
     object
 }
 
-/// Adds keywords that are not checked to some of the schemas inside of this one.
+/// Adds keywords that are not checked to some of the nested schemas.
 fn add_unchecked(random: &mut Random, schema: &mut Value) {
     match schema {
         Value::Object(members) => {
@@ -216,7 +218,7 @@ fn any_root(random: &mut Random) -> Value {
     root
 }
 
-/// A value that the schema may allow, or would if its texts and lists were written as what they are.
+/// Returns a value that the schema allows, or would allow if its texts and lists had the right types.
 fn near(random: &mut Random, root: &Value, schema: &Value, depth: usize) -> Value {
     if let Some(target) = schema["$ref"].as_str().and_then(|pointer| root.pointer(&pointer[1..])) {
         return if depth == 0 { json!({}) } else { near(random, root, target, depth - 1) };
@@ -264,19 +266,19 @@ fn args_of(value: &Value) -> Args {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// Nulls that mean "absent" are dropped before anything is checked, so they are none of this.
+/// Nulls that mean "absent" are dropped before the check, so they are not tested here.
 fn without_nulls(value: &Value) -> bool {
     value.as_object().is_some_and(|members| members.values().all(|member| !member.is_null()))
 }
 
-/// The laws of fitting, and that our reading of schemas is that of another validator.
+/// Fitting keeps valid arguments and makes others valid, and another validator agrees about validity.
 #[test]
-fn what_is_valid_stays_and_what_is_fitted_is_valid() {
+fn fitting_keeps_valid_calls_and_makes_others_valid() {
     let mut random = Random::new(11);
     let (mut valid, mut fitted, mut refused) = (0, 0, 0);
     for _ in 0..3000 {
         let schema = any_root(&mut random);
-        let Some(oracle) = Oracle::of(&schema, false) else { panic!("{schema}") };
+        let Some(oracle) = Oracle::for_schema(&schema, false) else { panic!("{schema}") };
         let catalog = of_schema(&schema);
         for _ in 0..8 {
             let value = near_object(&mut random, &schema, &schema, 5);
@@ -317,7 +319,7 @@ fn unchecked_keywords_refuse_nothing_that_is_valid() {
     for _ in 0..3000 {
         let mut schema = any_root(&mut random);
         add_unchecked(&mut random, &mut schema);
-        let oracle = Oracle::of(&schema, false).unwrap_or_else(|| panic!("{schema}"));
+        let oracle = Oracle::for_schema(&schema, false).unwrap_or_else(|| panic!("{schema}"));
         let catalog = of_schema(&schema);
         for _ in 0..8 {
             let value = near_object(&mut random, &schema, &schema, 5);
@@ -339,10 +341,10 @@ fn examples_of_any_schema_are_allowed_by_it() {
     let (mut shown_right, mut none) = (0, 0);
     for _ in 0..1500 {
         let schema = any_root(&mut random);
-        let oracle = Oracle::of(&schema, true).unwrap_or_else(|| panic!("{schema}"));
-        for call in shown(&of_schema(&schema)) {
+        let oracle = Oracle::for_schema(&schema, true).unwrap_or_else(|| panic!("{schema}"));
+        for call in calls_in_prompt(&of_schema(&schema)) {
             let right = oracle.allows(&Value::Object(call.args.clone()));
-            // Of some schemas nothing is known that they allow; then the call has no arguments.
+            // If no allowed value is known for a schema, the call has no arguments.
             assert!(right || call.args.is_empty(), "{schema}\n{:?}", call.args);
             if right { shown_right += 1 } else { none += 1 }
         }
@@ -351,7 +353,7 @@ fn examples_of_any_schema_are_allowed_by_it() {
     assert!(shown_right > 10 * none, "{shown_right} examples, {none} schemas without one");
 }
 
-/// Schemas that are made to be slow, or to fetch something.
+/// These schemas try to be slow, or to fetch something.
 #[test]
 fn hostile_schemas_cost_a_bounded_time() {
     let started = std::time::Instant::now();
@@ -407,8 +409,8 @@ fn hostile_schemas_cost_a_bounded_time() {
         let begun = std::time::Instant::now();
         let catalog = of_schema(&schema);
         for language in [Language::English, Language::Portuguese] {
-            let told = instructions(&catalog, language);
-            assert!(told.len() < 300_000, "{} bytes", told.len());
+            let prompt = instructions(&catalog, language);
+            assert!(prompt.len() < 300_000, "{} bytes", prompt.len());
         }
         for args in [&nested_args, &long, &json!({}), &json!({"a": "3", "b": ["3"]})] {
             let _ = catalog.resolve(&mut ToolCall::new("1", "t", args_of(args)));

@@ -1,4 +1,4 @@
-//! No way of misusing a verbatim body writes its delimiters into a file.
+//! No misuse of a verbatim body writes its delimiters into a file.
 
 use serde_json::Value;
 use toolfence_kit::Random;
@@ -38,7 +38,7 @@ const ENDS: &[&str] = &[
     "> @",
 ];
 
-/// Bodies; the last ones could end something.
+/// Bodies; the last ones contain text that could end something.
 const BODIES: &[&str] = &[
     "# Title\ntext\n",
     "",
@@ -55,8 +55,8 @@ const BODIES: &[&str] = &[
     "}}\n```\n",
 ];
 
-/// Where the body stands. `A` is the announcement, `B` the body, `E` its end; `I` is the object with the body inside its
-/// string, where quotes are taken off the announcement.
+/// Positions of the body. `A` is the announcement, `B` the body, `E` its end; `I` is the object with the body inside
+/// its string, and the announcement without quotes.
 const LAYOUTS: &[&str] = &[
     "```tool\n{PA}}\nBE\n```\n",
     "```tool\n{PA\nBE\n}}\n```\n",
@@ -91,7 +91,7 @@ const CALLS: &[&str] = &[
 
 fn reply(dice: &mut Random) -> (String, &'static str) {
     let tag = *dice.pick(&["EOF", "END_1", "A", "PY"]);
-    // Mostly one thing is wrong, sometimes all.
+    // Usually one thing is wrong, sometimes all.
     let wild = dice.once_in(3);
     let mut choose = |from: &'static [&'static str], at: usize| -> &'static str {
         if wild || dice.once_in(2) { dice.pick::<&str>(from) } else { from[at] }
@@ -121,7 +121,7 @@ fn reply(dice: &mut Random) -> (String, &'static str) {
     (text, tag)
 }
 
-/// Whether a line is the TAG, or an announcement of it.
+/// Returns whether a line is the TAG, or an announcement of it.
 fn is_delimiter(line: &str, tag: &str) -> bool {
     let line = line.trim();
     let name = line.trim_start_matches(['<', '-', '~', ' ']).trim_matches(['"', '\'', '`', ' ']);

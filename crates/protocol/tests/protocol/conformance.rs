@@ -1,6 +1,7 @@
-//! The conformance kit in `tests/conformance`: data for other implementations of the protocol, made from the case files here.
+//! The conformance kit in `tests/conformance`: data for other implementations of the protocol, generated from the case
+//! files here.
 //!
-//! `UPDATE=1` writes it anew.
+//! `UPDATE=1` rewrites it.
 
 use crate::parse;
 use serde_json::{Value, json};
@@ -15,16 +16,16 @@ fn file(name: &str) -> PathBuf {
     root().join("tests/conformance").join(name)
 }
 
-/// The file holds this, or is written so.
-fn holds(name: &str, wanted: &str) {
+/// Checks the content of the file, or writes it with `UPDATE=1`.
+fn assert_content(name: &str, wanted: &str) {
     if std::env::var_os("UPDATE").is_some() {
         fs::write(file(name), wanted).unwrap();
     }
     let got = fs::read_to_string(file(name)).unwrap();
-    assert!(got == wanted, "tests/conformance/{name} is not what the case files say; UPDATE=1 writes it anew");
+    assert!(got == wanted, "tests/conformance/{name} differs from the case files; UPDATE=1 rewrites it");
 }
 
-/// The event as an implementation has to give it: whose words are free has none.
+/// Returns the event that an implementation must emit, without texts whose wording is free.
 fn event(event: &Event<'_>) -> Value {
     let mut value = sorted(serde_json::to_value(event).unwrap());
     if let Some(error) = value.get_mut("error").and_then(Value::as_object_mut) {
@@ -33,7 +34,7 @@ fn event(event: &Event<'_>) -> Value {
     value
 }
 
-/// Keys in order: whether a map keeps the order of its text depends on who else is built in.
+/// Sorts keys, because whether a map keeps its order depends on the features of other crates in the build.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -64,11 +65,11 @@ fn replies_of_the_kit_are_those_of_the_case_files() {
         lines += "\n";
     }
     assert!(lines.lines().count() > 500, "the case files are there");
-    holds("replies.jsonl", &lines);
+    assert_content("replies.jsonl", &lines);
 }
 
 #[test]
-fn results_of_the_kit_are_written_so() {
+fn results_of_the_kit_are_rendered_alike() {
     let answer = |id: &str, tool: &str, output: Output| ToolResult::new(id, tool, output, 12);
     let failed = |code, message: &str| Output::from(ToolFailure::new(code, message));
     let mut ended = failed(ErrorCode::ExitStatus, "It ended with 1.");
@@ -85,12 +86,12 @@ fn results_of_the_kit_are_written_so() {
         lines += &sorted(json!({"id": id, "results": answers, "text": text})).to_string();
         lines += "\n";
     }
-    holds("results.jsonl", &lines);
+    assert_content("results.jsonl", &lines);
 }
 
 #[test]
 fn tools_of_the_kit_are_the_built_in_ones() {
     let tools: Vec<Value> =
         toolfence_policy::toolset::catalog().specs().iter().map(|spec| json!(spec.signature())).collect();
-    holds("tools.json", &(serde_json::to_string_pretty(&tools).unwrap() + "\n"));
+    assert_content("tools.json", &(serde_json::to_string_pretty(&tools).unwrap() + "\n"));
 }

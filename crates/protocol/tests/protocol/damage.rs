@@ -1,8 +1,8 @@
-//! Calls that are damaged in the ways in which models damage them, and what becomes of them.
+//! Damages calls as models do, and checks how they are read.
 //!
-//! A text that the damage leaves valid says something else, and nobody can tell; those are counted apart. The law is about all
-//! others: a reading that claims to be the only sane one is what was meant. `DAMAGED_CALLS` says how many are tried; run with
-//! `--nocapture`, the test prints what became of each kind of damage.
+//! Damaged text that is still valid has another meaning, which no parser can detect; such texts are counted separately.
+//! For all others, a reading without a lossy repair must be the intended one.
+//! `DAMAGED_CALLS` sets how many are tried; with `--nocapture`, the test prints the outcomes of each kind of damage.
 
 use crate::parse::events;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use toolfence_kit::Random;
 use toolfence_protocol::ToolCall;
 use toolfence_protocol::parse::Event;
 
-/// How many damaged calls are read in an ordinary run.
+/// The number of damaged calls in an ordinary run.
 const USUAL: usize = 6000;
 
 const TEXTS: [&str; 34] = [
@@ -54,7 +54,7 @@ const TEXTS: [&str; 34] = [
 const PATHS: [&str; 8] =
     ["a.txt", "src/main.rs", "my dir/it's.md", "docs/über.md", "src\\lib.rs", "a_b/c_d.py", ".", "x\"y"];
 
-/// A call that is valid and complete, of a built-in tool.
+/// Returns a valid and complete call of a built-in tool.
 fn call(dice: &mut Random) -> Value {
     let text = |dice: &mut Random| -> String {
         let first = (*dice.pick(&TEXTS)).to_owned();
@@ -86,7 +86,7 @@ fn call(dice: &mut Random) -> Value {
     }
 }
 
-/// The text of calls, and where its marks and strings are.
+/// The text of calls, and the positions of its marks and strings.
 struct Sample {
     text: String,
     /// Brackets, commas, colons and the quotes of strings.
@@ -133,7 +133,7 @@ impl Sample {
         [&self.text[..from], text, &self.text[to..]].concat()
     }
 
-    /// The text with another spelling of every string, and another one of what stands between them.
+    /// Returns the text with each string, and each text between two strings, spelled differently.
     fn respelt(&self, string: impl Fn(&str, bool) -> String, between: impl Fn(&str) -> String) -> String {
         let mut out = String::new();
         let mut at = 0;
@@ -146,7 +146,7 @@ impl Sample {
     }
 }
 
-/// Rewrites each escape of the inside of a string.
+/// Rewrites each escape inside a string.
 fn escapes(inside: &str, spell: impl Fn(char) -> Option<&'static str>) -> String {
     let mut out = String::new();
     let mut chars = inside.chars();
@@ -179,7 +179,7 @@ fn raw_quotes(escaped: char) -> Option<&'static str> {
 
 type Damage = fn(&Sample, &mut Random) -> Option<String>;
 
-/// The ways of damage, by name. Each gives nothing where it does not apply.
+/// The kinds of damage, by name. Each returns `None` if it does not apply.
 const DAMAGES: &[(&str, Damage)] = &[
     ("mark dropped", |sample, dice| sample.mark(dice, "{}[],:\"").map(|at| sample.with(at, at + 1, ""))),
     ("mark doubled", |sample, dice| sample.mark(dice, "{}[],:\"").map(|at| sample.with(at, at, &sample.text[at..=at]))),
@@ -190,7 +190,7 @@ const DAMAGES: &[(&str, Damage)] = &[
     ("mark inserted", |sample, dice| {
         let mark = *dice.pick(&["{", "}", "[", "]", ",", ":", "\"", "'", "}}", "\",", "\": \""]);
         let at = dice.below(sample.text.len() + 1);
-        // Between a backslash and its letter a mark is no damage to the JSON, but another text.
+        // A mark between a backslash and its letter does not damage the JSON but changes the text.
         let apart = !sample.text.is_char_boundary(at) || sample.text[..at].ends_with('\\');
         (!apart).then(|| sample.with(at, at, mark))
     }),
@@ -332,8 +332,8 @@ const DAMAGES: &[(&str, Damage)] = &[
     }),
     ("prose around", |sample, dice| {
         let before = *dice.pick(&["", "Call: ", "Here it is:\n", "json\n", "tool_call = ", "Don't: ", "1. "]);
-        let behind = *dice.pick(&["", ";", " // done", "\nThat's it.", "\n`ok`", "</tool_call>", ","]);
-        Some(format!("{before}{}{behind}", sample.text))
+        let after = *dice.pick(&["", ";", " // done", "\nThat's it.", "\n`ok`", "</tool_call>", ","]);
+        Some(format!("{before}{}{after}", sample.text))
     }),
     ("a fence inside", |sample, dice| {
         let fence = *dice.pick(&["```json", "~~~json", "```", "`"]);
@@ -388,8 +388,8 @@ const DAMAGES: &[(&str, Damage)] = &[
     }),
 ];
 
-/// Kinds of damage that may leave a text valid. Where they do nobody can tell, so what is not valid for another
-/// reason is not damaged like this.
+/// Kinds of damage that may leave a text valid. That cannot be detected, so a text counts as damaged only if it is
+/// invalid for another reason.
 const INSIDE: [&str; 8] = [
     "mark inserted",
     "backslashes of one string halved",
@@ -401,7 +401,7 @@ const INSIDE: [&str; 8] = [
     "two marks dropped",
 ];
 
-/// What is done before the damage and keeps the strings as they are.
+/// Changes of style before the damage that keep the strings.
 const STYLES: &[fn(&str) -> String] = &[
     |text| text.replace('}', ",}"),
     |text| text.replace('{', "{ // first\n"),
@@ -409,9 +409,9 @@ const STYLES: &[fn(&str) -> String] = &[
     |text| text.replace(", ", ",\r\n"),
 ];
 
-/// What became of a damaged text.
+/// The outcome for a damaged text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum Outcome {
     Valid,
     Same,
     SameByGuess,
@@ -420,17 +420,17 @@ enum Fate {
     Other,
 }
 
-/// What a call says, without its id.
-fn says(call: &ToolCall) -> (String, Value, Option<String>) {
+/// Returns the content of a call, without its id.
+fn content_of(call: &ToolCall) -> (String, Value, Option<String>) {
     (call.name.clone(), Value::Object(call.args.clone()), call.reason.clone())
 }
 
-fn fate(reply: &str, finish: &str, meant: &[Value], damaged: &str) -> Fate {
+fn outcome_of(reply: &str, finish: &str, meant: &[Value], damaged: &str) -> Outcome {
     if serde_json::Deserializer::from_str(damaged)
         .into_iter::<Value>()
         .all(|value| value.is_ok_and(|value| value.is_object() || value.is_array()))
     {
-        return Fate::Valid;
+        return Outcome::Valid;
     }
     let meant: Vec<_> = meant
         .iter()
@@ -439,25 +439,25 @@ fn fate(reply: &str, finish: &str, meant: &[Value], damaged: &str) -> Fate {
             (text("name").unwrap_or_default(), call["args"].clone(), text("reason"))
         })
         .collect();
-    let (mut calls, mut told) = (Vec::new(), false);
+    let (mut calls, mut has_failure) = (Vec::new(), false);
     for event in events(reply, finish, usize::MAX / 2, false) {
         match event {
             Event::Call { call, .. } => calls.push(*call),
-            Event::Malformed { .. } | Event::Incomplete { .. } => told = true,
+            Event::Malformed { .. } | Event::Incomplete { .. } => has_failure = true,
             _ => {}
         }
     }
-    let same = calls.iter().map(says).eq(meant.iter().cloned());
+    let same = calls.iter().map(content_of).eq(meant.iter().cloned());
     let lossy = calls.iter().any(ToolCall::is_lossy);
-    // Of several calls some may be refused, which the model is told, and others stay what they were.
-    let sure_ones_meant = calls.iter().filter(|call| !call.is_lossy()).all(|call| meant.contains(&says(call)));
+    // Some of several calls may be refused, which the model learns, while others stay intact.
+    let sure_ones_meant = calls.iter().filter(|call| !call.is_lossy()).all(|call| meant.contains(&content_of(call)));
     match (same, lossy) {
-        (true, false) => Fate::Same,
-        (true, true) => Fate::SameByGuess,
-        _ if calls.is_empty() && told => Fate::Refused,
-        _ if sure_ones_meant && told => Fate::Refused,
-        _ if sure_ones_meant && lossy => Fate::OtherByGuess,
-        _ => Fate::Other,
+        (true, false) => Outcome::Same,
+        (true, true) => Outcome::SameByGuess,
+        _ if calls.is_empty() && has_failure => Outcome::Refused,
+        _ if sure_ones_meant && has_failure => Outcome::Refused,
+        _ if sure_ones_meant && lossy => Outcome::OtherByGuess,
+        _ => Outcome::Other,
     }
 }
 
@@ -471,10 +471,10 @@ fn sure_calls(reply: &str, finish: &str) -> Vec<ToolCall> {
 
 /// No damage makes another call that claims to be the only sane reading.
 #[test]
-fn a_sure_reading_of_a_damaged_call_is_what_was_meant() {
+fn a_lossless_reading_of_a_damaged_call_is_the_intended_one() {
     let most = std::env::var("DAMAGED_CALLS").map_or(USUAL, |count| count.parse().expect("a number"));
     let mut dice = Random::new(0xda_ba9e);
-    let mut table: BTreeMap<&str, BTreeMap<Fate, usize>> = BTreeMap::new();
+    let mut table: BTreeMap<&str, BTreeMap<Outcome, usize>> = BTreeMap::new();
     let (mut tried, mut wrong) = (0, Vec::new());
     while tried < most {
         let (name, damage) = DAMAGES[tried % DAMAGES.len()];
@@ -501,9 +501,9 @@ fn a_sure_reading_of_a_damaged_call_is_what_was_meant() {
             "end lost with the fence" => (format!("```tool\n{damaged}"), *dice.pick(&["", "length", "cut"])),
             _ => (format!("```tool\n{damaged}\n```\n"), ""),
         };
-        let fate = fate(&reply, finish, &calls, &damaged);
-        *table.entry(name).or_default().entry(fate).or_default() += 1;
-        if fate == Fate::Other {
+        let outcome = outcome_of(&reply, finish, &calls, &damaged);
+        *table.entry(name).or_default().entry(outcome).or_default() += 1;
+        if outcome == Outcome::Other {
             wrong.push(format!("{name}: {damaged}\n  {:?}", sure_calls(&reply, finish)));
         }
     }
@@ -511,10 +511,11 @@ fn a_sure_reading_of_a_damaged_call_is_what_was_meant() {
         "{:45} {:>6} {:>6} {:>6} {:>8} {:>6} {:>6}",
         "damage", "valid", "same", "guess", "refused", "other?", "OTHER"
     );
-    let fates = [Fate::Valid, Fate::Same, Fate::SameByGuess, Fate::Refused, Fate::OtherByGuess, Fate::Other];
+    let outcomes =
+        [Outcome::Valid, Outcome::Same, Outcome::SameByGuess, Outcome::Refused, Outcome::OtherByGuess, Outcome::Other];
     let mut sums = [0; 6];
     for (name, counts) in &table {
-        let row = fates.map(|fate| counts.get(&fate).copied().unwrap_or_default());
+        let row = outcomes.map(|outcome| counts.get(&outcome).copied().unwrap_or_default());
         println!("{name:45} {:>6} {:>6} {:>6} {:>8} {:>6} {:>6}", row[0], row[1], row[2], row[3], row[4], row[5]);
         sums.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
     }
@@ -529,7 +530,7 @@ fn a_sure_reading_of_a_damaged_call_is_what_was_meant() {
     );
 }
 
-/// Compact JSON with a blank behind commas and colons, as models write it.
+/// Returns compact JSON with a blank after commas and colons, as models write it.
 fn spaced(text: &str) -> String {
     Sample::new(text.to_owned())
         .respelt(|inside, _| format!("\"{inside}\""), |between| between.replace(',', ", ").replace(':', ": "))

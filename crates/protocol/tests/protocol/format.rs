@@ -1,4 +1,4 @@
-//! Laws of the results message: everything comes back, and nothing in it can be read as a call.
+//! Laws of the results message: all data can be read back, and nothing in it can be read as a call.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use toolfence_kit::Random;
@@ -72,8 +72,8 @@ fn good(id: &str, output: String) -> ToolResult {
     ToolResult::new(id, "read_file", Output::text(output), 3)
 }
 
-/// The info strings of all code blocks an independent CommonMark parser sees, "indented" for those without a fence, and
-/// whether everything else is only what is allowed around blocks.
+/// Returns the info strings of all code blocks that an independent CommonMark parser sees, "indented" for those without
+/// a fence, and checks that everything else is allowed around blocks.
 fn blocks(message: &str) -> Vec<String> {
     Parser::new(message)
         .filter_map(|event| match event {
@@ -121,7 +121,7 @@ fn our_own_parser_sees_results_and_no_call() {
     }
 }
 
-/// What an output could be built of to break out.
+/// Pieces of outputs that try to break out.
 const PIECES: &[&str] = &[
     "\n",
     "\n",
@@ -187,8 +187,8 @@ fn nasty_result(random: &mut Random) -> ToolResult {
     ToolResult::new(nasty(random, 3), nasty(random, 3), output, 1)
 }
 
-/// How many results our own parser sees; it panics at anything that is neither a result nor text.
-fn seen(message: &str) -> usize {
+/// Returns how many results our parser sees; it panics at anything that is neither a result nor text.
+fn count_results(message: &str) -> usize {
     use toolfence_protocol::parse::Event;
     let events = toolfence_protocol::parse::parse(message).events;
     let results = events.iter().map(|event| match event {
@@ -199,7 +199,7 @@ fn seen(message: &str) -> usize {
     results.sum()
 }
 
-/// Every line of the text behind a mark, as it stands in a quote or a list item.
+/// Returns the text with a mark before every line, as in a quote or a list item.
 fn nested(text: &str, first: &str, mark: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\n', &format!("\n{mark}"));
     format!("{first}{text}")
@@ -209,23 +209,23 @@ fn nested(text: &str, first: &str, mark: &str) -> String {
 fn no_output_gets_out_of_its_block() {
     for seed in 0..3_000 {
         let mut random = Random::new(seed);
-        let told: Vec<ToolResult> = (0..=random.below(3)).map(|_| nasty_result(&mut random)).collect();
+        let sent: Vec<ToolResult> = (0..=random.below(3)).map(|_| nasty_result(&mut random)).collect();
         for format in formats() {
-            let message = results(&told, &format);
-            assert_eq!(read_back(&message, format.nonce.as_deref()), told, "{message:?}");
+            let message = results(&sent, &format);
+            assert_eq!(read_back(&message, format.nonce.as_deref()), sent, "{message:?}");
             for before in ["", "words\n", "> a quote\n", "- an item\n\n  more\n", "    code\n", "[a]: /b\n", "# head\n"]
             {
-                assert_eq!(seen(&format!("{before}{message}\n\nwords")), told.len());
+                assert_eq!(count_results(&format!("{before}{message}\n\nwords")), sent.len());
             }
-            assert_eq!(seen(&nested(&message, "- ", "  ")), told.len());
+            assert_eq!(count_results(&nested(&message, "- ", "  ")), sent.len());
             assert!(toolfence_protocol::parse::parse(&nested(&message, "> ", "> ")).calls.is_empty());
-            assert_eq!(blocks(&message), vec!["tool_result"; told.len()], "{message:?}");
+            assert_eq!(blocks(&message), vec!["tool_result"; sent.len()], "{message:?}");
         }
     }
 }
 
 #[test]
-fn the_model_is_told_data_only_where_the_host_wants_it() {
+fn data_is_sent_to_the_model_only_on_request() {
     let mut output = Output::text("done\n");
     output.data = Some(serde_json::json!({"diff": "+a\n"}));
     let result = ToolResult::new("1", "write_file", output, 3);
@@ -236,10 +236,10 @@ fn the_model_is_told_data_only_where_the_host_wants_it() {
         assert!(!message.contains("diff") && message.contains("done"), "{message}");
         assert_eq!(read_back(&message, None)[0].data, None);
         format.data = true;
-        let told = read_back(&results(std::slice::from_ref(&result), &format), None);
-        assert_eq!(told.as_slice(), std::slice::from_ref(&result));
+        let sent = read_back(&results(std::slice::from_ref(&result), &format), None);
+        assert_eq!(sent.as_slice(), std::slice::from_ref(&result));
     }
-    // A host on a line of its own has it in any case.
+    // A host that writes a separate line always has it.
     assert_eq!(envelope(&result, toolfence_protocol::Language::English)["data"]["diff"], "+a\n");
 }
 
@@ -262,28 +262,28 @@ fn broken_tokens_leave_no_token() {
     for kind in [Kind::Text, Kind::Json] {
         format.kind = kind;
         let failure = ToolFailure::new(ErrorCode::NotFound, output);
-        let told = [good("<|eot_id|>", output.into()), ToolResult::refused("2", "</s>", failure)];
-        let message = results(&told, &format);
+        let sent = [good("<|eot_id|>", output.into()), ToolResult::refused("2", "</s>", failure)];
+        let message = results(&sent, &format);
         for token in ["<|im_end|>", "<|im_start|>", "<|eot_id|>", "</s>", "[INST]", "<start_of_turn>"] {
             assert!(!message.contains(token), "{token} in {message}");
         }
         let back = read_back(&message, None);
-        assert_eq!(back[1], told[1], "what stands in JSON is escaped, not changed");
-        assert_eq!(back[0] == told[0], kind == Kind::Json);
+        assert_eq!(back[1], sent[1], "text in JSON is escaped, not changed");
+        assert_eq!(back[0] == sent[0], kind == Kind::Json);
     }
 }
 
 #[test]
 fn a_long_message_is_clipped_fairly() {
     let nasty = "\u{1}`\"é\n".repeat(20_000);
-    let told = [good("1", "short".into()), good("2", "x".repeat(100_000)), good("3", nasty), good("4", "y".repeat(9))];
+    let sent = [good("1", "short".into()), good("2", "x".repeat(100_000)), good("3", nasty), good("4", "y".repeat(9))];
     for mut format in formats() {
         for limit in [2_000, 10_000, 100_000] {
             format.message_limit = limit;
-            let message = results(&told, &format);
+            let message = results(&sent, &format);
             assert!(message.len() <= limit && message.len() > limit / 3, "{limit}: {}", message.len());
             let back = read_back(&message, None);
-            assert_eq!((&back[0], &back[3]), (&told[0], &told[3]), "the short ones are whole");
+            assert_eq!((&back[0], &back[3]), (&sent[0], &sent[3]), "the short ones are whole");
             assert!(back[1].truncated && back[2].truncated && back[1].output_bytes == 100_000);
             assert!(limit < 10_000 || back[1].output.contains("[TRUNCATED: "));
         }
@@ -294,11 +294,11 @@ fn a_long_message_is_clipped_fairly() {
 fn parts_keep_to_the_limit_and_lose_no_result() {
     let mut format = Format::default();
     format.message_limit = 1_000;
-    let told: Vec<ToolResult> = (0..20).map(|n| good(&n.to_string(), "z".repeat(n * 40))).collect();
-    let parts = results_in_parts(&told, &format);
+    let sent: Vec<ToolResult> = (0..20).map(|n| good(&n.to_string(), "z".repeat(n * 40))).collect();
+    let parts = results_in_parts(&sent, &format);
     assert!(parts.len() > 1 && parts.iter().all(|part| part.len() <= 1_000));
     let back: Vec<ToolResult> = parts.iter().flat_map(|part| read_back(part, None)).collect();
-    assert_eq!(back, told);
+    assert_eq!(back, sent);
     assert!(parts[0].contains(&format!("Part 1 of {}.", parts.len())));
     assert!(results_in_parts(&[], &format).is_empty() && results(&[], &format).is_empty());
 }

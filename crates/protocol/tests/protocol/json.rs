@@ -1,8 +1,8 @@
-//! The repairing reader against its case files, and the laws that hold for any text.
+//! Tests the repairing reader with its case files, and laws that hold for any text.
 //!
-//! A case is three lines below a `## section`: `in` the text, `want` what was meant (several values with a blank between;
-//! `nothing` where nothing may be read), `is` the repairs it takes, `valid` or `refused`. `␤` is a line end, `␍` a carriage
-//! return, `␉` a tab. A section with `| cut` holds texts that may have been cut off.
+//! A case is three lines below a `## section`: `in` the text, `want` the intended value (several values with a blank
+//! between; `nothing` if nothing may be read), `is` the repairs made, `valid` or `refused`. `␤` is a line end, `␍` a
+//! carriage return, `␉` a tab. A section with `| cut` has texts that may have been cut off.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use toolfence_kit::{CaseFiles, Comparison, Entry, Random};
 use toolfence_protocol::Repair;
 use toolfence_protocol::json::{Reading, read, strict};
 
-/// A case with the values that were meant.
+/// A case with its intended values.
 struct Case {
     entry: Entry,
     want: Vec<Value>,
@@ -49,9 +49,9 @@ fn result(case: &Case) -> String {
     }
 }
 
-/// Every case gives what was meant or an error, with the repairs the file says.
+/// Every case gives the intended value or an error, with the repairs in the file.
 #[test]
-fn every_case_is_what_was_meant_or_refused() {
+fn every_case_gives_the_intended_value_or_an_error() {
     let cases = cases();
     assert!(cases.len() > 300, "the case files are there");
     let mut comparison = Comparison::new();
@@ -67,8 +67,7 @@ fn every_case_is_what_was_meant_or_refused() {
     comparison.finish();
 }
 
-/// Each repair the reader makes has a section of its own, with something accepted in it; run with `--nocapture`, it shows
-/// the counts.
+/// Each repair has its own section, in which something is accepted; with `--nocapture`, the test prints the counts.
 #[test]
 fn every_repair_has_its_cases() {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -120,7 +119,7 @@ fn every_repair_has_its_cases() {
     }
 }
 
-/// What a repaired reading says, printed, is read again the same and without a repair.
+/// A repaired value, printed, is read again as the same value without a repair.
 #[test]
 fn a_repaired_reading_printed_reads_the_same() {
     for case in cases() {
@@ -131,7 +130,7 @@ fn a_repaired_reading_printed_reads_the_same() {
     }
 }
 
-/// A text that loses its end never becomes an object, unless only closing brackets are gone.
+/// A text without its end never becomes an object, unless only closing brackets are missing.
 #[test]
 fn nothing_cut_off_is_read() {
     for case in cases().iter().filter(|case| case.is.text() != "refused" && case.text.starts_with(['{', '['])) {
@@ -181,7 +180,7 @@ fn valid_texts_are_as_serde_json_has_them() {
     }
 }
 
-/// A lossless repair beside valid strings changes none of them, and lossless repairs never misread.
+/// A lossless repair next to valid strings changes none of them, and lossless repairs never misread.
 #[test]
 fn one_fault_leaves_the_rest_alone() {
     let mut dice = Random::new(0x1234_5678_9abc_def1);
@@ -202,14 +201,14 @@ fn one_fault_leaves_the_rest_alone() {
         ] {
             let reading = read(&broken, true).unwrap_or_else(|problem| panic!("{broken}: {problem}"));
             assert_eq!(reading.values, std::slice::from_ref(&value), "{broken}");
-            // A bracket that is missing may have been missing before, in an object with several members.
+            // The missing bracket may have been an earlier one, in an object with several members.
             let repairs = reading.repairs.iter().filter(|repair| **repair != Repair::MiddleClosers);
             assert!(repairs.eq([&repair]), "{:?}: {broken}", reading.repairs);
         }
     }
 }
 
-/// Texts with a byte too many or too few: whatever is read strictly stays so, whatever is a fault for good stays one.
+/// With a byte added or removed, a strict reading stays strict, and a fatal fault stays fatal.
 #[test]
 fn a_repair_is_never_milder_than_strict_reading() {
     let mut dice = Random::new(0x0bad_cafe_dead_beef);
@@ -226,7 +225,7 @@ fn a_repair_is_never_milder_than_strict_reading() {
     }
 }
 
-/// Whatever is done to a text, the reader comes to an end and never panics.
+/// Whatever the damage, the reader ends and never panics.
 #[test]
 fn damage_of_any_kind_is_survived() {
     let mut dice = Random::new(0x5eed_5eed_5eed_5eed);
@@ -295,7 +294,7 @@ const CONTENTS: [&str; 38] = [
 
 const KEYS: [&str; 8] = ["name", "args", "path", "content", "command", "reason", "old", "new"];
 
-/// An object as a call has it, with contents that are hard to quote.
+/// Returns an object as in a call, with contents that are hard to quote.
 fn call(dice: &mut Random, depth: usize) -> Value {
     let text = |dice: &mut Random| Value::from(CONTENTS[dice.below(CONTENTS.len())]);
     let mut members = serde_json::Map::new();
@@ -312,7 +311,7 @@ fn call(dice: &mut Random, depth: usize) -> Value {
     Value::Object(members)
 }
 
-/// The lines of printed JSON, each changed by what stands in it and whether a closing bracket follows.
+/// Returns the lines of printed JSON, each changed depending on its content and whether a closing bracket follows.
 fn by_line(text: &str, change: impl Fn(&str, bool) -> String) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let closes = |line: Option<&&str>| line.is_some_and(|line| line.trim_start().starts_with(['}', ']']));
@@ -320,7 +319,7 @@ fn by_line(text: &str, change: impl Fn(&str, bool) -> String) -> String {
     changed.collect::<Vec<_>>().join("\n")
 }
 
-/// The ways a model gets JSON wrong, done to a whole text.
+/// Returns a text with each mistake that models make in JSON.
 fn faults(text: &str) -> Vec<(&'static str, String)> {
     let kept = text.replace("\\\\", "\u{3}");
     let back = |text: String| text.replace('\u{3}', "\\\\");
@@ -354,8 +353,8 @@ fn faults(text: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A call with a fault in its writing is read as it was meant, or refused. Backslashes and quotes that nobody escaped may
-/// happen to say something else that is valid; then nothing can tell.
+/// A call with a fault in its syntax is read as intended, or refused. Unescaped backslashes and quotes may happen to
+/// form another valid text; that cannot be detected.
 #[test]
 fn a_fault_never_makes_another_call() {
     let mut table: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
@@ -371,8 +370,8 @@ fn a_fault_never_makes_another_call() {
     }
 }
 
-/// Some faults make a text that says something else: where no quote is escaped, `["a\", "b""]` may be two strings or one.
-/// Such a reading is a guess, and says so.
+/// Some faults produce a text with another meaning: if no quote is escaped, `["a\", "b""]` may be two strings or one.
+/// Such a reading is a guess and is marked as lossy.
 #[test]
 fn a_fault_that_makes_another_call_is_lossy() {
     let mut different = 0;
@@ -383,10 +382,11 @@ fn a_fault_that_makes_another_call_is_lossy() {
             assert!(!reading.is_lossless(), "{name} {:?}: {broken}", reading.repairs);
         });
     }
-    assert!(different > 0, "no fault made another call, so nothing was seen");
+    assert!(different > 0, "no fault made another call, so nothing was tested");
 }
 
-/// Hands out each fault of 1,500 calls that strict reading refuses: its name, the call, the text and how it is read.
+/// Calls `seen` with each fault of 1,500 calls that strict reading refuses: its name, the call, the text and its
+/// reading.
 fn each_fault(seed: u64, mut seen: impl FnMut(&'static str, &Value, &str, Option<Reading>)) {
     let mut dice = Random::new(seed);
     for _ in 0..1500 {

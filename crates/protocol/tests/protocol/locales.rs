@@ -1,5 +1,5 @@
 //! Every template of `text!` in the sources has a translation in `locales/pt.toml` with the same placeholders.
-//! With `UPDATE=1` the missing templates are added to the file, with an empty translation.
+//! `UPDATE=1` adds missing templates to the file, with an empty translation.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use toolfence_protocol::text::placeholders_match;
 
-/// Words that no Portuguese sentence contains.
+/// English words that no Portuguese sentence contains.
 const ENGLISH: &[&str] = &[
     "the", "is", "are", "was", "were", "of", "and", "with", "which", "that", "this", "not", "cannot", "could", "from",
     "it", "its", "be", "been", "has", "have", "into", "than", "there", "would", "you", "your", "by", "or",
@@ -17,7 +17,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The Rust files of the library and the program, without their tests.
+/// Collects the Rust files of the library and the program, without their tests.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -78,7 +78,7 @@ fn settings_help(tokens: TokenStream, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The names in the placeholders of a template, without alternatives.
+/// Returns the names in the placeholders of a template, without alternatives.
 fn placeholders(template: &str) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     let mut rest = template;
@@ -94,7 +94,7 @@ fn placeholders(template: &str) -> BTreeSet<&str> {
     names
 }
 
-/// The first English word of a translation, outside of code and quotations.
+/// Returns the first English word of a translation, outside code and quotations.
 fn english_word(translation: &str) -> Option<&'static str> {
     let prose = translation.split(['`', '"']).step_by(2);
     let words =
@@ -102,8 +102,8 @@ fn english_word(translation: &str) -> Option<&'static str> {
     words.filter_map(|word| ENGLISH.iter().find(|english| **english == word)).copied().next()
 }
 
-/// The lines of the locale file: its comment, then the entries in order. A JSON string is a TOML string.
-fn written(head: &str, translations: &BTreeMap<String, String>) -> String {
+/// Returns the text of the locale file: its comment, then the sorted entries. A JSON string is a TOML string.
+fn format_locale(head: &str, translations: &BTreeMap<String, String>) -> String {
     let line = |(english, translation)| {
         let [english, translation] = [english, translation].map(|text: &String| serde_json::to_string(text).unwrap());
         format!("{english} = {translation}\n")
@@ -150,11 +150,11 @@ fn every_template_is_translated() {
         }
     }
     if std::env::var_os("UPDATE").is_some_and(|value| value == "1") {
-        std::fs::write(&path, written(head, &translations)).unwrap();
+        std::fs::write(&path, format_locale(head, &translations)).unwrap();
         return;
     }
     assert!(faults.is_empty(), "locales/pt.toml:\n{}", faults.join("\n"));
-    assert_eq!(text, written(head, &translations), "locales/pt.toml is not sorted; run with UPDATE=1");
+    assert_eq!(text, format_locale(head, &translations), "locales/pt.toml is not sorted; run with UPDATE=1");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Where fences are, beside independent CommonMark parsers, on documents made of everything that can stand around them.
+//! Compares our fences with those of independent CommonMark parsers, on random documents with everything that can
+//! surround fences.
 
 pub(crate) mod documents;
 pub(crate) mod markdown;
@@ -7,12 +8,12 @@ use documents::{calls, document};
 use markdown::{Blocks, ours};
 use toolfence_kit::Random;
 
-/// What the documents are made by; `TOOLFENCE_ORACLE_SEED` gives other ones.
+/// Returns the random numbers for the documents; `TOOLFENCE_ORACLE_SEED` changes the seed.
 fn dice() -> Random {
     Random::new(std::env::var("TOOLFENCE_ORACLE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_default())
 }
 
-/// Documents without a lone CR, for the two have faults with it; one of them may be wrong, in a known place.
+/// The documents have no lone CR, because both parsers have bugs with it. One of them may be wrong in a known place.
 #[test]
 fn agrees_with_other_parsers() {
     type Oracle = (&'static str, fn(&str) -> Blocks, fn(&str) -> bool);
@@ -46,7 +47,7 @@ fn agrees_with_other_parsers() {
     assert!(known.iter().all(|known| *known < rounds / 50), "the known differences are rare: {known:?}");
 }
 
-/// No call is lossless unless CommonMark sees it too, or it stands before the first end of a block that CommonMark does not
+/// No call is lossless unless CommonMark sees it too, or it precedes the first end of a block that CommonMark does not
 /// see.
 #[test]
 fn doubtful_fences_are_lossy() {
@@ -68,12 +69,12 @@ fn doubtful_fences_are_lossy() {
     wrong.sort_by_key(String::len);
     assert!(wrong.is_empty(), "{} of {rounds}, the shortest:\n{}", wrong.len(), wrong[..wrong.len().min(9)].join("\n"));
     println!(
-        "{rounds} replies, {doubtful} doubtful calls, {certain} certain ones behind an end that CommonMark does not see"
+        "{rounds} replies, {doubtful} doubtful calls, {certain} certain ones after an end that CommonMark does not see"
     );
     assert!(doubtful > rounds / 50 && certain > rounds / 200, "{doubtful} doubtful, {certain} certain");
 }
 
-/// A reply with some lines taken out, written twice, changed in their order, or with a fence before or behind them.
+/// Returns a reply with some lines removed, repeated or moved, or with a fence before or after them.
 fn shuffled(reply: &str, dice: &mut Random) -> String {
     let mut lines: Vec<String> = reply.lines().map(str::to_owned).collect();
     for _ in 0..=dice.below(4) {
@@ -91,8 +92,8 @@ fn shuffled(reply: &str, dice: &mut Random) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Writes documents and what we see in them to the file that `TOOLFENCE_ORACLE_FILE` names, one JSON line each, for
-/// parsers in other languages. Lone CRs are left in.
+/// Writes documents and our reading of them to the file in `TOOLFENCE_ORACLE_FILE`, one JSON line each, for parsers in
+/// other languages. Lone CRs stay.
 #[test]
 fn documents_for_others_are_written() {
     let rounds = std::env::var("TOOLFENCE_ORACLE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(50);

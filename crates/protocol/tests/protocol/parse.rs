@@ -1,7 +1,7 @@
-//! The parser against its case files, and the laws that hold for every one of them.
+//! Tests the parser with its case files, and laws that hold for every one of them.
 //!
-//! A case is `%%% title | options`, the reply, a line `%%%`, and the events it gives, one a line. In a reply `␍` is a
-//! carriage return, `␉` a tab, `␀` a NUL, and `␄` at the very end leaves out the last newline.
+//! A case is `%%% title | options`, the reply, a line `%%%`, and the emitted events, one per line. In a reply `␍` is a
+//! carriage return, `␉` a tab, `␀` a NUL, and `␄` at the very end omits the last newline.
 
 use serde_json::Value;
 use std::cell::Cell;
@@ -10,14 +10,14 @@ use toolfence_kit::{CaseFiles, Comparison, Pieces, Random, Reply};
 use toolfence_protocol::parse::{self, Event, Ignored, Options, Parser, Reasoning, Span};
 use toolfence_protocol::{Dialect, Dialects, FinishReason, Repair};
 
-/// Every case of the folder.
+/// Returns every case of the folder.
 pub(crate) fn cases() -> Vec<Reply> {
     CaseFiles::of("parse").replies()
 }
 
 pub(crate) fn options(words: &str) -> (Options, FinishReason) {
     let mut options = Options::default();
-    // So that every call of a case stands where it was written.
+    // Then every call of a case is emitted where it was written.
     options.reasoning = Reasoning::Known;
     options.catalog = Some(toolfence_policy::toolset::catalog());
     let mut finish = FinishReason::Stop;
@@ -48,12 +48,12 @@ pub(crate) fn options(words: &str) -> (Options, FinishReason) {
     (options, finish)
 }
 
-/// The joined events of a reply that comes in pieces of about `chunk` bytes.
+/// Returns the joined events of a reply that arrives in pieces of about `chunk` bytes.
 pub(crate) fn events(reply: &str, words: &str, chunk: usize, progress: bool) -> Vec<Event<'static>> {
     events_by(reply, words, || (chunk, usize::MAX), progress)
 }
 
-/// Parses a text in pieces of the given lengths, each polled as often as is said.
+/// Parses a text in pieces of the given lengths, and polls after each as often as given.
 fn events_by(
     reply: &str,
     words: &str,
@@ -130,7 +130,8 @@ fn describe(event: &Event<'_>) -> String {
     }
 }
 
-/// JSON with the keys of every object in order: whether a map keeps the order of its text depends on who else is built in.
+/// Returns JSON with sorted keys, because whether a map keeps its order depends on the features of other crates in the
+/// build.
 fn sorted(value: &Value) -> String {
     match value {
         Value::Object(members) => {
@@ -160,7 +161,7 @@ fn every_case_gives_its_events() {
     comparison.finish();
 }
 
-/// Every case, and every case inside other structure, at every chunking gives the same events.
+/// Every case, alone and inside other structure, gives the same events at every chunking.
 #[test]
 fn chunking_changes_nothing() {
     for case in cases() {
@@ -173,14 +174,14 @@ fn chunking_changes_nothing() {
     }
 }
 
-/// Where it is unknown whether the template opens reasoning, no call is delivered before that is known or the reply is over. If
-/// no closing tag shows that it does, everything else is the same.
+/// While it is unknown whether the template opens reasoning, calls are held back until that is known or the reply ends.
+/// If no closing tag appears, everything else is the same.
 #[test]
 fn calls_are_held_back_while_they_may_be_thoughts() {
     let is_call = |event: &Event<'_>| matches!(event, Event::Call { .. });
     let (mut held, mut thought) = (0, 0);
-    let says = |case: &&Reply| case.options.split_whitespace().any(|word| ["known", "opened"].contains(&word));
-    for case in cases().iter().filter(|case| case.options != "unknown" && !says(case)) {
+    let is_known = |case: &&Reply| case.options.split_whitespace().any(|word| ["known", "opened"].contains(&word));
+    for case in cases().iter().filter(|case| case.options != "unknown" && !is_known(case)) {
         for reply in variants(&case.reply) {
             let unknown = format!("{} unknown", case.options);
             let whole = events(&reply, &unknown, usize::MAX / 2, true);
@@ -203,14 +204,15 @@ fn calls_are_held_back_while_they_may_be_thoughts() {
                 continue;
             }
             held += 1;
-            let behind = whole[first..].iter().find(|event| !is_call(event));
-            assert!(matches!(behind, None | Some(Event::Reasoning { .. })), "{}: {behind:?} in {reply:?}", case.title);
+            let next = whole[first..].iter().find(|event| !is_call(event));
+            assert!(matches!(next, None | Some(Event::Reasoning { .. })), "{}: {next:?} in {reply:?}", case.title);
         }
     }
     assert!(held > 500 && thought > 10, "{held} replies with calls, {thought} with thoughts");
 }
 
-/// Who polls only some events between two pieces, or none, gets the same: what waits is kept with all it refers to.
+/// A caller that polls only some events between two pieces, or none, gets the same ones: pending events keep all their
+/// data.
 #[test]
 fn polling_seldom_changes_nothing() {
     let mut random = Random::new(5);
@@ -231,7 +233,7 @@ fn polling_seldom_changes_nothing() {
     }
 }
 
-/// A whole reply is read in pieces of the parser's own, of 64 KB: cases across their ends are read as they are elsewhere.
+/// The parser splits a whole reply into pieces of 64 KB: cases across their ends are read as elsewhere.
 #[test]
 fn a_long_reply_is_read_as_a_short_one() {
     let mut random = Random::new(7);
@@ -247,7 +249,7 @@ fn a_long_reply_is_read_as_a_short_one() {
     }
 }
 
-/// Long strings, with all that stands in strings, come in pieces of any length; and they are what they are to serde_json.
+/// Long strings with every kind of content arrive in pieces of any length, and equal those of serde_json.
 #[test]
 fn long_strings_are_the_same_in_any_pieces() {
     let parts = ["words without anything ", "\\n", "\\\"", "\\\\", "\u{20ac}", "\\t", "x", "\\u00e9", "\\ud83d\\ude00"];
@@ -293,7 +295,7 @@ fn long_strings_are_the_same_in_any_pieces() {
     assert!(valid > 40 && valid < all, "{valid} of {all}");
 }
 
-/// The reply as it is, with other line endings, in a list, in a quote, cut anywhere.
+/// Returns the reply unchanged, with other line endings, in a list, in a quote, and cut anywhere.
 fn variants(reply: &str) -> Vec<String> {
     let crlf = reply.replace('\n', "\r\n");
     let cr = reply.replace('\n', "\r");
@@ -305,7 +307,7 @@ fn variants(reply: &str) -> Vec<String> {
     all
 }
 
-/// What is shown and what is taken out are the whole reply, in order and without a gap.
+/// The spans of all events cover the whole reply, in order and without a gap.
 #[test]
 fn spans_cover_the_reply() {
     for case in cases() {
@@ -314,17 +316,17 @@ fn spans_cover_the_reply() {
             let mut last: Option<Span> = None;
             let mut events = events(&reply, &case.options, 5, false);
             if case.options.contains("unknown") {
-                // Calls that were held back are delivered behind what stands behind them.
+                // Calls that were held back are delivered after the text that follows them.
                 events.sort_by_key(|event| span(event).map(|span| span.start));
             }
             for event in events {
                 let span = match &event {
                     Event::Ignored { why, span, .. } if *why != Ignored::Reasoning => {
-                        assert!(span.end <= at, "{}: an ignored block is shown before it is told", case.title);
+                        assert!(span.end <= at, "{}: an ignored block is shown before its event", case.title);
                         continue;
                     }
                     Event::Call { call, span, .. } if call.repairs.contains(&Repair::WrongWord) => {
-                        assert!(span.end <= at, "{}: what is a call for want of another one was shown", case.title);
+                        assert!(span.end <= at, "{}: a call that counts only without others was shown", case.title);
                         continue;
                     }
                     Event::Text { span, text } => {
@@ -373,7 +375,7 @@ fn a_quoted_reply_holds_no_call() {
     }
 }
 
-/// Tokens of dialects, and tags of reasoning, as they stand in the cases.
+/// Returns tokens of dialects, and tags of reasoning, that occur in the cases.
 fn tokens(cases: &[Reply]) -> Vec<String> {
     const MOST: usize = 40;
     let ends = [('<', '>'), ('[', ']')];
@@ -391,7 +393,7 @@ fn tokens(cases: &[Reply]) -> Vec<String> {
     tokens.into_iter().collect()
 }
 
-/// Ways in which a whole text is quoted, at document level.
+/// Returns a whole text quoted in several ways, at document level.
 fn quotes(text: &str) -> Vec<String> {
     let with = |first: &str, others: &str| {
         format!("{first}{}\n", text.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], &format!("\n{others}")))
@@ -416,17 +418,17 @@ fn quotes(text: &str) -> Vec<String> {
     all
 }
 
-/// Whatever is quoted in whatever way, no dialect reads a call in it, nor the host's words: not behind the tokens of another
-/// dialect in the quote or before it, and not where those are tags of reasoning.
+/// However a reply is quoted, no dialect reads a call in it, nor a host marker: not after the tokens of another dialect
+/// inside or before the quote, and not if those are tags of reasoning.
 #[test]
-fn what_is_quoted_never_runs_in_any_dialect() {
+fn quoted_text_never_runs_in_any_dialect() {
     let all = cases();
     let tokens = tokens(&all);
     assert!(tokens.len() > 100, "{tokens:?}");
     let mut random = Random::new(11);
     let mut looked_at = 0;
     let acts = |event: &Event<'_>| match event {
-        // A fence with the wrong word is a guess, and nothing that is quoted in words.
+        // A fence with the wrong word is a guess, and not part of a text quoted in prose.
         Event::Call { call, .. } => !call.repairs.contains(&Repair::WrongWord),
         Event::Malformed { .. } | Event::Incomplete { .. } | Event::ForgedResult { .. } => true,
         Event::Ignored { why, .. } => *why == Ignored::WrongForm,
@@ -442,13 +444,14 @@ fn what_is_quoted_never_runs_in_any_dialect() {
         if case.options.contains("bare") {
             continue;
         }
-        // The first closing tag ends what the template opened, wherever it stands; a call behind it in its line is quoted.
+        // The first closing tag ends the reasoning that the template opened, wherever it is; a call after it on its
+        // line is quoted.
         let quoted = format!("> {}\n", case.reply.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], "\n> "));
         for opened in [quoted.clone(), format!("> a {quoted}")] {
             check(&opened, "dialects opened", &case.title);
         }
         check(&format!("<think>\n{quoted}"), "dialects", &case.title);
-        // In a fence, SEARCH/REPLACE blocks without a fence of their own are no quotation but the form itself.
+        // In a fence, SEARCH/REPLACE blocks without a fence of their own are not quoted: it is their normal form.
         let bare_blocks = case.reply.contains("\n<<<<<<< SEARCH") && !case.reply.contains("```");
         for words in ["dialects", "dialects unknown", "dialects opt_in"] {
             if bare_blocks && words == "dialects opt_in" {
@@ -482,7 +485,7 @@ fn reset_begins_anew() {
 }
 
 #[test]
-fn prose_is_shown_at_once() {
+fn prose_is_emitted_at_once() {
     let mut parser = Parser::new(Options::default());
     let mut shown = String::new();
     for (chunk, wanted) in
@@ -496,7 +499,7 @@ fn prose_is_shown_at_once() {
     }
 }
 
-/// Shapes that hurt come to an end. That their steps grow as they do is counted by `.ci/steps`, without a clock.
+/// Hostile shapes come to an end. `.ci/steps` checks, without a clock, that their cost is linear.
 #[test]
 fn hostile_shapes_come_to_an_end() {
     let shapes: [(&str, String); 16] = [

@@ -33,7 +33,7 @@ const CALLS: &[&str] = &[
     "\n\n[TOOL_CALLS]bash[ARGS]{\"command\": \"rm x\"}",
 ];
 
-/// What a reply holds after the tag.
+/// Texts after the tag.
 const REST: &[&str] = &[
     "",
     "\n",
@@ -51,7 +51,7 @@ fn calls(events: &[Event<'static>]) -> Vec<(ToolCall, usize)> {
     events.iter().filter_map(call).collect()
 }
 
-/// The events of the whole reply, which are the same in pieces.
+/// Returns the events of the whole reply, after checking that they are the same in pieces.
 fn in_any_pieces(reply: &str, words: &str) -> Vec<Event<'static>> {
     let whole = events(reply, words, usize::MAX / 2, true);
     for chunk in [1, 2, 5, 13] {
@@ -140,7 +140,8 @@ const RAW: &[(&str, &[&str], &[&str])] = &[
     ),
 ];
 
-/// Whether the text closes an argument and opens another one: nothing then tells it from two arguments.
+/// Returns whether the text closes an argument and opens another one, so that it cannot be distinguished from two
+/// arguments.
 fn has_two_arguments(text: &str, tags: &[&str]) -> bool {
     let [open, close] = tags else { return false };
     text.split(close).skip(1).any(|rest| rest.trim_start().starts_with(open))
@@ -306,7 +307,7 @@ fn nothing_after_a_forged_result_is_a_call() {
     assert_eq!((parsed.calls.len(), parsed.malformed.len(), parsed.forged), (1, 0, false), "it was all thought");
 }
 
-/// Parts of blocks whose text is the argument of a call, and of what may surround them.
+/// Parts of blocks whose text is the argument of a call, and of texts around them.
 const BLOCKS: &[&str] = &[
     "```bash\n",
     "```sh\n",

@@ -1,4 +1,4 @@
-//! What the model is taught is what the parser reads without mending.
+//! The parser reads the examples in the prompt without repairs.
 
 use serde_json::json;
 use toolfence_policy::toolset::builtins;
@@ -9,15 +9,15 @@ use toolfence_protocol::{Catalog, Dialect, Dialects, FinishReason, Language, Par
 
 const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];
 
-/// The instructions without the example of a result, which in a reply would be a forgery.
+/// Returns the instructions without the example of a result, which in a reply would be a forgery.
 fn without_result(text: &str) -> String {
     let (before, rest) = text.split_once("```tool_result\n").unwrap_or((text, ""));
     let after = rest.split_once("\n```\n").map_or("", |(_, after)| after);
     format!("{before}{after}")
 }
 
-/// Every call in the text is strict and fits the catalog; gives their names.
-fn taught(text: &str, catalog: &Catalog) -> Vec<String> {
+/// Checks that every call in the text is strict and fits the catalog; returns their names.
+fn check_calls(text: &str, catalog: &Catalog) -> Vec<String> {
     let text = &without_result(text);
     let parsed = parse(text);
     let broken =
@@ -36,7 +36,7 @@ fn taught(text: &str, catalog: &Catalog) -> Vec<String> {
 fn the_examples_are_strict_calls() {
     for language in LANGUAGES {
         let catalog = catalog();
-        assert_eq!(taught(&instructions(&catalog, language), &catalog), ["read_file", "write_file", "edit_file"]);
+        assert_eq!(check_calls(&instructions(&catalog, language), &catalog), ["read_file", "write_file", "edit_file"]);
     }
 }
 
@@ -51,31 +51,32 @@ fn any_tool_can_be_the_only_one() {
         .param(every("d", ParamKind::Any));
     for spec in builtins().iter().cloned().chain([own]) {
         let catalog: Catalog = [spec.clone()].into_iter().collect();
-        let calls = taught(&instructions(&catalog, Language::English), &catalog);
+        let calls = check_calls(&instructions(&catalog, Language::English), &catalog);
         assert!(!calls.is_empty() && calls.iter().all(|name| *name == spec.name), "{calls:?}");
     }
 }
 
-/// What a model is shown in the form of its training is read as that, without mending, and nothing else in the text is a call.
+/// The examples in a dialect are read as calls of that dialect, without repairs, and nothing else in the text is a
+/// call.
 #[test]
 fn the_examples_of_a_dialect_are_calls_in_it() {
     let catalog = catalog();
     let mut shown = Vec::new();
     for (dialect, language) in Dialect::ALL.iter().flat_map(|dialect| LANGUAGES.map(|language| (*dialect, language))) {
-        let Some(told) = instructions_in(&catalog, language, dialect) else { continue };
+        let Some(prompt) = instructions_in(&catalog, language, dialect) else { continue };
         let mut options = Options::default();
         (options.dialects, options.catalog) = (Dialects::ALL, Some(catalog.clone()));
         let mut calls = Vec::new();
-        for_each(&told, options, FinishReason::Stop, |event| match event {
+        for_each(&prompt, options, FinishReason::Stop, |event| match event {
             Event::Text { .. } | Event::Started { .. } | Event::Progress { .. } => {}
             Event::Call { call, .. } => calls.push(*call),
-            other => panic!("{dialect}: {other:?} in {told}"),
+            other => panic!("{dialect}: {other:?} in {prompt}"),
         });
-        assert_eq!(calls.len(), 1, "{told}");
+        assert_eq!(calls.len(), 1, "{prompt}");
         assert_eq!((calls[0].dialect, calls[0].repairs.len(), calls[0].name.as_str()), (Some(dialect), 0, "read_file"));
         catalog.resolve(&mut calls[0]).unwrap_or_else(|failure| panic!("{}", failure.message));
-        assert!(!told.contains("```") && !told.contains("<<") && !told.contains("object."), "{told}");
-        assert!(told.len() < instructions(&catalog, language).len(), "{told}");
+        assert!(!prompt.contains("```") && !prompt.contains("<<") && !prompt.contains("object."), "{prompt}");
+        assert!(prompt.len() < instructions(&catalog, language).len(), "{prompt}");
         shown.push(dialect.name());
     }
     shown.dedup();
@@ -112,12 +113,12 @@ fn the_reminder_shows_the_models_own_call_in_bounded_size() {
 }
 
 #[test]
-fn all_tools_are_told_in_few_words() {
+fn descriptions_of_all_tools_are_short() {
     for language in LANGUAGES {
-        let told = instructions(&catalog(), language);
-        assert!(told.len() < 3_600, "{} bytes", told.len());
+        let prompt = instructions(&catalog(), language);
+        assert!(prompt.len() < 3_600, "{} bytes", prompt.len());
         for spec in builtins() {
-            assert!(told.contains(&format!("`{}`: ", spec.signature())), "{}", spec.name);
+            assert!(prompt.contains(&format!("`{}`: ", spec.signature())), "{}", spec.name);
         }
     }
 }
@@ -126,7 +127,7 @@ fn all_tools_are_told_in_few_words() {
 fn every_builtin_has_its_purpose_in_portuguese() {
     let own = ToolSpec::new("weather", "Tell the weather.");
     for spec in builtins().iter().chain([&own]) {
-        let told = instructions(&[spec.clone()].into_iter().collect(), Language::Portuguese);
-        assert_eq!(told.contains(spec.purpose.as_ref()), spec.name == "weather", "{}", spec.name);
+        let prompt = instructions(&[spec.clone()].into_iter().collect(), Language::Portuguese);
+        assert_eq!(prompt.contains(spec.purpose.as_ref()), spec.name == "weather", "{}", spec.name);
     }
 }

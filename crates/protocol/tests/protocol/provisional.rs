@@ -1,4 +1,4 @@
-//! What is told before a block is decided: provisional events, what is held back, what a limit ends.
+//! Tests events before a block is decided: provisional events, events that are held back, and the effect of limits.
 
 use crate::parse::{cases, events};
 use std::collections::HashMap;
@@ -6,64 +6,75 @@ use toolfence_kit::{Pieces, Random};
 use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
 use toolfence_protocol::{Dialect, FinishReason};
 
-/// What became of a provisional id.
+/// The outcome of a provisional id.
 #[derive(Debug, PartialEq)]
-enum Fate {
+enum Outcome {
     Open,
     Called,
     Withdrawn,
 }
 
-/// Every id that was started ends in one call, or is withdrawn by a block of its id that was malformed or incomplete; progress is
-/// told only between. No two of them are open at a time, and no two calls of a reply share an id.
+/// Every started id ends in one call, or is withdrawn by a malformed or incomplete block of the same id; progress is
+/// emitted only in between. Only one is open at a time, and no two calls of a reply share an id.
 #[test]
-fn what_was_started_is_called_or_withdrawn() {
+fn every_started_call_ends_or_is_withdrawn() {
     let mut started = 0;
     for case in cases() {
         for cut in case.reply.char_indices().map(|(at, _)| at).chain([case.reply.len()]) {
             let (reply, title) = (&case.reply[..cut], &case.title);
-            let mut fates: HashMap<String, Fate> = HashMap::new();
+            let mut outcomes_by_id: HashMap<String, Outcome> = HashMap::new();
             let mut ids = Vec::new();
             for event in events(reply, &case.options, 7, true) {
                 match event {
                     Event::Started { id, .. } => {
                         started += 1;
-                        let open = fates.values().filter(|fate| **fate == Fate::Open).count();
-                        // Of a call that is held back it is not told yet that it is whole.
+                        let open = outcomes_by_id.values().filter(|outcome| **outcome == Outcome::Open).count();
+                        // The end of a call that is held back is not announced yet.
                         let held = case.options.contains("unknown");
                         assert!(held || open == 0, "{title}: another block is open: {reply:?}");
-                        assert_eq!(fates.insert(id.to_string(), Fate::Open), None, "{title}: started twice");
+                        assert_eq!(
+                            outcomes_by_id.insert(id.to_string(), Outcome::Open),
+                            None,
+                            "{title}: started twice"
+                        );
                     }
                     Event::Progress { id, .. } => {
-                        assert_eq!(fates.get(id.as_ref()), Some(&Fate::Open), "{title}: progress of {id}: {reply:?}");
+                        assert_eq!(
+                            outcomes_by_id.get(id.as_ref()),
+                            Some(&Outcome::Open),
+                            "{title}: progress of {id}: {reply:?}"
+                        );
                     }
                     Event::Call { call, .. } => {
-                        fates.entry(call.id.clone()).and_modify(|fate| *fate = Fate::Called);
+                        outcomes_by_id.entry(call.id.clone()).and_modify(|outcome| *outcome = Outcome::Called);
                         ids.push(call.id);
                     }
                     Event::Malformed { id, .. }
                     | Event::Incomplete { id, .. }
                     | Event::Ignored { id: Some(id), .. } => {
-                        fates.entry(id.into_owned()).and_modify(|fate| *fate = Fate::Withdrawn);
+                        outcomes_by_id.entry(id.into_owned()).and_modify(|outcome| *outcome = Outcome::Withdrawn);
                     }
                     _ => {}
                 }
             }
-            assert!(fates.values().all(|fate| *fate != Fate::Open), "{title}: {fates:?} in {reply:?}");
+            assert!(
+                outcomes_by_id.values().all(|outcome| *outcome != Outcome::Open),
+                "{title}: {outcomes_by_id:?} in {reply:?}"
+            );
             let count = ids.len();
             ids.sort_unstable();
             ids.dedup();
-            assert_eq!(ids.len(), count, "{title}: an id stands for two calls: {reply:?}");
+            assert_eq!(ids.len(), count, "{title}: two calls share an id: {reply:?}");
         }
     }
     assert!(started > 100, "the cases start calls");
 }
 
-/// What was told of a call before it was whole is what the call says: its name, and the beginning of each text. The objects
-/// have the keys of every shape, in any order and number, so that what is told must often be withdrawn. Some are damaged:
-/// the repair may read a bracket as text behind which the call was told already.
+/// Provisional events of a call agree with the complete call: its name, and the beginning of each text. The objects
+/// have keys of every shape, in any order and number, so that events must often be withdrawn. Some are damaged: the
+/// repair may read a bracket as text after a call was already announced.
 #[test]
-fn what_was_told_is_what_the_call_says() {
+fn provisional_events_agree_with_the_call() {
     let members = [
         r#""name": "bash""#,
         r#""name": "job""#,
@@ -115,19 +126,19 @@ fn what_was_told_is_what_the_call_says() {
         }
         let bodies = "one\nEOF\n".repeat(object.matches("<<EOF").count());
         let reply = format!("```tool\n{object}\n{bodies}```\n");
-        let mut told: HashMap<String, (String, HashMap<String, String>)> = HashMap::new();
+        let mut announced: HashMap<String, (String, HashMap<String, String>)> = HashMap::new();
         let words = if round % 2 == 0 { "" } else { "no_catalog" };
         for event in events(&reply, words, 1 + dice.below(40), true) {
             match event {
                 Event::Started { id, name } => {
-                    told.insert(id.into_owned(), (name.into_owned(), HashMap::new()));
+                    announced.insert(id.into_owned(), (name.into_owned(), HashMap::new()));
                 }
                 Event::Progress { id, arg, text } => {
-                    let texts = &mut told.get_mut(id.as_ref()).expect("it was started").1;
+                    let texts = &mut announced.get_mut(id.as_ref()).expect("it was started").1;
                     texts.entry(arg.into_owned()).or_default().push_str(&text);
                 }
                 Event::Call { call, .. } => {
-                    let Some((name, texts)) = told.remove(&call.id) else { continue };
+                    let Some((name, texts)) = announced.remove(&call.id) else { continue };
                     called += 1;
                     assert_eq!(name, call.name, "{reply}");
                     let args = serde_json::Value::Object(call.args);
@@ -136,46 +147,47 @@ fn what_was_told_is_what_the_call_says() {
                         // A body keeps its last newline only for some arguments.
                         let agrees = meant.is_some_and(|meant| text == meant || text.strip_suffix('\n') == Some(meant));
                         let agrees = agrees || damaged && meant.is_some_and(|meant| meant.starts_with(&text));
-                        assert!(agrees, "{arg} is {meant:?} and was told as {text:?}: {reply}");
+                        assert!(agrees, "{arg} is {meant:?} and was announced as {text:?}: {reply}");
                     }
                 }
                 Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
-                    withdrawn += usize::from(told.remove(id.as_ref()).is_some());
+                    withdrawn += usize::from(announced.remove(id.as_ref()).is_some());
                 }
                 _ => {}
             }
         }
-        assert!(told.is_empty(), "started and forgotten: {reply}");
+        assert!(announced.is_empty(), "started and forgotten: {reply}");
     }
     assert!(called > 1000 && withdrawn > 1000, "{called} called, {withdrawn} withdrawn");
 }
 
-/// In every case, wherever the reply ends, a started call has the announced name, and the progress of an argument is the beginning
-/// of its text. The first call of each section in a dialect is announced by its name alone.
+/// In every case, wherever the reply ends, a started call has the announced name, and the progress of an argument is
+/// the beginning of its text. The first call of each section in a dialect is announced by its name alone.
 #[test]
-fn what_the_cases_tell_is_what_their_calls_say() {
-    // A call that counts only if nothing follows it appears when it is complete, as does one whose name is a key of its JSON.
-    let untold = [Dialect::Sarashina, Dialect::BareJson, Dialect::Apertus];
-    // So are these forms of other dialects.
+fn provisional_events_of_the_cases_agree_with_their_calls() {
+    // A call that counts only if nothing follows it appears when it is complete, as does one whose name is a key of its
+    // JSON.
+    let unannounced = [Dialect::Sarashina, Dialect::BareJson, Dialect::Apertus];
+    // So do these forms of other dialects.
     let forms = ["another tag", "Command R", "the recipient in the head"];
     let is_whole = |dialect: Dialect, reply: &str| dialect == Dialect::Pythonic && !reply.contains("<|python_start|>");
     let mut seen: HashMap<Dialect, usize> = HashMap::new();
     for case in cases() {
         for cut in case.reply.char_indices().map(|(at, _)| at).chain([case.reply.len()]) {
             let (reply, title) = (&case.reply[..cut], &case.title);
-            let mut told: HashMap<String, (String, Vec<(String, String)>)> = HashMap::new();
+            let mut announced: HashMap<String, (String, Vec<(String, String)>)> = HashMap::new();
             for event in events(reply, &case.options, 5, true) {
                 match event {
-                    Event::Started { id, name } => drop(told.insert(id.into(), (name.into(), Vec::new()))),
+                    Event::Started { id, name } => drop(announced.insert(id.into(), (name.into(), Vec::new()))),
                     Event::Progress { id, arg, text } => {
-                        let texts = &mut told.get_mut(id.as_ref()).expect("it was started").1;
+                        let texts = &mut announced.get_mut(id.as_ref()).expect("it was started").1;
                         texts.push((arg.into(), text.into()));
                     }
                     Event::Call { call, index, .. } => {
-                        let began = told.remove(&call.id);
-                        // JSON that had to be mended may be no JSON from its first key on.
+                        let began = announced.remove(&call.id);
+                        // Repaired JSON may be no JSON from its first key on.
                         if let Some(dialect) = call.dialect.filter(|_| index == 0 && call.repairs.is_empty()) {
-                            let whole = untold.contains(&dialect)
+                            let whole = unannounced.contains(&dialect)
                                 || is_whole(dialect, reply)
                                 || forms.iter().any(|form| title.contains(form));
                             assert!(began.is_some() || whole, "{title}: {reply:?}");
@@ -188,7 +200,7 @@ fn what_the_cases_tell_is_what_their_calls_say() {
                         for (arg, text) in texts {
                             let meant = args.pointer(&format!("/{arg}")).and_then(serde_json::Value::as_str);
                             let begins = meant.is_some_and(|meant| meant.starts_with(text.trim_end_matches('\n')));
-                            assert!(begins, "{title}: {arg} is {meant:?} and was told as {text:?}: {reply:?}");
+                            assert!(begins, "{title}: {arg} is {meant:?} and was announced as {text:?}: {reply:?}");
                         }
                     }
                     _ => {}
@@ -196,7 +208,7 @@ fn what_the_cases_tell_is_what_their_calls_say() {
             }
         }
     }
-    for dialect in Dialect::ALL.iter().filter(|dialect| !untold.contains(dialect)) {
+    for dialect in Dialect::ALL.iter().filter(|dialect| !unannounced.contains(dialect)) {
         assert!(
             seen.get(dialect).is_some_and(|announced| *announced > 0),
             "{dialect}: no call was announced: {seen:?}"
@@ -204,7 +216,7 @@ fn what_the_cases_tell_is_what_their_calls_say() {
     }
 }
 
-/// Parts of calls in dialects, and of what may surround them.
+/// Parts of calls in dialects, and of texts around them.
 const PARTS: &[&str] = &[
     "<tool_call>",
     "</tool_call>",
@@ -293,19 +305,19 @@ const CALLS: &[&str] = &[
      <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>\n",
 ];
 
-/// The laws hold where calls in dialects are put together of any parts, mostly wrong: what is told does not depend on the
-/// pieces, is what the call says, and is withdrawn otherwise.
+/// The laws also hold for calls in dialects made of random parts, mostly wrong: the events do not depend on the pieces,
+/// and agree with the call or are withdrawn.
 #[test]
-fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
+fn provisional_events_of_dialects_agree_with_their_calls() {
     let mut dice = Random::new(0xd1a1_ec75);
     let (mut called, mut withdrawn) = (0, 0);
     for _ in 0..6_000 {
         let mut some = || (0..dice.below(6)).map(|_| *dice.pick(PARTS)).collect::<String>();
-        let (before, inside, behind) = (some(), some(), some());
+        let (before, inside, after) = (some(), some(), some());
         let reply = if dice.once_in(2) {
-            format!("{before}\n{}{behind}", dice.pick(CALLS).replace('@', &inside))
+            format!("{before}\n{}{after}", dice.pick(CALLS).replace('@', &inside))
         } else {
-            format!("{before}{inside}{behind}")
+            format!("{before}{inside}{after}")
         };
         let words = *dice.pick(&[
             "dialects",
@@ -314,14 +326,14 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
             "dialects profile=glm",
             "dialects small",
         ]);
-        let told = events(&reply, words, usize::MAX / 2, true);
+        let emitted = events(&reply, words, usize::MAX / 2, true);
         for chunk in [1, 2 + dice.below(9)] {
-            assert_eq!(events(&reply, words, chunk, true), told, "by {chunk}, {words}: {reply:?}");
+            assert_eq!(events(&reply, words, chunk, true), emitted, "by {chunk}, {words}: {reply:?}");
         }
         let settled = events(&reply, &format!("{words} settled"), 3, true);
         assert_eq!(settled, events(&reply, words, 3, false), "{words}: {reply:?}");
         let mut open: HashMap<String, (String, HashMap<String, String>)> = HashMap::new();
-        for event in told {
+        for event in emitted {
             match event {
                 Event::Started { id, name } => {
                     assert!(open.is_empty(), "{words}: another one is open: {reply:?}");
@@ -339,7 +351,7 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
                     for (arg, text) in texts {
                         let meant = args.pointer(&format!("/{arg}")).and_then(serde_json::Value::as_str);
                         let begins = meant.is_some_and(|meant| meant.starts_with(text.trim_end_matches('\n')));
-                        assert!(begins, "{words}: {arg} is {meant:?} and was told as {text:?}: {reply:?}");
+                        assert!(begins, "{words}: {arg} is {meant:?} and was announced as {text:?}: {reply:?}");
                     }
                 }
                 Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
@@ -353,36 +365,41 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
     assert!(called > 500 && withdrawn > 200, "{called} called, {withdrawn} withdrawn");
 }
 
-/// Who wants no provisional events gets the same others.
+/// Callers without provisional events get the same other events.
 #[test]
 fn without_a_preview_the_rest_is_the_same() {
     for case in cases() {
         let settled = format!("{} settled", case.options);
         for chunk in [1, 7, usize::MAX] {
-            let told = events(&case.reply, &settled, chunk, true);
-            assert_eq!(told, events(&case.reply, &case.options, chunk, false), "{}, in pieces of {chunk}", case.title);
+            let emitted = events(&case.reply, &settled, chunk, true);
+            assert_eq!(
+                emitted,
+                events(&case.reply, &case.options, chunk, false),
+                "{}, in pieces of {chunk}",
+                case.title
+            );
         }
     }
 }
 
-/// Long prose that comes in one piece is told in its order, and at once.
+/// Long prose in one piece is emitted in order, and at once.
 #[test]
-fn long_prose_is_told_in_order() {
+fn long_prose_is_emitted_in_order() {
     for end in ["", "word", "word\n"] {
         let mut parser = Parser::new(Options::default());
         parser.push("It begi");
         assert_eq!(poll_all(&mut parser).len(), 1);
         let long = format!("ns.\n{}{end}", "More and more.\n".repeat(20_000));
         parser.push(&long);
-        let told = poll_all(&mut parser);
-        let texts: String = told.into_iter().filter_map(text_of).collect();
+        let emitted = poll_all(&mut parser);
+        let texts: String = emitted.into_iter().filter_map(text_of).collect();
         assert!(texts == long, "{} of {} bytes, {end:?}", texts.len(), long.len());
     }
 }
 
-/// Long texts are lent where they stand and not copied: nobody can tell.
+/// The parser lends long texts without copying them, which must not change the events.
 #[test]
-fn long_texts_are_told_alike_for_any_chunking() {
+fn long_texts_give_the_same_events_for_any_chunking() {
     for (length, escape) in [900, 1100, 5000, 90_000].into_iter().flat_map(|length| [(length, ""), (length, "\\n\\\"")])
     {
         let long = format!("{}{escape}", "an \u{e9} and ".repeat(8)).repeat(length / 80);
@@ -391,9 +408,9 @@ fn long_texts_are_told_alike_for_any_chunking() {
         let block = format!("```tool\n{{\"name\": \"write_file\", \"args\": {args}}}\n```\n");
         let replies = [block.clone(), block.replace('\n', "\r\n"), format!("- {}", block.replace('\n', "\n  "))];
         for reply in replies.map(|reply| format!("{reply}\nbetween\n\n{reply}{}", block.replace(": {", ": ["))) {
-            let told = events(&reply, "", usize::MAX, true);
-            assert_eq!(outcomes(&told), (2, 1), "{}", reply.len());
-            assert_eq!(told, events(&reply, "", 1009, true), "{}", reply.len());
+            let emitted = events(&reply, "", usize::MAX, true);
+            assert_eq!(outcomes(&emitted), (2, 1), "{}", reply.len());
+            assert_eq!(emitted, events(&reply, "", 1009, true), "{}", reply.len());
         }
     }
 }
@@ -402,25 +419,25 @@ fn poll_all(parser: &mut Parser) -> Vec<Event<'static>> {
     std::iter::from_fn(|| parser.poll().map(Event::into_owned)).collect()
 }
 
-/// Behind a doubtful closing fence nothing is told until it is decided; then everything is.
+/// After a doubtful closing fence no events are emitted until it is decided; then all are.
 #[test]
-fn text_behind_an_undecided_block_is_held_back() {
+fn text_after_an_undecided_block_is_held_back() {
     let mut parser = Parser::new(Options::default());
     parser.push("```tool\n{\"name\": \"write_file\", \"args\": {\"content\": \"one\n");
-    let told = poll_all(&mut parser);
+    let emitted = poll_all(&mut parser);
     assert!(
-        matches!(&told[..], [Event::Started { .. }, Event::Progress { text, .. }, ..] if text.starts_with("one")),
-        "{told:?}"
+        matches!(&emitted[..], [Event::Started { .. }, Event::Progress { text, .. }, ..] if text.starts_with("one")),
+        "{emitted:?}"
     );
     for chunk in ["```\n", "Then prose.\n", "More.\n\n"] {
         parser.push(chunk);
-        assert_eq!(poll_all(&mut parser), [], "behind {chunk:?}");
+        assert_eq!(poll_all(&mut parser), [], "after {chunk:?}");
     }
     parser.push("\"x\n");
-    let told = poll_all(&mut parser);
-    assert!(matches!(&told[0], Event::Malformed { id, .. } if id.as_ref() == "call_1"), "{told:?}");
+    let emitted = poll_all(&mut parser);
+    assert!(matches!(&emitted[0], Event::Malformed { id, .. } if id.as_ref() == "call_1"), "{emitted:?}");
     parser.push("Shown ");
-    let shown: String = told.into_iter().chain(poll_all(&mut parser)).filter_map(text_of).collect();
+    let shown: String = emitted.into_iter().chain(poll_all(&mut parser)).filter_map(text_of).collect();
     assert_eq!(shown, "\nThen prose.\nMore.\n\n\"x\nShown ");
 }
 
@@ -440,7 +457,7 @@ fn a_closing_fence_waits_for_its_line_ending() {
         let mut parser = Parser::new(options);
         parser.push("```tool\n{\"name\": \"a\", \"args\": {}}\n```");
         let is_call = |event: &Event<'_>| matches!(event, Event::Call { .. });
-        assert!(!poll_all(&mut parser).iter().any(is_call), "the line may go on");
+        assert!(!poll_all(&mut parser).iter().any(is_call), "the line may continue");
         parser.push(&ending[..1]);
         assert_eq!(poll_all(&mut parser).iter().any(is_call), ending == "\n", "{ending:?}");
         parser.push(&ending[1..]);
@@ -463,7 +480,7 @@ fn outcomes(events: &[Event<'_>]) -> (usize, usize) {
     (calls, events.iter().filter(|event| matches!(event, Event::Malformed { .. })).count())
 }
 
-/// Limits end in an event: calls of a reply, whether in blocks of their own or in one; nesting; bytes of a block.
+/// Every limit ends in an event: calls of a reply, in separate blocks or in one; nesting; bytes of a block.
 #[test]
 fn limits_end_in_an_event() {
     let call = "{\"name\": \"a\", \"args\": {}}\n";
@@ -485,8 +502,8 @@ fn limits_end_in_an_event() {
     assert_eq!(outcomes(&after(Options::default(), |options| options.limits.block = 2000, &large)), (1, 0));
 }
 
-/// The joined events of a reply in pieces of about `chunk` bytes, polled after each; in one that is polled when it is
-/// finished, where that is more than there are. Lines and blocks are of at most `most` bytes.
+/// Returns the joined events of a reply in pieces of about `chunk` bytes, polled after each; a reply in a single piece
+/// is polled when it is finished. Lines and blocks have at most `most` bytes.
 fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason) -> Vec<Event<'static>> {
     let mut options = Options::default();
     options.catalog = Some(toolfence_policy::toolset::catalog());
@@ -514,10 +531,10 @@ fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason)
     events
 }
 
-/// A line that is cut at the limit is cut there however it came, and its rest is no line of its own. A limit below one
-/// character passes one.
+/// A line that exceeds the limit is cut at the same place for any chunking, and its rest is not a line of its own. A
+/// limit below one character passes one.
 #[test]
-fn a_line_that_is_cut_is_cut_alike_for_any_chunking() {
+fn long_lines_are_cut_alike_for_any_chunking() {
     let call = "{\"name\": \"bash\", \"args\": {\"command\": \"ls\"}}";
     let long = "x".repeat(60);
     let lines = format!("```tool {long}{call}\n```\n\n- ```tool {call}\n  {call}\n  ```\n```tool\n{call}{call}\n```\n");

@@ -1,9 +1,8 @@
-//! The law of quoting: what stands inside of something else is never a call that may write or execute, whatever breaks
-//! around it.
+//! Quoted text is never a call that may write or execute, whatever breaks around it.
 //!
-//! A dangerous call is put in every place that quotes, and the reply is damaged at every byte in every way. The inner call
-//! may then be read only with a lossy repair, or where the damage has undone the quoting itself: where another CommonMark
-//! parser sees a fence of its own, or the call around it is whole and exact without the inner one.
+//! A dangerous call is put in every place that quotes, and the reply is damaged at every byte in every way. The inner
+//! call may then be read only with a lossy repair, or if the damage has undone the quoting itself: another CommonMark
+//! parser sees a separate fence, or the call around it is complete and exact without the inner one.
 
 use crate::oracle::markdown::{bland, code_blocks, newlines};
 use crate::parse::events;
@@ -16,8 +15,8 @@ const INNER: [&str; 3] = [
     "```\n```tool\n[{'name': 'bash', 'args': {'command': 'INNER'}}]\n```\n```",
 ];
 
-/// What begins the reply, what begins every line of the inner call, what ends the reply.
-struct Place {
+/// The beginning of the reply, the beginning of every line of the inner call, and the end of the reply.
+struct QuotePlace {
     name: &'static str,
     before: &'static str,
     prefix: &'static str,
@@ -33,94 +32,100 @@ enum By {
     Markdown,
 }
 
-const fn place(name: &'static str, by: By, before: &'static str, prefix: &'static str, after: &'static str) -> Place {
-    Place { name, before, prefix, after, by }
+const fn quote_place(
+    name: &'static str,
+    by: By,
+    before: &'static str,
+    prefix: &'static str,
+    after: &'static str,
+) -> QuotePlace {
+    QuotePlace { name, before, prefix, after, by }
 }
 
-const PLACES: [Place; 17] = [
-    place(
+const PLACES: [QuotePlace; 17] = [
+    quote_place(
         "a string",
         By::Block,
         "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"So:\n",
         "",
         "\nend\"}}\n```\nafter\n",
     ),
-    place(
+    quote_place(
         "a string before other members",
         By::Block,
         "```tool\n{\"args\": {\"content\": \"\n",
         "",
         "\n\", \"path\": \"a\"}, \"name\": \"write_file\"}\n```\n",
     ),
-    place(
+    quote_place(
         "a string in a list item",
         By::Block,
         "- ```tool\n  {\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"\n",
         "  ",
         "\n  \"}}\n  ```\n",
     ),
-    place(
+    quote_place(
         "a string of python",
         By::Block,
         "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": 'a', \"content\": \"\n",
         "",
         "\n\"}}\n```\n",
     ),
-    place(
+    quote_place(
         "a string with quotes that are not escaped",
         By::Block,
         "```tool\n{\"name\": \"write_file\", \"args\": {\"content\": \"say \"so\":\n",
         "",
         "\nend\", \"path\": \"a\"}}\n```\n",
     ),
-    place(
+    quote_place(
         "a body",
         By::Block,
         "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"<<EOF\"}}\n# Title\n",
         "",
         "\nEOF\n```\nafter\n",
     ),
-    place(
+    quote_place(
         "a body from its first line on",
         By::Block,
         "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"<<EOF\"}}\n",
         "",
         "\nEOF\n```\nafter\n",
     ),
-    place(
+    quote_place(
         "the second body",
         By::Block,
         "```tool\n{\"name\": \"replace_text\", \"args\": {\"old\": \"<<A\", \"new\": \"<<B\"}}\nold\nA\n",
         "",
         "\nB\n```\n",
     ),
-    place(
-        "a string behind a closing tag of reasoning",
+    quote_place(
+        "a string after a closing tag of reasoning",
         By::Block,
         "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"So:\n</think>\n",
         "",
         "\nend\"}}\n```\nafter\n",
     ),
-    place(
-        "a string behind a fence and a closing tag of reasoning",
+    quote_place(
+        "a string after a fence and a closing tag of reasoning",
         By::Block,
         "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"So:\n```\n\n</think>\n",
         "",
         "\nend\"}}\n```\nafter\n",
     ),
-    place("a quote", By::Markdown, "text\n\n> ", "> ", "\n\nafter\n"),
-    place("an outer fence", By::Markdown, "````markdown\n", "", "\n````\n"),
-    place("an HTML block", By::Markdown, "<div>\n", "", "\n</div>\n"),
-    place("a comment", By::Markdown, "<!--\n\n", "", "\n-->\n"),
-    place("indented code", By::Markdown, "text\n\n    ", "    ", "\n\nafter\n"),
-    place("reasoning", By::Reasoning, "<think>\nMaybe\n", "", "\n</think>\nafter\n"),
-    place("reasoning in a paragraph", By::Reasoning, "text\n<think>\n", "", "\n</think>\nafter\n"),
+    quote_place("a quote", By::Markdown, "text\n\n> ", "> ", "\n\nafter\n"),
+    quote_place("an outer fence", By::Markdown, "````markdown\n", "", "\n````\n"),
+    quote_place("an HTML block", By::Markdown, "<div>\n", "", "\n</div>\n"),
+    quote_place("a comment", By::Markdown, "<!--\n\n", "", "\n-->\n"),
+    quote_place("indented code", By::Markdown, "text\n\n    ", "    ", "\n\nafter\n"),
+    quote_place("reasoning", By::Reasoning, "<think>\nMaybe\n", "", "\n</think>\nafter\n"),
+    quote_place("reasoning in a paragraph", By::Reasoning, "text\n<think>\n", "", "\n</think>\nafter\n"),
 ];
 
 const INSERTED: [&str; 13] =
     ["\"", "'", "\\", "`", "<", "{", "}", "]", "\n", "\n\n", "\n```\n", "\n```tool\n", "\n~~~~~~tool\n"];
 
-/// Every way to damage a text at one place.
+/// Returns a text with every kind of damage at one place.
 fn damaged(text: &str) -> impl Iterator<Item = (String, &'static str)> {
     let without_char = text.char_indices().map(|(at, c)| [&text[..at], &text[at + c.len_utf8()..]].concat());
     let cut =
@@ -140,7 +145,7 @@ fn is_inner(call: &ToolCall) -> bool {
     call.args.get("command").is_some_and(|command| command.to_string().contains("INNER"))
 }
 
-/// The first call that may write or execute though it stood inside, if there is one.
+/// Returns the first call that may write or execute although it was quoted.
 fn escaped(reply: &str, finish: &str, by: &By) -> Option<ToolCall> {
     let mut exact = false;
     for event in events(reply, &format!("{finish} unknown"), usize::MAX / 2, false) {
@@ -148,10 +153,11 @@ fn escaped(reply: &str, finish: &str, by: &By) -> Option<ToolCall> {
             Event::Call { call, span, .. } if is_inner(&call) => {
                 let undone = match by {
                     By::Reasoning => !(reply.starts_with("<think>") || reply.starts_with("text\n<think>\n")),
-                    By::Markdown => stands_alone(reply, span.start),
-                    // Behind a closing tag of reasoning a new document begins, which CommonMark does not know.
+                    By::Markdown => is_unquoted_fence(reply, span.start),
+                    // After a closing tag of reasoning a new document begins, which CommonMark does not know.
                     By::Block => {
-                        let alone = || stands_alone(reply, span.start) || reply[..span.start].contains("\n</think>\n");
+                        let alone =
+                            || is_unquoted_fence(reply, span.start) || reply[..span.start].contains("\n</think>\n");
                         exact || !opens_tool_block(reply) && alone()
                     }
                 };
@@ -166,21 +172,21 @@ fn escaped(reply: &str, finish: &str, by: &By) -> Option<ToolCall> {
     None
 }
 
-/// Whether another parser sees a fence outside of quotes at this byte of the reply.
-fn stands_alone(reply: &str, at: usize) -> bool {
+/// Returns whether another parser sees a fence outside quotes at this byte of the reply.
+fn is_unquoted_fence(reply: &str, at: usize) -> bool {
     let line = reply[..at].matches('\n').count() + 1;
     code_blocks(&newlines(&bland(reply))).iter().any(|block| block.line == line && block.fenced && !block.quoted)
 }
 
-/// Whether the reply still begins with the tool block that quotes.
+/// Returns whether the reply still begins with the quoting tool block.
 fn opens_tool_block(reply: &str) -> bool {
-    reply.lines().next().is_some_and(|line| line.ends_with("```tool")) && stands_alone(reply, 0)
+    reply.lines().next().is_some_and(|line| line.ends_with("```tool")) && is_unquoted_fence(reply, 0)
 }
 
 #[test]
 fn nothing_escapes_from_where_it_is_quoted() {
     let (mut replies, mut wrong) = (0, Vec::new());
-    for Place { name, before, prefix, after, by } in &PLACES {
+    for QuotePlace { name, before, prefix, after, by } in &PLACES {
         for inner in INNER {
             let inner = inner.replace('\n', &format!("\n{prefix}"));
             let first = if before.ends_with('\n') { prefix } else { "" };

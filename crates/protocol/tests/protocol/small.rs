@@ -1,7 +1,8 @@
-//! Replies as small models write them, and what comes of each: 300 of them, in `tests/cases/small`.
+//! Checks 300 replies as small models write them, in `tests/cases/small`, and their outcomes.
 //!
-//! A call is called where it may run, refused where it could only be read by a guess and would do more than read, wrong where
-//! its arguments do not fit; of what was meant as a call and is none, the model is reminded. Nothing is lost in silence.
+//! The outcome is "called" if the call may run, "refused" if it was read by a guess and would do more than read, and
+//! "wrong" if its arguments do not fit. For a failed attempt at a call, the model gets a reminder. Nothing is lost
+//! silently.
 
 use std::collections::BTreeMap;
 use toolfence_kit::{CaseFiles, Comparison};
@@ -20,8 +21,8 @@ fn outcomes(reply: &str, options: &str) -> Vec<String> {
         Event::Malformed { error, .. } => outcomes.push(format!("malformed: {}", error.message)),
         Event::Incomplete { .. } => outcomes.push("incomplete".to_owned()),
         Event::Ignored { why, .. } => {
-            let told = if why.is_misplaced() { "reminded" } else { "quoted" };
-            outcomes.push(format!("{told}: {}", serde_json::to_value(why).unwrap().as_str().unwrap()));
+            let kind = if why.is_misplaced() { "reminded" } else { "quoted" };
+            outcomes.push(format!("{kind}: {}", serde_json::to_value(why).unwrap().as_str().unwrap()));
         }
         Event::ForgedResult { .. } => outcomes.push("forged".to_owned()),
         _ => {}
@@ -48,7 +49,7 @@ fn called(catalog: &toolfence_protocol::Catalog, mut call: ToolCall) -> String {
 }
 
 #[test]
-fn what_comes_of_replies_of_small_models() {
+fn replies_of_small_models_have_their_outcomes() {
     let cases = CaseFiles::of("small").replies();
     assert_eq!(cases.len(), 300);
     let mut comparison = Comparison::new();

@@ -1,7 +1,7 @@
-//! Every example of the CommonMark specification: the fenced code blocks in its HTML are the ones we see.
+//! Checks every example of the CommonMark specification: the fenced code blocks in its HTML are the ones we see.
 //!
-//! We tell of tool blocks only, so the info string of every fence of an example is replaced by `tool`. Where the fences
-//! are, and which code blocks of the HTML are theirs, is asked of comrak, whose contents are checked against the HTML.
+//! We report only tool blocks, so the info string of every fence in an example is replaced by `tool`. comrak gives the
+//! positions of the fences and their code blocks in the HTML, and its contents are checked against the HTML.
 
 use crate::oracle::markdown::{CodeBlock, code_blocks, ours};
 use std::fs;
@@ -27,7 +27,7 @@ fn examples() -> Vec<Example> {
     text.split(&opening).skip(1).enumerate().map(read).collect()
 }
 
-/// The contents of the code blocks of the HTML.
+/// Returns the contents of the code blocks in the HTML.
 fn contents(html: &str) -> Vec<String> {
     let blocks = html.split("<pre><code").skip(1);
     blocks
@@ -39,7 +39,7 @@ fn contents(html: &str) -> Vec<String> {
         .collect()
 }
 
-/// The document with `tool` as the info string of every fence.
+/// Returns the document with `tool` as the info string of every fence.
 fn with_tool_fences(markdown: &str, blocks: &[CodeBlock]) -> String {
     let mut lines: Vec<String> = markdown.split_inclusive('\n').map(str::to_owned).collect();
     for block in blocks.iter().filter(|block| block.fenced) {

@@ -1,4 +1,4 @@
-//! What the model pays for, in tokens of o200k: the instructions, the reminder, the results.
+//! Limits the cost of the instructions, the reminder and the results for the model, in tokens of o200k.
 
 use serde_json::json;
 use tiktoken_rs::o200k_base_singleton;
@@ -16,7 +16,7 @@ fn tokens(text: &str) -> usize {
 fn protocol_and_all_tools_stay_under_900_tokens() {
     let catalog = toolfence_policy::toolset::catalog();
     assert_eq!(catalog.specs().len(), 10);
-    // As they are where every call asks and commands run on private copies: no mode marks more tools.
+    // The instructions of the mode that marks most tools: every call asks and commands run on private copies.
     let marked: Catalog = catalog
         .specs()
         .iter()
@@ -27,14 +27,14 @@ fn protocol_and_all_tools_stay_under_900_tokens() {
         })
         .collect();
     for language in [Language::English, Language::Portuguese] {
-        let [told, most] = [&catalog, &marked].map(|catalog| tokens(&instructions(catalog, language)));
+        let [usual, most] = [&catalog, &marked].map(|catalog| tokens(&instructions(catalog, language)));
         let again = tokens(&reminder(language, None));
-        println!("{language:?}: instructions {told} tokens, {most} where everything asks, reminder {again}");
-        assert!(told < most && most < 900 && again < 110, "{language:?}: {told}, {most} and {again}");
+        println!("{language:?}: instructions {usual} tokens, {most} where everything asks, reminder {again}");
+        assert!(usual < most && most < 900 && again < 110, "{language:?}: {usual}, {most} and {again}");
     }
 }
 
-/// A persona goes with each request, so it is to cost less than what it is told of the tools.
+/// A persona is part of each request, so it must cost less than the description of the tools.
 #[test]
 fn personas_cost_less_than_the_instructions() {
     for name in ["coder", "coder.pt", "explainer", "explainer.pt", "reviewer", "reviewer.pt", "small", "small.pt"] {
@@ -47,7 +47,7 @@ fn personas_cost_less_than_the_instructions() {
     }
 }
 
-/// What the tools answer in daily work, as they word it.
+/// Returns typical results of the tools.
 fn typical() -> Vec<(&'static str, ToolResult)> {
     let list = "src/               folder\nsrc/lib.rs         file      58 lines\nsrc/main.rs        file    1204 bytes\n\
                 tests/             folder\ntests/it.rs        file    3310 bytes\nCargo.toml         file     412 bytes\n";
@@ -89,7 +89,7 @@ fn typical() -> Vec<(&'static str, ToolResult)> {
 }
 
 #[test]
-fn the_price_of_results() {
+fn results_of_the_tools_stay_short() {
     println!("| result | output alone | text | text with data | json with data |\n|---|---:|---:|---:|---:|");
     for (name, result) in typical() {
         let cost = |kind, data| {

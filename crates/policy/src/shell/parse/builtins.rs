@@ -1,10 +1,10 @@
-//! Builtins whose words are more than words: they change how bash reads what follows, or evaluate an argument as arithmetic.
+//! Recognises builtins that change how bash reads later text, or evaluate an argument as arithmetic.
 
 use super::{Assignment, ShellWord, SimpleCommand, is_name};
 
-/// These are unreadable with any arguments. `declare` and its kin make values arithmetic; `alias`, `shopt` and `enable` change
-/// the language; `compgen`, `bind`, `complete`, `fc` and `mapfile -C` run commands that are given as text; `hash -p` and the others
-/// change what a name means.
+/// These are unreadable with any arguments. `declare` and its kin make values arithmetic; `alias`, `shopt` and `enable`
+/// change the language; `compgen`, `bind`, `complete`, `fc` and `mapfile -C` run commands given as text; `hash -p` and
+/// the others change the meaning of a name.
 const UNREADABLE: &[&str] = &[
     "alias",
     "bind",
@@ -44,7 +44,8 @@ const EVALUATED: &[&str] = &[
     "TEXTDOMAINDIR",
 ];
 
-/// Variables that are numbers from the start: bash evaluates what is assigned to them as arithmetic, also by `read` and `for`.
+/// Variables that are numbers from the start: bash evaluates values assigned to them as arithmetic, also by
+/// `read` and `for`.
 const NUMBERS: &[&str] = &["HISTCMD", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
 
 /// The options of `set` that leave the language as it is.
@@ -68,7 +69,7 @@ pub(super) enum VariablesSet<'a> {
     Any,
 }
 
-/// Refuses a command that is more than its words.
+/// Refuses a command whose effects go beyond its words.
 pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str> {
     for Assignment { name, value } in &command.assignments {
         let is_harmless_number = NUMBERS.contains(&name.as_str()) && value.is_number();
@@ -102,8 +103,8 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
     if is_readable { Ok(()) } else { Err("a builtin that evaluates its words or changes the language") }
 }
 
-/// Reports whether a value of `ENV` is text alone. Many programs use this name for `test` or `production`; a shell that is interactive
-/// expands it and runs the file.
+/// Reports whether a value of `ENV` is only text. Many programs use this name for `test` or `production`; an
+/// interactive shell expands it and runs the file.
 pub(super) fn is_plain_env(name: &str, value: &str) -> bool {
     name == "ENV" && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
@@ -113,7 +114,7 @@ pub(super) fn is_evaluated(name: &str) -> bool {
     EVALUATED.contains(&name) || NUMBERS.contains(&name)
 }
 
-/// The words without `command` and `builtin` before them.
+/// Returns the words without `command` and `builtin` before them.
 fn strip_prefixes(mut words: &[ShellWord]) -> &[ShellWord] {
     while let Some((ShellWord::Literal(name), rest)) = words.split_first()
         && matches!(name.as_str(), "command" | "builtin")
@@ -204,7 +205,7 @@ fn is_plain_test(arguments: &[ShellWord]) -> bool {
     })
 }
 
-/// The variables that `export` sets, with the known part of their values; an unknown value is no number.
+/// Returns the variables that `export` sets, with the known part of their values; an unknown value is no number.
 pub(super) fn exported_values<'a>(words: &'a [ShellWord]) -> Vec<(&'a str, &'a str)> {
     let words = strip_prefixes(words);
     let Some((ShellWord::Literal(name), arguments)) = words.split_first() else { return Vec::new() };
@@ -221,7 +222,7 @@ pub(super) fn exported_values<'a>(words: &'a [ShellWord]) -> Vec<(&'a str, &'a s
     arguments.iter().filter_map(value).collect()
 }
 
-/// The variables that the words of a command set, other than by assignment.
+/// Returns the variables that the words of a command set, other than by assignment.
 pub(super) fn variables_set(words: &[ShellWord]) -> VariablesSet<'_> {
     let words = strip_prefixes(words);
     let Some((name, arguments)) = words.split_first() else { return VariablesSet::Named(Vec::new()) };

@@ -61,7 +61,7 @@ impl Document {
             if line == self.delimiter {
                 return Some(text);
             }
-            // In `$( )` bash takes a line such as `E)` as the end, with a warning.
+            // In `$( )` bash accepts a line such as `E)` as the end, with a warning.
             if in_substitution && line.starts_with(&self.delimiter) && line[self.delimiter.len()..].contains(')') {
                 return None;
             }
@@ -70,8 +70,8 @@ impl Document {
         }
     }
 
-    /// Reads a line. Unless the delimiter is quoted, a backslash joins it with the next one, also before the delimiter is
-    /// looked for.
+    /// Reads a line. Unless the delimiter is quoted, a backslash joins it with the next one, also before the delimiter
+    /// is compared.
     fn read_line(&self, source: &mut Source<'_>) -> Option<String> {
         source.peek_raw()?;
         if self.quoted {

@@ -1,10 +1,10 @@
-//! Words, quotes and expansions.
+//! Reads words, quotes and expansions.
 
-use super::grammar::{Closer, Frame, Reader, Step};
+use super::grammar::{Closer, Frame, ParseResult, Reader};
 use super::is_name;
 
 impl Reader<'_, '_> {
-    pub(super) fn read_word(&mut self) -> Step {
+    pub(super) fn read_word(&mut self) -> ParseResult {
         let Some(next) = self.source.peek() else { return self.finish_word() };
         match next {
             ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' => return self.finish_word(),
@@ -46,7 +46,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn read_double_quotes(&mut self) -> Step {
+    pub(super) fn read_double_quotes(&mut self) -> ParseResult {
         match self.source.peek() {
             None => self.refuse("an open quote"),
             Some('"') => {
@@ -66,7 +66,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads a backslash in double quotes or a here-document: it escapes only some characters and is text before others.
-    fn read_backslash(&mut self, escapable: &[char]) -> Step {
+    fn read_backslash(&mut self, escapable: &[char]) -> ParseResult {
         self.source.take();
         let next = self.source.peek_raw().filter(|next| escapable.contains(next));
         let character = if next.is_some() { self.source.take_raw() } else { None };
@@ -75,7 +75,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads the text of a here-document. Quotes are text in it, and hide nothing.
-    pub(super) fn read_document(&mut self) -> Step {
+    pub(super) fn read_document(&mut self) -> ParseResult {
         match self.source.peek() {
             None => {
                 self.frames.pop();
@@ -96,7 +96,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads the default in `${x:-text}`.
-    pub(super) fn read_default(&mut self) -> Step {
+    pub(super) fn read_default(&mut self) -> ParseResult {
         match self.source.peek() {
             Some('}') => {
                 self.source.take();
@@ -115,7 +115,7 @@ impl Reader<'_, '_> {
     }
 
     /// Adds the script in backquotes to the texts. Its end is the next backquote, whatever quotes are before it.
-    fn read_backquotes(&mut self, splits: bool) -> Step {
+    fn read_backquotes(&mut self, splits: bool) -> ParseResult {
         self.source.take();
         let Some(script) = self.source.take_until('`') else { return self.refuse("an open backquote") };
         // What a backslash protects depends on the quotes around the backquotes.
@@ -126,7 +126,7 @@ impl Reader<'_, '_> {
         self.add_text(script.to_owned(), None)
     }
 
-    fn read_dollar(&mut self, context: Frame) -> Step {
+    fn read_dollar(&mut self, context: Frame) -> ParseResult {
         self.source.take();
         let splits = context == Frame::Word;
         match self.source.peek() {
@@ -175,7 +175,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads what follows `${`.
-    fn read_parameter(&mut self, splits: bool) -> Step {
+    fn read_parameter(&mut self, splits: bool) -> ParseResult {
         let is_length = self.source.take_if('#');
         if is_length && self.source.take_if('}') {
             self.word().push_unknown(splits, true);
@@ -210,7 +210,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads `$((..))` of numbers, names and operators up to its end.
-    fn read_arithmetic(&mut self, splits: bool) -> Step {
+    fn read_arithmetic(&mut self, splits: bool) -> ParseResult {
         let mut depth = 0;
         loop {
             match self.source.peek_raw() {
@@ -258,7 +258,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads `$'..'` with its escapes.
-    fn read_ansi_quotes(&mut self) -> Step {
+    fn read_ansi_quotes(&mut self) -> ParseResult {
         self.word().mark_quoted();
         loop {
             match self.source.take_raw() {
@@ -270,7 +270,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn read_ansi_escape(&mut self) -> Step {
+    fn read_ansi_escape(&mut self) -> ParseResult {
         let Some(kind) = self.source.take_raw() else { return self.refuse("an open quote") };
         let code = match kind {
             'a' => 7,

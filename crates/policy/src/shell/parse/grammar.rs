@@ -1,16 +1,16 @@
-//! The grammar: one loop over an explicit stack of lists, words and quotes.
+//! Parses with one loop over an explicit stack of lists, words and quotes.
 
 use super::builtins;
 use super::documents::Document;
 use super::source::Source;
-use super::words::{Place, WordBuilder};
+use super::words::{WordBuilder, WordPlace};
 use super::{
     Assignment, MAX_DEPTH, MAX_TEXT_DEPTH, Parsed, Redirection, ShellWord, SimpleCommand, Unreadable, is_name,
 };
 
-pub(super) type Step = Result<(), Unreadable>;
+pub(super) type ParseResult = Result<(), Unreadable>;
 
-/// What the parser is in the middle of.
+/// A construct that the parser is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Frame {
     List,
@@ -62,9 +62,9 @@ pub(super) enum Closer {
     CaseItem,
 }
 
-/// Where in a list the parser is.
+/// The position of the parser in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spot {
+enum ListPosition {
     /// No command yet.
     Start,
     /// After `;`, `&` or a line end.
@@ -85,11 +85,11 @@ enum Spot {
 
 struct List {
     closer: Closer,
-    spot: Spot,
+    spot: ListPosition,
     command: SimpleCommand,
     /// The redirection that waits for its target.
     redirect: Option<&'static str>,
-    /// How many here-documents wait that began outside of the substitution around this list.
+    /// The number of pending here-documents that began outside the substitution around this list.
     outer_documents: usize,
     in_substitution: bool,
     /// Set in a substitution after a here-document. Bash 5.2 prints a substitution and parses it again, and loses the `;` between
@@ -112,7 +112,7 @@ struct NestedText {
     document: Option<usize>,
 }
 
-/// Everything that is collected from all texts.
+/// The results collected from all texts.
 #[derive(Default)]
 pub(super) struct Parser {
     commands: Vec<SimpleCommand>,
@@ -142,7 +142,7 @@ pub(super) struct Reader<'t, 'p> {
 
 impl Parser {
     /// Parses a text and then the here-documents and backquotes in it.
-    pub(super) fn parse_all(&mut self, text: &str) -> Step {
+    pub(super) fn parse_all(&mut self, text: &str) -> ParseResult {
         self.nested.push(NestedText { text: text.to_owned(), depth: 0, document: None });
         while let Some(NestedText { text, depth, document }) = self.nested.pop() {
             let mut reader = Reader::new(&text, self, depth, document);
@@ -155,7 +155,7 @@ impl Parser {
     }
 
     /// A variable in arithmetic is evaluated as an expression, and a subscript in it runs commands. So each must be a number.
-    fn check_sums(&self) -> Step {
+    fn check_sums(&self) -> ParseResult {
         if self.names_in_sums.is_empty() {
             return Ok(());
         }
@@ -184,7 +184,7 @@ impl Parser {
         Err(Unreadable { position: 0, construct: "arithmetic with a variable that may be no number" })
     }
 
-    /// The commands, with the texts of here-documents in their redirections.
+    /// Returns the commands, with the texts of here-documents in their redirections.
     pub(super) fn finish(self) -> Parsed {
         let Self { mut commands, documents, names_in_sums, has_loops, .. } = self;
         for redirection in commands.iter_mut().flat_map(|command| &mut command.redirections) {
@@ -208,10 +208,10 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 
     /// Reads the whole text.
-    fn read(&mut self) -> Step {
+    fn read(&mut self) -> ParseResult {
         self.check_characters()?;
         if self.document.is_some() {
-            self.words.push(WordBuilder::new(Place::Plain, 0));
+            self.words.push(WordBuilder::new(WordPlace::Plain, 0));
             self.frames.push(Frame::Document);
         } else {
             self.open_list(Closer::EndOfText);
@@ -234,8 +234,8 @@ impl<'t, 'p> Reader<'t, 'p> {
         Ok(())
     }
 
-    /// Refuses the characters that bash uses inside its words (01, 7F), NUL, and those that a person does not see.
-    fn check_characters(&self) -> Step {
+    /// Refuses the characters that bash uses inside its words (01, 7F), NUL, and invisible ones.
+    fn check_characters(&self) -> ParseResult {
         match self.source.find_control() {
             Some(position) => Err(Unreadable { position, construct: "a control character" }),
             None => Ok(()),
@@ -250,7 +250,7 @@ impl<'t, 'p> Reader<'t, 'p> {
             Closer::Substitution => (self.pending.len(), true),
             _ => outer.map_or((0, false), |list| (list.outer_documents, list.in_substitution)),
         };
-        let (spot, command, redirect) = (Spot::Start, SimpleCommand::default(), None);
+        let (spot, command, redirect) = (ListPosition::Start, SimpleCommand::default(), None);
         self.lists.push(List {
             closer,
             spot,
@@ -277,11 +277,11 @@ impl<'t, 'p> Reader<'t, 'p> {
         }
     }
 
-    fn read_list(&mut self) -> Step {
+    fn read_list(&mut self) -> ParseResult {
         self.skip_blanks();
         let (spot, ends_with_document) = (self.list().spot, self.list().ends_with_document);
         let Some(next) = self.source.peek() else { return self.end_text() };
-        if ends_with_document && spot == Spot::Next && !matches!(next, '\n' | ')') {
+        if ends_with_document && spot == ListPosition::Next && !matches!(next, '\n' | ')') {
             return self.refuse("a command after a here-document in a substitution");
         }
         if self.list().redirect.is_some() && matches!(next, '\n' | ';' | '&' | '|' | '(' | ')') {
@@ -298,7 +298,7 @@ impl<'t, 'p> Reader<'t, 'p> {
                 } else if self.source.take_if('&') {
                     self.join()
                 } else {
-                    self.end_command(Spot::Next)
+                    self.end_command(ListPosition::Next)
                 }
             }
             '|' => {
@@ -312,7 +312,7 @@ impl<'t, 'p> Reader<'t, 'p> {
                 if self.source.peek() == Some('(') {
                     return self.refuse("arithmetic as a command");
                 }
-                if matches!(spot, Spot::Words | Spot::Compound) {
+                if matches!(spot, ListPosition::Words | ListPosition::Compound) {
                     return self.refuse("a function, an array or a pattern in brackets");
                 }
                 self.open_list(Closer::Subshell);
@@ -332,10 +332,10 @@ impl<'t, 'p> Reader<'t, 'p> {
             _ => {
                 let list = self.list();
                 let place = match list.redirect {
-                    Some("<<<") => Place::Plain,
-                    Some(_) => Place::Target,
-                    None if list.command.words.is_empty() => Place::Leading,
-                    None => Place::Argument,
+                    Some("<<<") => WordPlace::Plain,
+                    Some(_) => WordPlace::Target,
+                    None if list.command.words.is_empty() => WordPlace::Leading,
+                    None => WordPlace::Argument,
                 };
                 self.begin_word(place);
                 Ok(())
@@ -343,9 +343,9 @@ impl<'t, 'p> Reader<'t, 'p> {
         }
     }
 
-    fn end_text(&mut self) -> Step {
+    fn end_text(&mut self) -> ParseResult {
         let list = self.list();
-        let is_whole = list.closer == Closer::EndOfText && list.redirect.is_none() && list.spot != Spot::Joined;
+        let is_whole = list.closer == Closer::EndOfText && list.redirect.is_none() && list.spot != ListPosition::Joined;
         if !is_whole || !self.pending.is_empty() {
             return self.refuse("a text that ends too early");
         }
@@ -355,13 +355,17 @@ impl<'t, 'p> Reader<'t, 'p> {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Step {
+    fn end_line(&mut self) -> ParseResult {
         self.source.take();
         let spot = match self.list().spot {
-            spot @ (Spot::Start | Spot::Next | Spot::Joined) => spot,
-            Spot::Prefixed | Spot::Timed | Spot::TimedPortably | Spot::Words | Spot::Compound => {
+            spot @ (ListPosition::Start | ListPosition::Next | ListPosition::Joined) => spot,
+            ListPosition::Prefixed
+            | ListPosition::Timed
+            | ListPosition::TimedPortably
+            | ListPosition::Words
+            | ListPosition::Compound => {
                 self.flush_command()?;
-                Spot::Next
+                ListPosition::Next
             }
         };
         self.list().spot = spot;
@@ -369,7 +373,7 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 
     /// Reads the here-documents that wait for the end of this line.
-    fn read_documents(&mut self) -> Step {
+    fn read_documents(&mut self) -> ParseResult {
         let list = self.list();
         let (outer, in_substitution) = (list.outer_documents, list.in_substitution);
         if outer > 0 {
@@ -390,7 +394,7 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 
     /// Adds a text that is parsed on its own.
-    pub(super) fn add_text(&mut self, text: String, document: Option<usize>) -> Step {
+    pub(super) fn add_text(&mut self, text: String, document: Option<usize>) -> ParseResult {
         if self.depth == MAX_TEXT_DEPTH {
             return self.refuse("deep nesting");
         }
@@ -398,14 +402,17 @@ impl<'t, 'p> Reader<'t, 'p> {
         Ok(())
     }
 
-    fn end_with_semicolon(&mut self) -> Step {
+    fn end_with_semicolon(&mut self) -> ParseResult {
         self.source.take();
         let ends_item = self.source.take_if(';');
         if ends_item || self.source.peek() == Some('&') {
             self.source.take_if('&');
             let list = self.list();
             if list.closer != Closer::CaseItem
-                || matches!(list.spot, Spot::Joined | Spot::Prefixed | Spot::Timed | Spot::TimedPortably)
+                || matches!(
+                    list.spot,
+                    ListPosition::Joined | ListPosition::Prefixed | ListPosition::Timed | ListPosition::TimedPortably
+                )
             {
                 return self.refuse("a semicolon without a command");
             }
@@ -415,12 +422,12 @@ impl<'t, 'p> Reader<'t, 'p> {
             self.set_stage(Frame::Case(CaseStage::Item));
             return Ok(());
         }
-        self.end_command(Spot::Next)
+        self.end_command(ListPosition::Next)
     }
 
     /// Ends a pipeline at `;` or `&`.
-    fn end_command(&mut self, next: Spot) -> Step {
-        if matches!(self.list().spot, Spot::Start | Spot::Next | Spot::Joined) {
+    fn end_command(&mut self, next: ListPosition) -> ParseResult {
+        if matches!(self.list().spot, ListPosition::Start | ListPosition::Next | ListPosition::Joined) {
             return self.refuse("an operator without a command");
         }
         if self.list().ends_with_document {
@@ -432,15 +439,15 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 
     /// Ends a command at `&&`, `||` or `|`.
-    fn join(&mut self) -> Step {
-        if !matches!(self.list().spot, Spot::Words | Spot::Compound) {
+    fn join(&mut self) -> ParseResult {
+        if !matches!(self.list().spot, ListPosition::Words | ListPosition::Compound) {
             return self.refuse("an operator without a command");
         }
-        self.end_command(Spot::Joined)
+        self.end_command(ListPosition::Joined)
     }
 
     /// Adds the simple command that ends here to the result.
-    fn flush_command(&mut self) -> Step {
+    fn flush_command(&mut self) -> ParseResult {
         let mut command = std::mem::take(&mut self.list().command);
         if self.depth == 0 && self.document.is_none() {
             command.span = Some(command.position..self.source.position());
@@ -465,16 +472,16 @@ impl<'t, 'p> Reader<'t, 'p> {
         Ok(())
     }
 
-    fn close_bracket(&mut self) -> Step {
+    fn close_bracket(&mut self) -> ParseResult {
         self.source.take();
         let (closer, spot, outer) = {
             let list = self.list();
             (list.closer, list.spot, list.outer_documents)
         };
-        let is_empty = spot == Spot::Start;
+        let is_empty = spot == ListPosition::Start;
         match closer {
-            Closer::Subshell if !is_empty && spot != Spot::Joined => self.close_compound(),
-            Closer::Substitution if spot != Spot::Joined => {
+            Closer::Subshell if !is_empty && spot != ListPosition::Joined => self.close_compound(),
+            Closer::Substitution if spot != ListPosition::Joined => {
                 if self.pending.len() != outer {
                     return self.refuse("a here-document without its end");
                 }
@@ -488,11 +495,11 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 
     /// Ends the list of a compound command, which is a command of the list around it.
-    fn close_compound(&mut self) -> Step {
+    fn close_compound(&mut self) -> ParseResult {
         self.flush_command()?;
         self.lists.pop();
         self.frames.pop();
-        self.list().spot = Spot::Compound;
+        self.list().spot = ListPosition::Compound;
         Ok(())
     }
 
@@ -502,7 +509,7 @@ impl<'t, 'p> Reader<'t, 'p> {
 
     // Simple commands
 
-    fn begin_word(&mut self, place: Place) {
+    fn begin_word(&mut self, place: WordPlace) {
         self.words.push(WordBuilder::new(place, self.source.position()));
         self.frames.push(Frame::Word);
     }
@@ -511,8 +518,8 @@ impl<'t, 'p> Reader<'t, 'p> {
         self.words.last_mut().expect("quotes and expansions are in a word")
     }
 
-    /// Hands a finished word to the frame around it.
-    pub(super) fn finish_word(&mut self) -> Step {
+    /// Passes a finished word to the frame around it.
+    pub(super) fn finish_word(&mut self) -> ParseResult {
         self.frames.pop();
         let word = self.words.pop().expect("the word that was read");
         match self.frames.last() {
@@ -523,7 +530,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         }
     }
 
-    fn take_list_word(&mut self, word: WordBuilder) -> Step {
+    fn take_list_word(&mut self, word: WordBuilder) -> ParseResult {
         let is_before_redirection = matches!(self.source.peek(), Some('<' | '>'));
         let list = self.list();
         if list.command.words.is_empty() && list.command.assignments.is_empty() && list.command.redirections.is_empty()
@@ -562,27 +569,27 @@ impl<'t, 'p> Reader<'t, 'p> {
         }
         let spot = self.list().spot;
         if let Some(text) = word.plain() {
-            let is_first = !matches!(spot, Spot::Words | Spot::Compound);
-            if (is_first || spot == Spot::Compound) && is_reserved(text) {
+            let is_first = !matches!(spot, ListPosition::Words | ListPosition::Compound);
+            if (is_first || spot == ListPosition::Compound) && is_reserved(text) {
                 return self.take_reserved(text);
             }
             match (spot, text) {
-                (Spot::Timed, "-p") => {
-                    self.list().spot = Spot::TimedPortably;
+                (ListPosition::Timed, "-p") => {
+                    self.list().spot = ListPosition::TimedPortably;
                     return Ok(());
                 }
-                (Spot::Timed | Spot::TimedPortably, "--") => {
-                    self.list().spot = Spot::Prefixed;
+                (ListPosition::Timed | ListPosition::TimedPortably, "--") => {
+                    self.list().spot = ListPosition::Prefixed;
                     return Ok(());
                 }
                 _ => {}
             }
         }
-        if spot == Spot::Compound {
+        if spot == ListPosition::Compound {
             return self.refuse("a word after a compound command");
         }
         let list = self.list();
-        list.spot = Spot::Words;
+        list.spot = ListPosition::Words;
         if list.command.words.is_empty()
             && let Some(name) = word.assigned_name()
         {
@@ -595,7 +602,7 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 
     /// Accepts a word such as `2` or `{name}` that is the descriptor of the redirection after it.
-    fn begin_descriptor(&mut self, name: String) -> Step {
+    fn begin_descriptor(&mut self, name: String) -> ParseResult {
         let is_input = self.source.peek() == Some('<');
         let list = self.list();
         list.command.names_input |= is_input;
@@ -604,13 +611,13 @@ impl<'t, 'p> Reader<'t, 'p> {
             let value = ShellWord::Unknown { prefix: String::new(), several: false, number: true };
             list.command.assignments.push(Assignment { name, value });
         }
-        if list.spot != Spot::Compound {
-            list.spot = Spot::Words;
+        if list.spot != ListPosition::Compound {
+            list.spot = ListPosition::Words;
         }
         Ok(())
     }
 
-    fn read_redirection(&mut self) -> Step {
+    fn read_redirection(&mut self) -> ParseResult {
         let first = self.source.take();
         let source = &mut self.source;
         let operator = match first {
@@ -633,14 +640,14 @@ impl<'t, 'p> Reader<'t, 'p> {
         self.begin_redirection(operator)
     }
 
-    fn begin_redirection(&mut self, operator: &'static str) -> Step {
+    fn begin_redirection(&mut self, operator: &'static str) -> ParseResult {
         let position = self.source.position();
         let list = self.list();
         if list.redirect.is_some() {
             return self.refuse("a redirection without a target");
         }
-        if list.spot != Spot::Compound {
-            list.spot = Spot::Words;
+        if list.spot != ListPosition::Compound {
+            list.spot = ListPosition::Words;
         }
         let command = &mut list.command;
         if command.words.is_empty() && command.assignments.is_empty() && command.redirections.is_empty() {
@@ -651,12 +658,12 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 
     /// Reads the delimiter of a here-document, whose text follows the line.
-    fn begin_document(&mut self, strip: bool) -> Step {
+    fn begin_document(&mut self, strip: bool) -> ParseResult {
         self.begin_redirection("<<")?;
         let list = self.list();
         list.redirect = None;
         list.ends_with_document = list.in_substitution;
-        if list.in_substitution && (list.closer != Closer::Substitution || list.spot == Spot::Compound) {
+        if list.in_substitution && (list.closer != Closer::Substitution || list.spot == ListPosition::Compound) {
             return self.refuse("a here-document of a compound command in a substitution");
         }
         let index = self.parser.documents.len();
@@ -672,16 +679,18 @@ impl<'t, 'p> Reader<'t, 'p> {
 
     // Reserved words
 
-    fn take_reserved(&mut self, word: &str) -> Step {
+    fn take_reserved(&mut self, word: &str) -> ParseResult {
         let (spot, closer) = (self.list().spot, self.list().closer);
         // `then` and the like end a list that has a command. They also follow a compound command without a `;`.
-        let ends_list = matches!(spot, Spot::Next | Spot::Compound);
-        if spot == Spot::Compound && !matches!(word, "then" | "elif" | "else" | "fi" | "do" | "done" | "esac" | "}") {
+        let ends_list = matches!(spot, ListPosition::Next | ListPosition::Compound);
+        if spot == ListPosition::Compound
+            && !matches!(word, "then" | "elif" | "else" | "fi" | "do" | "done" | "esac" | "}")
+        {
             return self.refuse("a word after a compound command");
         }
         match (word, closer) {
-            ("!", _) => self.list().spot = Spot::Prefixed,
-            ("time", _) => self.list().spot = Spot::Timed,
+            ("!", _) => self.list().spot = ListPosition::Prefixed,
+            ("time", _) => self.list().spot = ListPosition::Timed,
             ("{", _) => self.open_list(Closer::Brace),
             ("if", _) => self.open_list(Closer::Then),
             ("while" | "until", _) => {
@@ -704,7 +713,7 @@ impl<'t, 'p> Reader<'t, 'p> {
             ("fi", Closer::Fi | Closer::OnlyFi) | ("done", Closer::Done) | ("}", Closer::Brace) if ends_list => {
                 return self.close_compound();
             }
-            ("esac", Closer::CaseItem) if ends_list || spot == Spot::Start => {
+            ("esac", Closer::CaseItem) if ends_list || spot == ListPosition::Start => {
                 self.flush_command()?;
                 self.lists.pop();
                 self.frames.pop();
@@ -716,22 +725,22 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 
     /// Begins the next list of the same compound command.
-    fn continue_compound(&mut self, closer: Closer) -> Step {
+    fn continue_compound(&mut self, closer: Closer) -> ParseResult {
         self.flush_command()?;
         let list = self.list();
         list.closer = closer;
-        list.spot = Spot::Start;
+        list.spot = ListPosition::Start;
         Ok(())
     }
 
     /// Ends a `case` or `[[`, which has no list of its own at its end.
-    fn close_head(&mut self) -> Step {
+    fn close_head(&mut self) -> ParseResult {
         self.frames.pop();
-        self.list().spot = Spot::Compound;
+        self.list().spot = ListPosition::Compound;
         Ok(())
     }
 
-    fn read_for(&mut self, stage: ForStage) -> Step {
+    fn read_for(&mut self, stage: ForStage) -> ParseResult {
         self.skip_blanks();
         match (self.source.peek(), stage) {
             (Some('\n'), ForStage::In | ForStage::Words | ForStage::Do) => {
@@ -749,13 +758,13 @@ impl<'t, 'p> Reader<'t, 'p> {
             (None | Some('\n' | ';' | '&' | '|' | '(' | ')'), _) => self.refuse("a loop"),
             (Some('<' | '>'), _) if !self.source.is_followed_by('(') => self.refuse("a loop"),
             _ => {
-                self.begin_word(if stage == ForStage::Words { Place::Argument } else { Place::Plain });
+                self.begin_word(if stage == ForStage::Words { WordPlace::Argument } else { WordPlace::Plain });
                 Ok(())
             }
         }
     }
 
-    fn take_for_word(&mut self, stage: ForStage, word: WordBuilder) -> Step {
+    fn take_for_word(&mut self, stage: ForStage, word: WordBuilder) -> ParseResult {
         match (stage, word.plain()) {
             // `PATH` decides which program a name means.
             (ForStage::Name, Some("PATH")) => return self.refuse("a loop over the folders of programs"),
@@ -782,7 +791,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         Ok(())
     }
 
-    fn read_case(&mut self, stage: CaseStage) -> Step {
+    fn read_case(&mut self, stage: CaseStage) -> ParseResult {
         self.skip_blanks();
         match (self.source.peek(), stage) {
             (Some('\n'), CaseStage::In | CaseStage::Item) => {
@@ -807,13 +816,13 @@ impl<'t, 'p> Reader<'t, 'p> {
             (None | Some('\n' | ';' | '&' | '|' | '(' | ')'), _) => self.refuse("a case"),
             (Some('<' | '>'), _) if !self.source.is_followed_by('(') => self.refuse("a case"),
             _ => {
-                self.begin_word(Place::Plain);
+                self.begin_word(WordPlace::Plain);
                 Ok(())
             }
         }
     }
 
-    fn take_case_word(&mut self, stage: CaseStage, word: &WordBuilder) -> Step {
+    fn take_case_word(&mut self, stage: CaseStage, word: &WordBuilder) -> ParseResult {
         let next = match (stage, word.plain()) {
             (CaseStage::Subject, _) => CaseStage::In,
             (CaseStage::In, Some("in")) => CaseStage::Item,
@@ -825,7 +834,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         Ok(())
     }
 
-    fn read_test(&mut self) -> Step {
+    fn read_test(&mut self) -> ParseResult {
         self.skip_blanks();
         match self.source.peek() {
             None | Some('\n' | ';' | '(' | ')' | '<' | '>') => self.refuse("an operator in [[ ]]"),
@@ -837,13 +846,13 @@ impl<'t, 'p> Reader<'t, 'p> {
                 Ok(())
             }
             _ => {
-                self.begin_word(Place::Plain);
+                self.begin_word(WordPlace::Plain);
                 Ok(())
             }
         }
     }
 
-    fn take_test_word(&mut self, word: WordBuilder) -> Step {
+    fn take_test_word(&mut self, word: WordBuilder) -> ParseResult {
         let ends = word.plain() == Some("]]");
         let word = word.finish().pop().expect("a plain word is one word");
         let state = self.tests.last_mut().expect("the test that is read");

@@ -1,8 +1,9 @@
-//! The shell parser: it lists the simple commands that bash would run, with the words that it would give them.
+//! The shell parser lists the simple commands that bash would run, with the words it would pass to them.
 //!
-//! Bash is the oracle (`tests/policy/agreement/parser.rs`). For every text that [`parse`] accepts, each program that bash starts is in the
-//! list, and each word that is a [`ShellWord::Literal`] is exactly what bash passes. Everything else is [`Unreadable`]: a caller
-//! must not allow it for what it seems to be.
+//! Bash is the oracle (`tests/policy/agreement/parser.rs`). For every text that [`parse`] accepts, each program that
+//! bash starts is in the list, and each word that is a
+//! [`ShellWord::Literal`] is exactly the word that bash passes. Everything else is [`Unreadable`]: a caller must not
+//! allow it based on its appearance.
 //!
 //! ```text
 //! list      pipeline ((";" | "&" | "&&" | "||" | newline) pipeline)*
@@ -15,9 +16,9 @@
 //! word      text, '..', "..", $'..', $"..", $name, ${name}, ${#name}, ${name:-text}, $(list), `list`, <(list), >(list), $((sum))
 //! ```
 //!
-//! Words keep what is known of them: a brace list of literals is several literals, a pattern of file names keeps its text, and
-//! `~/x` is a path below the home. The commands of a substitution are listed wherever it is: in a word, in double quotes, in a
-//! here-document, in the default of a variable.
+//! Words keep their known parts: a brace list of literals is several literals, a pattern of file names keeps its text,
+//! and `~/x` is a path below the home. The commands of a substitution are listed wherever it is: in a word, in double
+//! quotes, in a here-document, in the default of a variable.
 //!
 //! These constructs are unreadable, because their text is evaluated again when they run, or because their reading depends on
 //! settings or on bash's version:
@@ -43,13 +44,13 @@ mod words;
 
 use grammar::Parser;
 
-/// The most levels of lists, words and quotes in each other.
+/// Maximum nesting of lists, words and quotes.
 const MAX_DEPTH: usize = 200;
 
-/// The most here-documents and backquotes in each other. Each level reads its text again.
+/// Maximum nesting of here-documents and backquotes. Each level reads its text again.
 const MAX_TEXT_DEPTH: usize = 4;
 
-/// A command text that was read.
+/// A parsed command text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
     /// Every simple command of the text, those of substitutions included, in no particular order. A redirection of a compound
@@ -69,13 +70,14 @@ pub struct SimpleCommand {
     pub words: Vec<ShellWord>,
     /// `NAME=value` before the name.
     pub assignments: Vec<Assignment>,
-    /// In their order.
+    /// The redirections in order.
     pub redirections: Vec<Redirection>,
     /// The offset in the text of its first word, assignment or redirection.
     pub position: usize,
     /// Set if a redirection of an input names its descriptor: `3<file`.
     pub(super) names_input: bool,
-    /// The bytes of the command in the text, up to the operator that ends it. `None` in a here-document or backquotes.
+    /// The byte range of the command in the text, up to the operator that ends it. `None` in a here-document or
+    /// backquotes.
     pub span: Option<std::ops::Range<usize>>,
 }
 
@@ -84,7 +86,7 @@ pub struct SimpleCommand {
 pub struct Assignment {
     /// The variable.
     pub name: String,
-    /// Its value, or what is appended to it.
+    /// Its value, or the text appended to it.
     pub value: ShellWord,
 }
 
@@ -99,7 +101,7 @@ pub struct Redirection {
     document: Option<usize>,
 }
 
-/// What is known of a word before bash runs.
+/// The known part of a word before bash runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShellWord {
     /// Exactly this text.
@@ -120,7 +122,7 @@ pub enum ShellWord {
 }
 
 impl ShellWord {
-    /// The text, if it is known.
+    /// Returns the text, if it is known.
     pub fn literal(&self) -> Option<&str> {
         match self {
             Self::Literal(text) => Some(text),
@@ -138,7 +140,7 @@ impl ShellWord {
     }
 }
 
-/// The text is outside of what the parser reads.
+/// A text that the parser does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable {
     /// The offset in the text, or in the here-document or backquotes in it.

@@ -1,4 +1,4 @@
-//! The text under the cursor, read as bash reads it.
+//! Reads the text under the cursor as bash does.
 
 /// A cursor over a text. It counts its steps, so that a test can check that time is linear.
 pub(super) struct Source<'a> {
@@ -12,7 +12,7 @@ impl<'a> Source<'a> {
         Self { text, at: 0, steps: 0 }
     }
 
-    /// The offset of the next character.
+    /// Returns the offset of the next character.
     pub(super) fn position(&self) -> usize {
         self.at
     }
@@ -54,7 +54,8 @@ impl<'a> Source<'a> {
         found
     }
 
-    /// Reports whether the character after the next one is `wanted`. Does not move the cursor beyond line continuations.
+    /// Reports whether the character after the next one is `wanted`. It does not move the cursor beyond line
+    /// continuations.
     pub(super) fn is_followed_by(&mut self, wanted: char) -> bool {
         let Some(next) = self.peek() else { return false };
         let before = self.at;
@@ -90,7 +91,7 @@ impl<'a> Source<'a> {
         line
     }
 
-    /// The offset of the first control character that is no tab or line end.
+    /// Returns the offset of the first control character that is no tab or line end.
     pub(super) fn find_control(&self) -> Option<usize> {
         self.text.bytes().position(|byte| (byte < b' ' && !matches!(byte, b'\t' | b'\n')) || byte == 0x7f)
     }

@@ -1,7 +1,7 @@
 use super::{Redirection, ShellWord, SimpleCommand, parse, parse_counted};
 
-/// The words of each command in the order of their positions: literals as they are, `*pattern`, `~home`, `?prefix`, `??prefix` for
-/// any number of words; assignments and redirections before the name.
+/// Describes the words of each command in the order of their positions: literals unchanged, `*pattern`, `~home`,
+/// `?prefix`, `??prefix` for any number of words; assignments and redirections before the name.
 fn describe(text: &str) -> String {
     let Ok(mut parsed) = parse(text) else { return "unreadable".to_owned() };
     parsed.commands.sort_by_key(|command| command.position);
@@ -138,7 +138,7 @@ fn here_documents_hide_nothing() {
 }
 
 #[test]
-fn what_bash_evaluates_again_is_unreadable() {
+fn text_that_bash_evaluates_again_is_unreadable() {
     let texts = [
         "((: '$(rm a.txt)'; :))",
         "if (( 1 )); then :; fi",
@@ -230,7 +230,7 @@ fn nesting_is_bounded_without_recursion() {
     assert!(parse(&nested(90)).is_ok() && parse(&nested(110)).is_err());
 }
 
-/// Texts that cost other parsers a square or more.
+/// Texts that take other parsers quadratic time or more.
 const HOSTILE: &[(&str, &str, &str)] = &[
     ("a", "|a", ""),
     ("", "a;", ""),

@@ -1,14 +1,15 @@
-//! What becomes of a word: a literal, several, a pattern, or unknown.
+//! Classifies a word: a literal, several, a pattern, or unknown.
 
 use super::{ShellWord, is_name};
 
-/// The most words and bytes of a brace list. A longer one is unknown, because a list can be quadratic in its text.
+/// Maximum number of words and bytes of a brace list. A longer one is unknown, because a list can be quadratic in its
+/// text.
 const MAX_BRACE_WORDS: usize = 64;
 const MAX_BRACE_BYTES: usize = 4096;
 
-/// What bash does to a word at its place.
+/// The position of a word, which decides how bash expands it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum WordPlace {
     /// Before the name of a command or at it: an assignment, a reserved word or the name.
     Leading,
     /// An argument or a word of `for`.
@@ -19,9 +20,9 @@ pub(super) enum Place {
     Plain,
 }
 
-/// A word while it is read.
+/// A word that is being read.
 pub(super) struct WordBuilder {
-    pub(super) place: Place,
+    pub(super) place: WordPlace,
     pub(super) position: usize,
     /// The text without quotes, as far as it is known.
     text: String,
@@ -37,14 +38,14 @@ pub(super) struct WordBuilder {
 }
 
 impl WordBuilder {
-    pub(super) fn new(place: Place, position: usize) -> Self {
+    pub(super) fn new(place: WordPlace, position: usize) -> Self {
         let (text, marks) = (String::new(), Vec::new());
         Self { place, position, text, known: true, quoted: false, several: false, number: true, marks, equals: None }
     }
 
     /// Appends an unquoted character.
     pub(super) fn push_plain(&mut self, character: char) {
-        if character == '=' && self.place == Place::Leading && self.equals.is_none() && !self.quoted {
+        if character == '=' && self.place == WordPlace::Leading && self.equals.is_none() && !self.quoted {
             let name = self.text.strip_suffix('+').unwrap_or(&self.text);
             if is_name(name) {
                 self.equals = Some(self.text.len());
@@ -89,24 +90,24 @@ impl WordBuilder {
         self.number &= number;
     }
 
-    /// The text, if it is a plain word without quotes and expansions: only such a word can be reserved.
+    /// Returns the text, if it is a plain word without quotes and expansions: only such a word can be reserved.
     pub(super) fn plain(&self) -> Option<&str> {
         if self.quoted { None } else { Some(&self.text) }
     }
 
     /// Reports whether the word so far is the name of a variable at the place of an assignment: a `[` would be a subscript.
     pub(super) fn may_take_subscript(&self) -> bool {
-        self.place == Place::Leading && is_name(&self.text)
+        self.place == WordPlace::Leading && is_name(&self.text)
     }
 
-    /// The name of the assignment that this word is.
+    /// Returns the name of the assignment that this word is.
     pub(super) fn assigned_name(&self) -> Option<&str> {
         let equals = self.equals?;
         let name = &self.text[..equals];
         Some(name.strip_suffix('+').unwrap_or(name))
     }
 
-    /// The value of the assignment that this word is: neither braces nor file names are expanded in it.
+    /// Returns the value of the assignment that this word is: neither braces nor file names are expanded in it.
     pub(super) fn finish_value(self) -> ShellWord {
         let start = self.equals.map_or(0, |equals| equals + 1);
         let value = &self.text[start..];
@@ -122,9 +123,9 @@ impl WordBuilder {
         }
     }
 
-    /// The words that bash makes of this one.
+    /// Returns the words to which bash expands this one.
     pub(super) fn finish(self) -> Vec<ShellWord> {
-        if self.place == Place::Plain {
+        if self.place == WordPlace::Plain {
             let home = self.marks.iter().find(|mark| mark.1 == '~').map(|mark| mark.0);
             return vec![match home {
                 None if self.known => ShellWord::Literal(self.text),
@@ -137,7 +138,7 @@ impl WordBuilder {
         if self.known && has_list {
             // A name with `=` would be read as an assignment or not, depending on the version.
             let is_simple =
-                !has_glob && !self.quoted_range() && (self.place != Place::Leading || !self.text.contains('='));
+                !has_glob && !self.quoted_range() && (self.place != WordPlace::Leading || !self.text.contains('='));
             let has_tilde = self.marks.iter().any(|mark| mark.1 == '~');
             if is_simple
                 && !has_tilde
@@ -175,7 +176,7 @@ impl WordBuilder {
         })
     }
 
-    /// The text with every quoted character of patterns escaped.
+    /// Returns the text with every quoted character of patterns escaped.
     fn pattern(&self) -> String {
         let mut marks = self.marks.iter().peekable();
         let mut pattern = String::new();
@@ -202,7 +203,7 @@ impl WordBuilder {
         self.quoted && self.text.contains("..")
     }
 
-    /// The literals of a single brace list, or `None` where the result is not certain or too large.
+    /// Returns the literals of a single brace list, or `None` if the result is uncertain or too large.
     fn expand_braces(&self) -> Option<Vec<ShellWord>> {
         let mut braces = self.marks.iter().filter(|mark| matches!(mark.1, '{' | '}'));
         let (Some(&(open, '{')), Some(&(close, '}')), None) = (braces.next(), braces.next(), braces.next()) else {
@@ -246,7 +247,7 @@ impl WordBuilder {
     }
 }
 
-/// The bound of a range of numbers. Zeros before a number would pad all of them.
+/// Parses the bound of a range of numbers. Zeros before a number would pad all of them.
 fn parse_bound(text: &str) -> Option<u32> {
     let is_plain = text.len() <= 6 && (text == "0" || !text.starts_with(['0', '+']));
     if is_plain { text.parse().ok() } else { None }

@@ -1,8 +1,8 @@
-//! Harmless commands, made at random: every shape of the language around programs that are stubs.
+//! Generates random harmless commands: every construct of the language around programs that are stubs.
 
 use toolfence_kit::Random;
 
-/// The stubs. Some have the names of programs that are known to only read.
+/// The stubs. Some have the names of programs that only read.
 pub(super) const PROGRAMS: &[&str] = &["ls", "cat", "wc", "grep", "head", "touch", "evil", "sort", "basename"];
 
 const WORDS: &[&str] = &[
@@ -68,7 +68,7 @@ impl<'a> Grammar<'a> {
         Grammar { random, depth: 0 }
     }
 
-    /// A whole command.
+    /// Returns a whole command.
     pub(super) fn command(&mut self) -> String {
         self.list()
     }
@@ -129,7 +129,7 @@ impl<'a> Grammar<'a> {
         words.join(" ")
     }
 
-    /// A program's name, spelled in some way.
+    /// Returns a program's name in some spelling.
     fn program(&mut self) -> String {
         let name = *self.random.pick(PROGRAMS);
         match self.random.below(14) {
@@ -173,11 +173,11 @@ impl<'a> Grammar<'a> {
         }
     }
 
-    /// Text that a shell reads.
+    /// Returns text that a shell reads.
     fn texts(&mut self) -> String {
         let inner = self.pipeline();
         let quoted = format!("'{}'", inner.replace('\'', r"'\''"));
-        // What is no bash does not know all of it.
+        // Other shells do not support these constructs.
         let plain =
             !["$'", "{", "|&", "<(", "[[", "<<<", "coproc", "function", "=("].iter().any(|mark| inner.contains(mark));
         let shell = if plain { "sh" } else { "bash" };

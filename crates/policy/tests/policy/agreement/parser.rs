@@ -1,5 +1,5 @@
-//! The shell parser and bash: every program that bash starts is in the parser's list, with the same words where the parser
-//! knows them, unless the text is unreadable.
+//! Compares the shell parser with bash: every program that bash starts is in the parser's list, with the same words if
+//! the parser knows them, unless the text is unreadable.
 
 use super::grammar::Grammar;
 use super::shell::{Shell, Started};
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use toolfence_kit::Random;
 use toolfence_policy::shell_parser::{ShellWord, SimpleCommand, parse};
 
-/// How many readable texts run, unless `PARSER_COMMANDS` has another number; and how many of them one bash runs.
+/// The number of readable texts to run, unless `PARSER_COMMANDS` sets another, and the number that one bash runs.
 const TEXTS: usize = 3_000;
 const BATCH: usize = 250;
 
-/// Parts of the language in small, which random texts are made of and mutated with.
+/// Small parts of the language, which random texts are built from and mutated with.
 const PARTS: &[&str] = &[
     " ",
     " ",
@@ -191,7 +191,7 @@ const PARTS: &[&str] = &[
     "x='a[$(evil)]'; ",
 ];
 
-/// Scripts that a change here and there makes strange.
+/// Scripts that small changes make unusual.
 const SCRIPTS: &[&str] = &[
     "for f in a.rs b.rs; do\n  if grep -q text \"$f\"; then\n    ls -l \"$f\" # a comment\n  else\n    evil $f\n  fi\ndone | sort\n",
     "cat > out <<'E'\ntext $(evil)\nE\ncat <<E | wc -l\n$(ls a) `wc b` ${x:-c} \\$x\nE\nhead -n 1 out\n",
@@ -203,7 +203,7 @@ const SCRIPTS: &[&str] = &[
     "export X=1 Y=\"a b\"; n=3\nif ls \\\n  -l \\\n  a; then wc $((n * 2)) ${#X} \"${Y:-$(evil)}\"; elif cat; then :; fi\ntime -p ls; echo \"`evil 'a b'`\"\n",
 ];
 
-/// A readable text, whatever it is made of.
+/// Returns a readable text from a random source.
 fn make_text(random: &mut Random) -> String {
     match random.below(8) {
         0 | 1 => Grammar::new(random).command(),
@@ -246,7 +246,7 @@ fn every_program_that_bash_starts_is_in_the_parsed_list() {
     while readable.len() < count {
         let text = make_text(&mut random);
         made += 1;
-        // A mutation may have removed what ends a loop.
+        // A mutation may have removed the end of a loop.
         let count_of = |word: &str| text.matches(word).count();
         if count_of("while") + count_of("until") > count_of("break") {
             continue;
@@ -312,7 +312,7 @@ fn compare(texts: &[(String, Vec<SimpleCommand>)]) -> Outcome {
     outcome
 }
 
-/// The words of what `command`, `exec` and `builtin` start.
+/// Returns the words of the command that `command`, `exec` and `builtin` start.
 fn own_words(mut words: &[ShellWord]) -> &[ShellWord] {
     while let Some((name, rest)) = words.split_first()
         && matches!(name.literal(), Some("command" | "exec" | "builtin" | "-p" | "--"))
@@ -322,7 +322,7 @@ fn own_words(mut words: &[ShellWord]) -> &[ShellWord] {
     words
 }
 
-/// The commands with those of `eval`. `None` if bash evaluates a text that nothing here can read.
+/// Returns the commands with those of `eval`. `None` if bash evaluates a text that cannot be read here.
 fn with_evaluated(commands: Vec<SimpleCommand>) -> Option<Vec<SimpleCommand>> {
     let mut all = Vec::new();
     let mut rest = commands;
@@ -343,7 +343,7 @@ fn with_evaluated(commands: Vec<SimpleCommand>) -> Option<Vec<SimpleCommand>> {
 
 /// Reports whether the words can become those of the program.
 fn fits(words: &[ShellWord], program: &Started) -> bool {
-    // `matched[n]`: the words so far can become the first n of the program.
+    // `matched[n]`: the words so far can expand to the first n of the program.
     let mut matched = vec![false; program.0.len() + 1];
     matched[0] = true;
     for word in words {

@@ -1,4 +1,4 @@
-//! A real bash in a folder of its own, with a PATH of stubs that write down how they were started.
+//! Runs a real bash in a temporary folder, with a PATH of stubs that record how they were started.
 
 use super::grammar::PROGRAMS;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Real programs that lead to others.
+/// Real programs that start other programs.
 const WRAPPERS: &[&str] = &["bash", "sh", "env", "timeout", "nice", "xargs", "find"];
 
-/// The most seconds of a batch.
+/// The time limit of a batch in seconds.
 const LONGEST: &str = "120";
 
-/// The most KiB of a log: a stub that cannot write it fails, which ends most loops that would have no end.
+/// The maximum size of a log in KiB: a stub that cannot write it fails, which ends most infinite loops.
 const MAX_LOG: usize = 16;
 
-/// A program with its words, as it was started.
+/// A started program with its words.
 #[derive(Debug)]
 pub(super) struct Started(pub(super) Vec<String>);
 
@@ -24,7 +24,7 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    /// A shell whose wrappers are real.
+    /// Returns a shell whose wrappers are real.
     pub(super) fn new() -> Shell {
         let shell = Shell::with_stubs(PROGRAMS);
         for name in WRAPPERS {
@@ -33,7 +33,7 @@ impl Shell {
         shell
     }
 
-    /// A shell in which wrappers are stubs too, which start nothing.
+    /// Returns a shell in which wrappers are stubs too, which start nothing.
     pub(super) fn with_stubs_alone() -> Shell {
         Shell::with_stubs(&[PROGRAMS, WRAPPERS].concat())
     }
@@ -52,21 +52,21 @@ impl Shell {
         Shell { folder }
     }
 
-    /// What each of the commands started.
+    /// Returns the programs that each of the commands started.
     pub(super) fn run(&self, commands: &[String]) -> Vec<Vec<Started>> {
         let root = self.folder.path();
         let mut script = String::new();
         for (at, command) in commands.iter().enumerate() {
             std::fs::write(root.join(format!("commands/{at}")), command).unwrap();
             let _ = std::fs::remove_file(root.join(format!("commands/{at}.log"))); // of an earlier batch
-            // A command of its own each: what it sets, and where it cannot be read, ends with it. A loop without an end is
-            // killed.
+            // Each command runs in its own process: its settings and syntax errors end with it. A loop without an end
+            // is killed.
             script.push_str(&format!(
                 "export LOG='{}/commands/{at}.log'\n: > \"$LOG\"\n( ulimit -t 1 -c 0 -f {MAX_LOG}; IFS= read -r -d '' text <../commands/{at}; eval \"$text\"; wait ) </dev/null >/dev/null 2>&1\n",
                 root.display()
             ));
         }
-        // With all that is still running, if it comes to that.
+        // `timeout` also kills the processes that are still running.
         let status = Command::new(found("timeout"))
             .args(["-k", "1", LONGEST])
             .arg(found("bash"))
@@ -86,7 +86,8 @@ impl Shell {
     }
 }
 
-/// A program that writes the number of its words, its name and them, each with a NUL behind; and says something.
+/// Writes a program that logs the number of its words, its name and the words, each followed by NUL, and prints some
+/// text.
 fn stub(path: &Path) {
     let script = "#!/bin/sh\nprintf '%s\\0' $# \"${0##*/}\" \"$@\" >> \"$LOG\"\necho \"$1\"\n";
     std::fs::write(path, script).unwrap();
@@ -108,7 +109,7 @@ fn read_records(path: &Path) -> Vec<Started> {
     all
 }
 
-/// The records of a log.
+/// Returns the records of a log.
 fn records(log: &str) -> Vec<Started> {
     let mut fields = log.split('\0');
     let mut all = Vec::new();

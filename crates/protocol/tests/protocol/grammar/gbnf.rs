@@ -1,4 +1,4 @@
-//! GBNF as llama.cpp documents it: read into rules, and walked at random.
+//! Parses GBNF as documented by llama.cpp, and generates random texts from it.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -18,7 +18,7 @@ pub(crate) enum Node {
 #[derive(Debug)]
 pub(crate) struct Grammar(HashMap<String, Node>);
 
-/// A rule that was walked, and the bytes it gave.
+/// A rule of a random walk, and the bytes it produced.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) rule: String,
@@ -27,7 +27,8 @@ pub(crate) struct Step {
 }
 
 impl Grammar {
-    /// Reads one rule a line. Panics at what llama.cpp would refuse: a wrong name, a rule twice, one that is not there.
+    /// Reads one rule per line. Panics at errors that llama.cpp would refuse: an invalid name, a repeated rule, a
+    /// missing one.
     pub(crate) fn read(text: &str) -> Grammar {
         let mut rules = HashMap::new();
         for line in text.lines() {
@@ -45,7 +46,7 @@ impl Grammar {
         grammar
     }
 
-    /// The rules that can be reached from `root` before any character: one among its own is left recursion.
+    /// Returns whether a rule can be reached from itself before any character.
     pub(crate) fn is_left_recursive(&self) -> bool {
         self.0.keys().any(|name| {
             let (mut open, mut seen) = (self.0[name].leftmost(self), Vec::new());
@@ -59,7 +60,7 @@ impl Grammar {
         })
     }
 
-    /// A text the grammar allows, and the rules that made it, outer before inner.
+    /// Returns a text that the grammar allows, and the rules that produced it, outer before inner.
     pub(crate) fn walk(&self, random: &mut Random) -> (String, Vec<Step>) {
         let mut walk = Walk { grammar: self, random, text: String::new(), steps: Vec::new() };
         walk.rule("root");
@@ -81,7 +82,7 @@ impl Node {
         }
     }
 
-    /// Whether it can give nothing. Rules are taken as if they could not, which only hides recursion through empty rules.
+    /// Returns whether it can be empty. Rules count as not empty, which only hides recursion through empty rules.
     fn may_be_empty(&self) -> bool {
         match self {
             Node::Text(text) => text.is_empty(),
@@ -170,7 +171,7 @@ impl Reader<'_> {
         Node::Repeat { node: Box::new(node), least, most }
     }
 
-    /// `{m}`, `{m,}` or `{m,n}`; the closing bracket is left.
+    /// Parses `{m}`, `{m,}` or `{m,n}` without the closing bracket.
     fn bounds(&mut self) -> (usize, Option<usize>) {
         self.0.next();
         let mut text = String::new();
@@ -235,7 +236,7 @@ impl Reader<'_> {
     }
 }
 
-/// What makes trouble somewhere: marks of blocks, of JSON, of bodies.
+/// Characters that are special somewhere: in marks of blocks, in JSON, in bodies.
 const NASTY: &str =
     "````~~~~<<<<>-+*#\"'\\{}[]:,.()!/=EEOOFFtoolhink0123456789 \t\n\r\u{0}\u{7f}\u{feff}\u{2028}\u{a0}éß漢😀";
 
@@ -272,7 +273,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Mostly few, now and then as many as may be.
+    /// Returns usually a small number, sometimes the maximum.
     fn count(&mut self, least: usize, most: Option<usize>) -> usize {
         let most = most.unwrap_or(least + 40);
         match self.random.below(40) {

@@ -1,4 +1,4 @@
-//! What the grammar allows is what the parser reads: replies walked from it at random, each with the calls it must give.
+//! The parser reads everything that the grammar allows: random replies of the grammar, each with its expected calls.
 
 mod gbnf;
 
@@ -15,7 +15,7 @@ fn builtins() -> Catalog {
     toolfence_policy::toolset::builtins().iter().cloned().collect()
 }
 
-/// One tool with every kind of argument, and names that try to break out.
+/// Returns one tool with every kind of argument, and names that try to break out.
 fn strange() -> Catalog {
     let param = |name: &'static str, kind| Param::new(name, kind, "");
     let text = || ParamKind::Text { content: true };
@@ -62,7 +62,7 @@ fn read(reply: &str, bare: bool, catalog: &Catalog) -> Vec<Event<'static>> {
     events
 }
 
-/// The object between `start` and `end`, with the bodies it announced put in for their tags, as the steps have them.
+/// Returns the object between `start` and `end`, with its tags replaced by the bodies in the steps.
 fn object(reply: &str, steps: &[Step], start: usize, end: usize) -> Value {
     let of = |rule: &'static str| {
         steps.iter().filter(move |step| step.rule == rule && step.start >= start && step.end <= end)
@@ -79,7 +79,7 @@ fn object(reply: &str, steps: &[Step], start: usize, end: usize) -> Value {
     serde_json::from_str(&(text + &reply[at..line_end])).unwrap_or_else(|error| panic!("{error}: {reply}"))
 }
 
-/// The last newline of a body only belongs to contents and patches.
+/// Removes the last newline of a body except in contents and patches.
 fn without_last_newline(mut wanted: Value) -> Value {
     if let Some(Value::String(command)) = wanted.pointer_mut("/args/command")
         && command.ends_with('\n')
@@ -89,8 +89,8 @@ fn without_last_newline(mut wanted: Value) -> Value {
     wanted
 }
 
-/// The calls that the walk wrote down.
-fn wanted(reply: &str, steps: &[Step], bare: bool) -> Vec<Value> {
+/// Returns the calls recorded in the steps.
+fn expected_calls(reply: &str, steps: &[Step], bare: bool) -> Vec<Value> {
     if bare {
         return vec![object(reply, steps, 0, reply.len())];
     }
@@ -113,14 +113,14 @@ fn as_written(call: &ToolCall) -> Value {
     value
 }
 
-/// Reads one walked reply and compares; gives how many calls there were.
+/// Reads one generated reply and compares its calls; returns their number.
 fn check(reply: &str, steps: &[Step], bare: bool, catalog: &Catalog) -> Result<usize, String> {
     let (mut calls, mut at) = (Vec::new(), 0);
     for event in read(reply, bare, catalog) {
         match event {
             Event::Call { mut call, span, .. } => {
                 calls.push(as_written(&call));
-                // A grammar can have any text for a path; one of nothing but white space is read and then refused.
+                // A grammar allows any text as a path; one of only white space is read and then refused.
                 let resolved = catalog.resolve(&mut call).map(drop).map_err(|failure| failure.message.to_string());
                 resolved.or_else(|why| if why.starts_with("The path is blank") { Ok(()) } else { Err(why) })?;
                 at = span.end;
@@ -130,8 +130,8 @@ fn check(reply: &str, steps: &[Step], bare: bool, catalog: &Catalog) -> Result<u
             other => return Err(format!("{other:?}")),
         }
     }
-    let wanted = wanted(reply, steps, bare);
-    if calls == wanted { Ok(calls.len()) } else { Err(format!("{calls:?} instead of {wanted:?}")) }
+    let expected = expected_calls(reply, steps, bare);
+    if calls == expected { Ok(calls.len()) } else { Err(format!("{calls:?} instead of {expected:?}")) }
 }
 
 fn walk_and_check(catalog: &Catalog, options: &GrammarOptions, replies: u64) -> usize {
@@ -166,7 +166,7 @@ fn every_tool_by_itself() {
 }
 
 #[test]
-fn the_bounds_as_they_come() {
+fn replies_with_default_bounds_are_read() {
     for start in [Start::Reply, Start::Trigger, Start::Bare] {
         let mut options = GrammarOptions::default();
         options.start = start;
@@ -175,18 +175,18 @@ fn the_bounds_as_they_come() {
 }
 
 #[test]
-fn without_bounds_too() {
+fn replies_without_bounds_are_read() {
     for start in [Start::Reply, Start::Bare] {
         let mut options = small(start);
         (options.least_calls, options.endless) = (1, true);
         assert!(walk_and_check(&builtins(), &options, 300) >= 300);
         let text = grammar::gbnf(&builtins(), &options);
-        // What is counted is the spelling of the protocol, numbers and lists whose elements have bodies.
+        // The limits count the spelling of the protocol, numbers and lists whose elements have bodies.
         assert!(text.contains("char*") && text.contains("next-text*"), "{text}");
     }
 }
 
-/// Keys of an argument that takes any JSON are the model's, so one may come twice; nothing else may go wrong.
+/// An argument that takes any JSON has keys chosen by the model, so one may be repeated; nothing else may go wrong.
 #[test]
 fn strange_tools_stay_inside() {
     for (start, endless) in [(Start::Reply, false), (Start::Bare, false), (Start::Reply, true)] {
@@ -202,14 +202,14 @@ fn strange_tools_stay_inside() {
                 Err(error) => panic!("{error}\n{reply}"),
             }
         }
-        // The deeper it is, the more keys there are.
+        // Deeper objects have more keys.
         assert!(good > if endless { twice } else { 9 * twice }, "{good} good, {twice} with a key twice");
     }
 }
 
-/// Every restriction is there for a reason: without it the parser reads something else.
+/// Every restriction of the grammar is necessary: without it the parser reads something else.
 #[test]
-fn a_looser_grammar_is_found_out() {
+fn a_looser_grammar_is_detected() {
     let text = grammar::gbnf(&builtins(), &small(Start::Reply));
     let line = "mark{0,3} text?";
     let starts = [
@@ -245,7 +245,7 @@ fn a_looser_grammar_is_found_out() {
             let (reply, steps) = grammar.walk(&mut Random::new(seed));
             check(&reply, &steps, false, &builtins()).is_err()
         });
-        assert!(fails, "nothing comes of {loose}");
+        assert!(fails, "the looser grammar passes: {loose}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Documents made by dice of everything that can stand around a fence.
+//! Random documents with everything that can surround a fence.
 
 use toolfence_kit::Random;
 
@@ -57,7 +57,7 @@ const CALLS: &[&str] = &[
     "~~~tool_call", "```tool x",
 ];
 
-/// What makes a fence content, where it stands before one.
+/// Texts that make a fence content if they precede it.
 const OPEN: &[&str] = &[
     "{\"name\": \"a\", \"args\": {\"x\": \"",
     "\"}}",
@@ -68,7 +68,8 @@ const OPEN: &[&str] = &[
     "\"}}```",
 ];
 
-/// A document of tool blocks and what models write around them; `open`: with strings and bodies that can hold fences.
+/// Returns a document of tool blocks and texts that models write around them; with `open`, also strings and bodies that
+/// can contain fences.
 pub(crate) fn calls(dice: &mut Random, open: bool) -> String {
     let mut text = String::new();
     let mut before = "";
@@ -85,7 +86,7 @@ pub(crate) fn calls(dice: &mut Random, open: bool) -> String {
     text
 }
 
-/// A document of up to thirteen lines, sometimes of many; of one kind of line ending, or of all.
+/// Returns a document of up to thirteen lines, sometimes of many, with one kind of line ending, or with all.
 pub(crate) fn document(dice: &mut Random) -> String {
     let mut text = String::new();
     if dice.once_in(40) {
@@ -97,7 +98,8 @@ pub(crate) fn document(dice: &mut Random) -> String {
     let end = *dice.pick(ENDS);
     let mut before = String::new();
     for _ in 0..=dice.below(most) {
-        // The lines of a container look alike: often the marks of the line before stand again, as blanks or as they are.
+        // The lines of a container are similar: often the marks of the previous line are repeated, or replaced by
+        // blanks.
         match dice.below(4) {
             0 => {}
             1 => before = before.chars().map(|c| if matches!(c, '>' | '\t') { c } else { ' ' }).collect(),

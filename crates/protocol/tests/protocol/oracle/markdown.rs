@@ -1,17 +1,17 @@
-//! The tool fences of a document, as independent CommonMark parsers see them and as we do.
+//! Finds the tool fences of a document with independent CommonMark parsers and with ours.
 //!
-//! Fences in block quotes are left out. What CommonMark knows nothing of must not be in the document: see [`bland`].
+//! Fences in block quotes are ignored. The document must not use our extensions of CommonMark: see [`bland`].
 
 use comrak::nodes::{AstNode, NodeValue};
 use pulldown_cmark::{CodeBlockKind, Event as Md, Parser as Markdown, Tag, TagEnd};
 use toolfence_protocol::FinishReason;
 use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
 
-/// The line each fence stands in, from 1, and its content.
+/// The line of each fence, from 1, and its content.
 pub(crate) type Blocks = Vec<(usize, String)>;
 
-/// The document with one final line ending, and without what is ours alone: strings that can hold a closing fence, objects
-/// that the next opening fence ends, reasoning.
+/// Returns the document with one final line ending, and without our extensions: strings that can contain a closing
+/// fence, objects that the next opening fence ends, reasoning.
 pub(crate) fn bland(text: &str) -> String {
     let mut text = without_reasoning(&text.replace('"', "'").replace(['{', '}'], "|"));
     if !text.ends_with(['\n', '\r']) {
@@ -20,7 +20,7 @@ pub(crate) fn bland(text: &str) -> String {
     text
 }
 
-/// The document without the tags that open reasoning: the word in each is another one.
+/// Replaces the word in each tag that opens reasoning.
 fn without_reasoning(text: &str) -> String {
     let tags = [
         ("think", "thank"),
@@ -32,7 +32,7 @@ fn without_reasoning(text: &str) -> String {
     tags.iter().fold(text.to_owned(), |text, (word, other)| text.replace(word, other))
 }
 
-/// What our parser sees.
+/// Returns the blocks that our parser sees.
 pub(crate) fn ours(text: &str) -> Blocks {
     let mut options = Options::default();
     options.reasoning = Reasoning::Known;
@@ -51,11 +51,12 @@ pub(crate) fn ours(text: &str) -> Blocks {
     found
 }
 
-/// What of a reply is not as the law of doubtful fences wants it, with how many calls carry `doubtful_fence`, and how many need
-/// no guess though a block ended before at a place that CommonMark does not see.
+/// Checks the law of doubtful fences on a reply. Returns the number of calls that carry `doubtful_fence`, and of those
+/// that need no guess though a block ended before at a place that CommonMark does not see.
 ///
-/// The law: no call is lossless unless CommonMark sees its fence too, it precedes the first such end, or it is canonical. Where `strict`,
-/// the reply has no fence inside of a string or body, and then CommonMark sees those before the first such end as well.
+/// The law: no call is lossless unless CommonMark sees its fence too, it precedes the first such end, or it is
+/// canonical. With `strict`, the reply has no fence inside a string or body, and then CommonMark must see those before
+/// the first such end as well.
 pub(crate) fn doubtful_fences(text: &str, strict: bool) -> Result<(usize, usize), String> {
     let text = without_reasoning(&newlines(text));
     let mut options = Options::default();
@@ -94,7 +95,7 @@ pub(crate) fn doubtful_fences(text: &str, strict: bool) -> Result<(usize, usize)
     Ok((doubtful, certain))
 }
 
-/// What pulldown-cmark sees. It takes a byte order mark for text, so it is not given one.
+/// Returns the blocks that pulldown-cmark sees. It treats a byte order mark as text, so that is removed.
 pub(crate) fn pulldown(text: &str) -> Blocks {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut found, mut quotes, mut open) = (Blocks::new(), 0, false);
@@ -120,7 +121,7 @@ pub(crate) fn pulldown(text: &str) -> Blocks {
     found
 }
 
-/// What comrak sees.
+/// Returns the blocks that comrak sees.
 pub(crate) fn comrak(text: &str) -> Blocks {
     let starts = line_starts(text);
     let is_tool = |block: &CodeBlock| {
@@ -130,7 +131,7 @@ pub(crate) fn comrak(text: &str) -> Blocks {
     code_blocks(text).into_iter().filter(is_tool).map(|block| (block.line, block.literal)).collect()
 }
 
-/// A code block as comrak sees it; line and column from 1, the column in bytes.
+/// A code block of comrak; line and column from 1, the column in bytes.
 pub(crate) struct CodeBlock {
     pub(crate) line: usize,
     pub(crate) column: usize,
@@ -139,7 +140,7 @@ pub(crate) struct CodeBlock {
     pub(crate) quoted: bool,
 }
 
-/// Every code block, fenced or indented, in quotes or not.
+/// Returns every code block, fenced or indented, in quotes or not.
 pub(crate) fn code_blocks(text: &str) -> Vec<CodeBlock> {
     let arena = comrak::Arena::new();
     let root = comrak::parse_document(&arena, text, &comrak::Options::default());
@@ -156,8 +157,8 @@ pub(crate) fn code_blocks(text: &str) -> Vec<CodeBlock> {
         .collect()
 }
 
-/// Where pulldown-cmark 0.13 is known to read a document otherwise than the specification: a closing fence with a tab
-/// behind it; a complete tag that continues a paragraph lazily; a vertical tab or a form feed, taken for blanks.
+/// Returns whether pulldown-cmark 0.13 is known to violate the specification: at a closing fence with a tab after it;
+/// at a complete tag that continues a paragraph lazily; at a vertical tab or a form feed, which it treats as blanks.
 pub(crate) fn pulldown_differs(text: &str) -> bool {
     let tab_behind_fence = |line: &str| {
         let marks = line.trim_start_matches([' ', '>', '\t', '-', '+', '*']);
@@ -166,9 +167,10 @@ pub(crate) fn pulldown_differs(text: &str) -> bool {
     has_complete_tag(text) || text.contains(['\u{b}', '\u{c}']) || text.lines().any(tab_behind_fence)
 }
 
-/// Where comrak 0.55 is: a complete tag that continues a paragraph lazily; CDATA in any case; a tab before a fence in a
-/// list item, that counts as one column when the fence's indentation is taken from the content; a vertical tab or a form
-/// feed, taken for blanks; a line of blanks that keeps an empty list item open.
+/// Returns whether comrak 0.55 is known to violate the specification: at a complete tag that continues a paragraph
+/// lazily; at CDATA in any case; at a tab before a fence in a list item, which counts as one column when the fence's
+/// indentation is removed from the content; at a vertical tab or a form feed, which it treats as blanks; at a line of
+/// blanks that keeps an empty list item open.
 pub(crate) fn comrak_differs(text: &str) -> bool {
     let tab_before_fence = |line: &str| {
         let fence = line.find("```").or(line.find("~~~"));
@@ -178,10 +180,10 @@ pub(crate) fn comrak_differs(text: &str) -> bool {
         || text.to_ascii_uppercase().matches("<![CDATA[").count() > text.matches("<![CDATA[").count()
         || text.contains(['\u{b}', '\u{c}'])
         || text.lines().any(tab_before_fence)
-        || has_blanks_behind_a_marker(text)
+        || has_blanks_after_a_marker(text)
 }
 
-fn has_blanks_behind_a_marker(text: &str) -> bool {
+fn has_blanks_after_a_marker(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().collect();
     let is_marker = |line: &str| line.trim_end().ends_with(['-', '*', '+', '.', ')']);
     lines.windows(2).any(|two| is_marker(two[0]) && !two[1].is_empty() && two[1].trim().is_empty())
@@ -199,7 +201,7 @@ fn is_quoted<'a>(node: &'a AstNode<'a>) -> bool {
     node.ancestors().any(|node| matches!(node.data.borrow().value, NodeValue::BlockQuote))
 }
 
-/// Whether the fence that begins here has the raw info word `tool`, or one that is taken for it.
+/// Returns whether the fence that begins here has the raw info word `tool`, or one that is treated like it.
 fn is_tool(fence: &str) -> bool {
     let line = fence.split(['\n', '\r']).next().unwrap_or_default();
     let mark = if line.starts_with('~') { '~' } else { '`' };
@@ -207,12 +209,12 @@ fn is_tool(fence: &str) -> bool {
     matches!(info.split([' ', '\t']).next(), Some("tool" | "tool_call" | "tool_code"))
 }
 
-/// Every line ending as a newline, NUL as what CommonMark puts for it.
+/// Replaces every line ending by a newline, and NUL as CommonMark does.
 pub(crate) fn newlines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}")
 }
 
-/// Where lines begin; CR, LF and CRLF end one.
+/// Returns where lines begin; CR, LF and CRLF end one.
 fn line_starts(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let ends = |at: &usize| bytes[*at - 1] == b'\n' || (bytes[*at - 1] == b'\r' && bytes.get(*at) != Some(&b'\n'));
