@@ -628,16 +628,11 @@ fn the_program_speaks_the_language_of_the_option_or_the_setting() {
     let rows = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     assert!(rows.into_iter().any(|row| row == ["lang", "pt", "LANG"]), "{shown}");
     assert!(ran(&["config", "show", "--json"], lang).contains("{\"layer\":\"environment\",\"name\":\"LANG\""));
-    assert!(
-        ran(&[&["--lang", "en"], &replay[..]].concat(), lang).contains("the answer reached the length limit")
-    );
+    assert!(ran(&[&["--lang", "en"], &replay[..]].concat(), lang).contains("the answer reached the length limit"));
     assert!(ran(&["--help", "--lang", "en"], lang).contains("Usage: coder"));
     let own = Program::new(CODER, home.path()).env("LC_ALL", "pt_BR.UTF-8").args(&replay);
     std::fs::write(settings.join("config.toml"), "lang = \"en\"\n").unwrap();
-    assert!(
-        own.run(folder.path(), "").err.contains("the answer reached the length limit"),
-        "a setting counts over it"
-    );
+    assert!(own.run(folder.path(), "").err.contains("the answer reached the length limit"), "a setting counts over it");
     let ran = set(&[&["--lang", "en"], &replay[..]].concat());
     assert!(ran.err.contains("the answer reached the length limit"), "{}", ran.err);
     // What a program reads is English in any language.

@@ -150,7 +150,7 @@ fn folders_of_a_rule_are_kept_at_any_depth_but_not_in_those_of_a_build() {
         let mut found = masks.list().iter().filter(|mask| mask.path == std::path::Path::new(path));
         let mask = found.next()?;
         let is = std::fs::metadata(place.at(path)).expect("it is there");
-        assert_eq!((mask.is.0, mask.is.1, found.count()), (is.dev(), is.ino(), 0), "{path}");
+        assert_eq!((mask.identity.0, mask.identity.1, found.count()), (is.dev(), is.ino(), 0), "{path}");
         Some(mask.how)
     };
     for above in &deep {

@@ -162,7 +162,7 @@ mod tests {
         assert!(rule.is_prefix_of([Some("cargo"), Some("test"), Some("-q")].into_iter()));
         assert!(!rule.is_prefix_of([Some("cargo"), None].into_iter()));
         assert!(!rule.is_prefix_of([Some("cargo")].into_iter()));
-        assert!(!CommandRule::NOTHING.begins([Some("cargo")].into_iter()));
+        assert!(!CommandRule::NOTHING.is_prefix_of([Some("cargo")].into_iter()));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! 3. a wrapper: `{"tool_call": {..}}`, `{"tool_calls": [..]}`;
 //! 4. the name of a known tool as the only key: `{"read_file": {"path": "a"}}`;
 //! 5. the arguments next to the name. Only here a key that is an argument of the tool takes precedence over the same
-//! key of the envelope.
+//!    key of the envelope.
 //!
 //! Two keys that name different tools, or two keys with arguments, are no call: either choice would be a guess. The
 //! outline of a block must agree with this file about the name and the arguments of a call.

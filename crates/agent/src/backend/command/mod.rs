@@ -6,8 +6,8 @@
 //!
 //! # What the program gets
 //! - On its stdin, the messages. As text: the instructions first, then each message after a line with its role,
-//! `--- user ---` or `--- assistant ---`, if there is more than one. As JSON: a line `{"role":..,"content":..}` for
-//! each.
+//!   `--- user ---` or `--- assistant ---`, if there is more than one. As JSON: a line `{"role":..,"content":..}`
+//!   for each.
 //! - In its arguments, in place of `{session}`, `{turn}` and `{model}`, and in the variables `TOOLFENCE_SESSION`,
 //!   `TOOLFENCE_TURN` and `TOOLFENCE_MODEL`: the name of the session, the turn of the user, and the model.
 //! - `TOOLFENCE_FIRST`: 1 if the program must begin a new conversation, 0 if it continues the one that it keeps.
