@@ -101,8 +101,8 @@ fn no_background(outside: bool) -> ToolFailure {
         )
     } else {
         text!(
-            "Without a sandbox, which is not available here, nothing ensures that a job ends with the session. Run \
-             the command in the foreground with a timeout."
+            "No sandbox is available here, so nothing ensures that a job ends with the session. Run the command in the \
+             foreground with a timeout."
         )
     };
     ToolFailure::new(ErrorCode::InvalidArgument, message)

@@ -185,7 +185,7 @@ fn bash_reports_status_and_time() {
     assert_eq!(result.error.expect("it fails").code, ErrorCode::Timeout);
     assert!(started.elapsed() < Duration::from_secs(10));
     let (code, message) = failure(&place, "bash", json!({"command": "true", "background": true}));
-    assert!(code == ErrorCode::InvalidArgument && message.contains("no sandbox is available here"), "{message}");
+    assert!(code == ErrorCode::InvalidArgument && message.contains("No sandbox is available here"), "{message}");
     assert_eq!(failure(&place, "bash", json!({"command": "true", "cwd": "none"})).0, ErrorCode::NotFound);
 }
 

@@ -82,7 +82,7 @@ fn undo_works_in_a_conversation() {
         "Undid turn 1, make a:",
         "  a: removed",
         "Redid turn 1, make a:",
-        "/undo x says nothing",
+        "/undo takes a number of turns, such as /undo 2, not x",
         "1 name   make a",
     ] {
         assert!(said.contains(line), "{line} in {said}");
