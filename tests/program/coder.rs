@@ -818,7 +818,7 @@ fn help_is_in_the_language_that_was_settled() {
     }
     // What is missing beside the help does not matter, and neither does a project that is not there.
     let proxy = help(&["proxy", "--lang", "pt", "--help"]);
-    assert!(proxy.contains("Quem responde: a URL base") && proxy.contains("[padrão: 127.0.0.1:4141]"), "{proxy}");
+    assert!(proxy.contains("URL base do servidor") && proxy.contains("[padrão: 127.0.0.1:4141]"), "{proxy}");
     let parse = help(&["parse", "--help", "--lang", "pt", "--root", "/nowhere"]);
     assert!(parse.contains("- cut: O stream foi interrompido"), "{parse}");
 }
