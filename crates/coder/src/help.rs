@@ -52,7 +52,7 @@ fn parse_error(error: &clap::Error, language: Language) -> Text {
             if value.is_empty() {
                 text!("{argument} needs a value", argument)
             } else {
-                text!("{value} is not a value of {argument}", argument, value = format!("{value:?}"))
+                text!("invalid value {value} for {argument}", argument, value = format!("{value:?}"))
             }
         }
         (ErrorKind::NoEquals | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues, _) => {
@@ -64,13 +64,13 @@ fn parse_error(error: &clap::Error, language: Language) -> Text {
                 name = context(ContextKind::InvalidSubcommand).unwrap_or_default()
             )
         }
-        (ErrorKind::MissingRequiredArgument, _) => text!("missing: {arguments}", arguments = argument),
+        (ErrorKind::MissingRequiredArgument, _) => text!("missing arguments: {arguments}", arguments = argument),
         (ErrorKind::MissingSubcommand, _) => {
             text!("{name} needs a command", name = context(ContextKind::InvalidSubcommand).unwrap_or_default())
         }
         (ErrorKind::ArgumentConflict, _) => match context(ContextKind::PriorArg) {
             Some(prior) if prior != argument => {
-                text!("{argument} cannot be given together with {other}", argument, other = prior)
+                text!("{argument} cannot be combined with {other}", argument, other = prior)
             }
             _ => text!("{argument} can be given only once", argument),
         },
@@ -93,11 +93,11 @@ fn parse_error(error: &clap::Error, language: Language) -> Text {
         Some(ContextValue::StyledStr(usage)) => {
             let usage = usage.to_string();
             text!(
-                "\n\nUsage: {usage}\n\n--help says more.",
+                "\n\nUsage: {usage}\n\nUse --help for more.",
                 usage = translated_usage(usage.trim_start_matches("Usage:").trim(), language)
             )
         }
-        _ => text!("\n\n--help says more."),
+        _ => text!("\n\nUse --help for more."),
     });
     message
 }
@@ -110,7 +110,7 @@ pub(crate) fn no_command(word: &str) -> Failure {
     if !close.is_empty() {
         message.push(text!("\n  did you mean {names}?", names = close.join(", ")));
     }
-    message.push(text!("\n\n--help says more."));
+    message.push(text!("\n\nUse --help for more."));
     Failure::wrong_use(message)
 }
 

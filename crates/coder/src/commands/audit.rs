@@ -121,7 +121,7 @@ fn lines_of(call: &RecordedCall, result: &RecordedResult) -> impl Iterator<Item 
         lines.push(("ask", line));
     }
     let code = result.error.as_ref().map(|error| error.code.as_str());
-    // A call that was refused took no time.
+    // A refused call did not run, so its execution time is 0.
     let is_refused = matches!(code, Some("denied" | "permission_denied")) && result.execution_time_ms == 0;
     if let Some(decision) = decision.filter(|decision| decision.verdict != "deny" && !is_refused) {
         let mut line = call_fields();

@@ -156,7 +156,7 @@ impl Input {
                 Ok(typed) => return Ok(Some(typed)),
                 Err(why) => {
                     tell(&text!(
-                        "the line editor cannot work on this terminal ({why}); lines are read as they come",
+                        "the line editor does not work on this terminal ({why}); plain lines are read instead",
                         why
                     ));
                     *self = Input::Lines(Box::new(stdin_lines()));
@@ -312,7 +312,9 @@ impl Conversation {
             }
             Act::Mcp => self.mcp(words),
             Act::Allowed => match agent.session().policy().remembered() {
-                [] => out.line(&text!("nothing but what the settings allow; `coder config show` has those")),
+                [] => {
+                    out.line(&text!("nothing is allowed in addition to the settings; `coder config show` prints those"))
+                }
                 rules => rules.iter().try_for_each(|rule| out.line(&rule.to_string())),
             },
             Act::Mode => self.change_mode(words),
@@ -625,7 +627,7 @@ impl Conversation {
         self.out.styled_line(Style::Dim, &refusal.unwrap_or_else(|| text!("you are asked: {mode}", mode = name)))
     }
 
-    /// Begins or ends plan mode.
+    /// Switches plan mode on or off.
     fn toggle_plan_mode(&mut self) -> Result<(), Failure> {
         self.plans = !self.plans;
         let plans = self.plans;
@@ -792,7 +794,7 @@ fn show(lines: &[(Style, Text)], agent: &Agent, out: &mut Terminal) -> Result<()
     plan.lines().try_for_each(|step| out.styled_line(Style::Dim, &format!("    {step}")))
 }
 
-/// The note for the model at the start of plan mode.
+/// Returns the note for the model at the start of plan mode.
 fn plan_mode_note() -> Text {
     text!(
         "Note: the user has begun plan mode. Only calls that read run until it ends; everything else is refused. Find \

@@ -105,19 +105,19 @@ impl Watch {
         }
     }
 
-    /// Puts a text into the clipboard, which is no reply when it is read back.
+    /// Puts a text into the clipboard and remembers its fingerprint, so that it is not read back as a reply.
     async fn put(&mut self, text: &str) -> Result<(), Failure> {
         self.replaced = self.seen.replace(fingerprint(text));
         self.clipboard.put(text).await
     }
 }
 
-/// Identifies a text. Some clipboards add or remove the line end of the last line.
+/// Returns the fingerprint of a text. Trailing white space is ignored because some clipboards change the last line end.
 fn fingerprint(text: &str) -> Digest {
     Digest::of(text.trim_end().as_bytes())
 }
 
-/// Whether there is a call in the text, or a block that was meant to be one.
+/// Returns whether a text contains a call, or a block that was meant as one.
 fn has_call(text: &str, parser: &parse::Options) -> bool {
     let mut found = false;
     parse::for_each(text, parser.clone(), FinishReason::Stop, |event| {
@@ -178,7 +178,7 @@ async fn wait_for_next_part(left: usize) {
 }
 
 /// Splits results into numbered parts of at most `most` characters, at line ends if the lines are not longer than that.
-/// Without a limit, and if there is no text, there is nothing to split.
+/// Without a limit the whole text is one part. An empty text has no parts.
 fn split(text: &str, most: Option<usize>) -> Vec<String> {
     /// The most characters of the first line of a part.
     const HEAD: usize = 40;

@@ -34,7 +34,7 @@ const BYTES_A_TOKEN: usize = 2;
 /// The most bytes of a reply.
 const LONGEST_REPLY: usize = 64 << 10;
 
-/// Variables that would let git commit in another repository than the one that was read.
+/// Environment variables that would make git commit in a different repository than the one that was read.
 const REPOSITORY: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -105,7 +105,7 @@ fn propose(project: &Project, rules: &Rules, next: &NextCommit, stats: bool) -> 
     let bytes = window.map_or(DIFF_BYTES, |tokens| DIFF_BYTES.min(tokens.saturating_mul(BYTES_A_TOKEN)));
     let question = |bytes| commit_message::question(next, &rules.redactor(Some(&model)), rules.language, bytes);
     let replied = match request_reply(&*model.bare, question(bytes))? {
-        // A local server can have a smaller window than any setting says.
+        // The window of a local server can be smaller than the settings say, so retry with a shorter diff.
         Err(error) if matches!(error.kind(), ErrorKind::TooLong { .. }) => {
             request_reply(&*model.bare, question(bytes / 8))?
         }

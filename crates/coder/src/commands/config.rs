@@ -75,7 +75,7 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
         out.styled_line(
             Style::Dim,
             &text!(
-                "{key} is not set, and replies of this backend have shown: {value} (coder config profile)",
+                "{key} is not set; learned from replies of this backend: {value} (coder config profile)",
                 key,
                 value
             ),
@@ -346,7 +346,8 @@ fn backends(options: &Options, arguments: &BackendsArguments) -> Result<ExitCode
         }
     }
     out.line(&text!(
-        "\nA provider: coder --backend provider --model NAME::MODEL. A server: coder --base-url URL --model MODEL."
+        "\nUse a provider: coder --backend provider --model NAME::MODEL. Use a server: coder --base-url URL \
+         --model MODEL."
     ))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -143,8 +143,9 @@ fn show_answer(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failu
 }
 
 fn try_sandbox(settings: &Settings) -> Result<Trial, Failure> {
-    let scratch = tempfile::tempdir()
-        .map_err(|error| Failure::broken(text!("no temporary folder: {error}", error = Text::from(&error))))?;
+    let scratch = tempfile::tempdir().map_err(|error| {
+        Failure::broken(text!("cannot create a temporary folder: {error}", error = Text::from(&error)))
+    })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
     runtime.block_on(trial::sandbox(settings, scratch.path())).map_err(Failure::broken)
@@ -236,7 +237,7 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
         (
             setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1),
             text!(
-                "AppArmor keeps namespaces from ordinary users: `sudo sysctl \
+                "AppArmor denies namespaces to ordinary users: `sudo sysctl \
                  kernel.apparmor_restrict_unprivileged_userns=0` allows them, or a profile for this program with the \
                  rule `userns,`."
             ),
@@ -244,7 +245,7 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
         (
             setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0),
             text!(
-                "The kernel keeps namespaces from ordinary users: `sudo sysctl kernel.unprivileged_userns_clone=1` \
+                "The kernel denies namespaces to ordinary users: `sudo sysctl kernel.unprivileged_userns_clone=1` \
                  allows them."
             ),
         ),

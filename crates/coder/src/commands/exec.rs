@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.no_session {
-        // The lines of --debug are written directly.
+        // Without a session, this process writes the lines of --debug itself.
         let reply = Reply { debug: false, ..reply(options, arguments)? };
         let status = run_with_signals(async |signals| run_alone(options, reply, signals, &mut print).await)?;
         return Ok(status.into());

@@ -52,9 +52,8 @@ pub(crate) fn batch<T: DeserializeOwned>(
         if line.trim().is_empty() {
             continue;
         }
-        let request = serde_json::from_str::<T>(line).map_err(|error| {
-            text!("this is not {wanted}: {error}", wanted = expected.clone(), error = error.to_string())
-        });
+        let request = serde_json::from_str::<T>(line)
+            .map_err(|error| text!("expected {wanted}: {error}", wanted = expected.clone(), error = error.to_string()));
         let value = request.and_then(&answer).unwrap_or_else(|error| {
             status = UNSUCCESSFUL.into();
             json!({"v": SCHEMA, "id": id_of(line), "error": text!("line {line}: {error}", line = index + 1, error)})
@@ -104,7 +103,10 @@ fn lines(mut reader: impl BufRead, most: usize) -> impl Iterator<Item = Result<V
 }
 
 fn too_long(most: usize) -> Failure {
-    Failure::wrong_use(text!("stdin has more than {mebibytes} MiB at a time; send less", mebibytes = most >> 20))
+    Failure::wrong_use(text!(
+        "stdin has a line or text of more than {mebibytes} MiB; send less at a time",
+        mebibytes = most >> 20
+    ))
 }
 
 fn text_of(bytes: Vec<u8>) -> String {

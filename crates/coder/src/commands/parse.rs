@@ -61,7 +61,7 @@ fn stored_reply(line: Value) -> Result<Option<StoredReply>, Text> {
             let stored = serde_json::from_value(line);
             stored
                 .map(Some)
-                .map_err(|error| text!("this is not {wanted}: {error}", wanted = EXPECTED, error = error.to_string()))
+                .map_err(|error| text!("expected {wanted}: {error}", wanted = EXPECTED, error = error.to_string()))
         }
         Some("assistant") => {
             let text = line.get("raw").or(line.get("content")).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -77,7 +77,7 @@ fn batch(options: &CommandLine, arguments: &ParseArguments, out: &mut Terminal) 
     super::batch(out, EXPECTED.into(), |line: Value| {
         let Some(stored) = stored_reply(line)? else { return Ok(Value::Null) };
         if stored.chunk == Some(0) {
-            return Err(text!("a chunk has at least 1 byte"));
+            return Err(text!("a chunk needs at least 1 byte"));
         }
         let reason = stored.finish.unwrap_or(finish_reason(arguments.finish));
         let chunk = stored.chunk.or(arguments.chunk);
@@ -142,7 +142,7 @@ impl ReplyReader {
 fn read_tools(file: &Path) -> Result<Catalog, Failure> {
     let bad = |cause: Text| {
         Failure::wrong_use(text!(
-            "{file} does not hold an array of function definitions: {cause}",
+            "{file} does not contain an array of function definitions: {cause}",
             file = file.display().to_string(),
             cause
         ))

@@ -156,7 +156,7 @@ fn init(folders: &Folders, name: &str, project: bool) -> Result<ExitCode, Failur
     file.write_all(template(name).as_bytes()).map_err(wrong)?;
     let mut out = Terminal::stdout();
     out.line(&text!("wrote {path}", path = path.display().to_string()))?;
-    out.line(&text!("Change it, look at it with `coder personas check`, and use it with --persona {name}.", name))?;
+    out.line(&text!("Edit it, check it with `coder personas check`, and use it with --persona {name}.", name))?;
     Ok(ExitCode::SUCCESS)
 }
 

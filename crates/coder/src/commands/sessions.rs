@@ -104,7 +104,7 @@ pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Sta
     let root = project.workspace.root_path();
     if std::path::Path::new(&summary.root) != root {
         return Err(Failure::wrong_use(text!(
-            "the conversation {session} is about another project: {root}. Go there, or name it with --root",
+            "the conversation {session} belongs to another project: {root}. Change to that folder or set --root",
             session = &summary.id,
             root = &summary.root
         )));

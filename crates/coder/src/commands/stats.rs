@@ -79,7 +79,7 @@ impl Times {
     }
 }
 
-/// `{"count": .., "p50": .., "p90": .., "most": ..}`
+/// Serializes as `{"count": .., "p50": .., "p90": .., "most": ..}`.
 impl Serialize for Times {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let [p50, p90, most] = self.quantiles();

@@ -1,4 +1,5 @@
-//! `coder undo`, `coder redo`, `coder diff`, and `/undo`, `/redo`, `/diff` in a conversation.
+//! Undoes, redoes and prints the changes of turns: `coder undo`, `coder redo`, `coder diff`, and the same slash
+//! commands in a conversation.
 
 use super::SCHEMA;
 use crate::args::{BackArguments, DiffArguments, Options, UndoArguments};
@@ -284,7 +285,7 @@ fn print_outcome(outcome: &Outcome, mode: UndoMode, out: &mut Terminal) -> Resul
     }
     print_rest(refused.len(), out)?;
     if outcome.done.is_empty() && outcome.refused.is_empty() {
-        out.line(&format!("  {}", text!("all of it is applied already").words()))?;
+        out.line(&format!("  {}", text!("all of it is already applied").words()))?;
     }
     outcome.turn.notes.iter().try_for_each(|note| out.styled_line(Style::Dim, &format!("  [{}]", note.words())))
 }
