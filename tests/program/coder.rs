@@ -637,7 +637,7 @@ fn the_program_speaks_the_language_of_the_option_or_the_setting() {
     assert!(ran.err.contains("the answer reached the length limit"), "{}", ran.err);
     // What a program reads is English in any language.
     let ran = coder(folder.path(), &["parse", "--batch", "--lang", "pt"], "{}\n");
-    assert!(ran.out.contains("line 1: this is not "), "{}", ran.out);
+    assert!(ran.out.contains("line 1: expected "), "{}", ran.out);
 }
 
 /// A conversation with recorded replies: it reads a long file, is compacted, takes its last message back and begins anew.
@@ -769,9 +769,9 @@ fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
         (&["--fo"], "unexpected argument --fo", "argumento inesperado --fo"),
         (&["dmo"], "there is no command dmo", "não há nenhum comando dmo"),
         (&["config", "sow"], "did you mean show", "você quis dizer show"),
-        (&["--ask", "maybe"], "\"maybe\" is not a value of --ask <ASK>", "\"maybe\" não é um valor de --ask <ASK>"),
+        (&["--ask", "maybe"], "invalid value \"maybe\" for --ask <ASK>", "valor inválido \"maybe\" para --ask <ASK>"),
         (&["--root"], "--root <DIR> needs a value", "--root <DIR> precisa de um valor"),
-        (&["proxy"], "missing: --upstream <URL>", "falta isto: --upstream <URL>"),
+        (&["proxy"], "missing arguments: --upstream <URL>", "faltam argumentos: --upstream <URL>"),
         (&["parse", "--chunk", "0"], "expected a whole number of at least 1", "um número inteiro de pelo menos 1"),
         (&["proxy", "--upstream", "http://h", "--max-request", "0"], "from 1 to 1024", "de 1 a 1024"),
         (&["proxy", "--upstream", "http://h", "--origin", "chat.example/x"], "without a path", "sem caminho"),
@@ -782,12 +782,12 @@ fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
             "--ask <ASK> can be given only once",
             "--ask <ASK> só pode ser dado uma vez",
         ),
-        (&["undo", "--list", "--dry-run"], "cannot be given together with", "não pode ser dado junto com"),
+        (&["undo", "--list", "--dry-run"], "cannot be combined with", "não pode ser combinado com"),
     ];
     for (args, english, portuguese) in cases {
         let (en, pt) = (told(args), told(&[&["--lang", "pt"], args].concat()));
-        assert!(en.starts_with("coder: ") && en.contains(english) && en.contains("--help says more."), "{en}");
-        assert!(pt.starts_with("coder: ") && pt.contains(portuguese) && pt.contains("--help diz mais."), "{pt}");
+        assert!(en.starts_with("coder: ") && en.contains(english) && en.contains("Use --help for more."), "{en}");
+        assert!(pt.starts_with("coder: ") && pt.contains(portuguese) && pt.contains("Use --help para saber mais."), "{pt}");
         assert!(!pt.contains("Usage") && !pt.contains("[OPTIONS]") && !pt.contains("[COMMAND]"), "{pt}");
     }
     assert!(told(&["undo", "--turn", "1"]).contains("did you mean --turns?"));
@@ -814,7 +814,7 @@ fn help_is_in_the_language_that_was_settled() {
     }
     // What is missing beside the help does not matter, and neither does a project that is not there.
     let proxy = help(&["proxy", "--lang", "pt", "--help"]);
-    assert!(proxy.contains("Quem responde: a URL base") && proxy.contains("[padrão: 127.0.0.1:4141]"), "{proxy}");
+    assert!(proxy.contains("URL base do servidor") && proxy.contains("[padrão: 127.0.0.1:4141]"), "{proxy}");
     let parse = help(&["parse", "--help", "--lang", "pt", "--root", "/nowhere"]);
     assert!(parse.contains("- cut: O stream foi interrompido"), "{parse}");
 }

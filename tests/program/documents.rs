@@ -241,7 +241,7 @@ mod program {
     fn has_every_option(page: &str, command: &str) {
         let rows = rows(&read(page));
         let help = coder(&[command, "-h"]);
-        let own = help.split("Options everywhere").next().unwrap_or_default();
+        let own = help.split("Global options").next().unwrap_or_default();
         let words = own.split_whitespace().filter(|word| word.starts_with("--") && *word != "--help");
         let words: Vec<&str> = words.map(|word| word.trim_end_matches(',')).collect();
         assert!(words.len() > 5, "the options are found");

@@ -452,7 +452,7 @@ fn what_the_settings_no_longer_allow_asks_again_after_a_restart() {
     screen.press(&format!("/mcp restart test{ENTER}"));
     answered(&screen, "test  trusted, runs, 1 tool");
     screen.press(&format!("/allowed{ENTER}"));
-    answered(&screen, "nothing but what the settings allow");
+    answered(&screen, "nothing is allowed in addition to the settings");
     // What they allow anew counts too.
     served.settings("well", "allow = [\"echo\"]");
     screen.press(&format!("/mcp restart test{ENTER}"));

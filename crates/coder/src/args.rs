@@ -1,4 +1,4 @@
-//! The command line: what can be typed, and what it means. The help texts are these comments.
+//! The arguments of the command line. The doc comments of commands and options are their help texts.
 
 #![allow(rustdoc::bare_urls, reason = "the comments are help texts for a terminal")]
 
@@ -13,46 +13,45 @@ use std::path::PathBuf;
 use std::time::Duration;
 use toolfence_protocol::{Catalog, Dialect, Language, Text, ToolSpec, prompt, text};
 
-/// The statuses as `--help` tells them; `failure` gives them.
+/// The exit statuses as `--help` prints them. `failure` defines them.
 const STATUSES: &str = "\
 Exit status:
-  0    done; for exec: every call succeeded
-  1    something that was asked for did not succeed: a call, a turn, a line of
-       a batch, a step of the demo; or you said no to config trust
-       or to commit
-  2    wrong use: arguments, files, settings
+  0    success; for exec: every call succeeded
+  1    something failed that was asked for: a call, a turn, a line of a batch,
+       a step of the demo; or you answered no to config trust or to commit
+  2    usage error: arguments, files, settings
   3    the backend or the machine failed
+  129  the terminal closed; running commands were stopped first
   130  interrupted by Ctrl-C
-  129  the terminal went away, 143 terminated: what ran was ended first";
+  143  terminated; running commands were stopped first";
 
 /// A coding agent for chat models that can only talk.
 ///
-/// Without a command it talks with you; with -p it answers once.
+/// Without a command, starts an interactive conversation; with -p, answers one prompt and exits.
 #[derive(Debug, Parser)]
 #[command(name = "coder", version, after_help = STATUSES)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) options: Options,
-    /// Answer this once and end; what is piped in on stdin is put below it
+    /// Answer this prompt and exit; text piped to stdin is appended to it
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
-    /// Show the model this image with -p: PNG, JPEG, GIF or WebP, up to 10 MiB; may be given up to eight times
+    /// Attach this image to the prompt: PNG, JPEG, GIF or WebP, up to 10 MiB; can be repeated up to eight times
     #[arg(long, value_name = "FILE", requires = "prompt")]
     pub(crate) image: Vec<PathBuf>,
-    /// Go on with the last conversation about this project
+    /// Continue the last conversation in this project
     #[arg(short, long)]
     pub(crate) r#continue: bool,
-    /// Print the JSON Schema of the lines of --debug, and end
+    /// Print the JSON Schema of the --debug output and exit
     #[arg(long)]
     pub(crate) debug_schema: bool,
-    /// How the answer to -p is printed: text, one JSON object, or a JSON line for everything that happens, as `coder pipe` tells
-    /// it [default: text]
+    /// Output format with -p: text, one JSON object, or one JSON line per event, as in `coder pipe` [default: text]
     #[arg(long, value_enum, value_name = "FORMAT", requires = "prompt")]
     pub(crate) output_format: Option<OutputFormat>,
-    /// Print each event of the answer as a line of JSON, as --output-format stream-json does
+    /// Print each event as a JSON line; same as --output-format stream-json
     #[arg(long, requires = "prompt", conflicts_with = "output_format")]
     pub(crate) json: bool,
-    /// Begin the conversation with this message; where there is no terminal, answer it once as -p does
+    /// First message of the conversation; without a terminal, answer it and exit, as with -p
     #[arg(value_name = "MESSAGE")]
     pub(crate) message: Option<String>,
     #[command(subcommand)]
@@ -60,212 +59,213 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// How the answer is printed.
+    /// Returns the format in which the answer is printed.
     pub(crate) fn format(&self) -> OutputFormat {
         if self.json { OutputFormat::StreamJson } else { self.output_format.unwrap_or(OutputFormat::Text) }
     }
 }
 
-/// The headings of the options that every command understands. `help` says which of them a command's help has.
-pub(crate) const EVERYWHERE: &str = "Options everywhere";
-pub(crate) const WHO_ANSWERS: &str = "Who answers";
-pub(crate) const TOLD: &str = "What the model is told";
-pub(crate) const REPLIES: &str = "How replies are written and read";
-pub(crate) const CONVERSATION: &str = "The conversation";
-pub(crate) const RULES: &str = "What may run, besides the files of settings";
+/// The headings of the options that every command accepts. `help` selects those that appear in a command's help.
+pub(crate) const GLOBAL: &str = "Global options";
+pub(crate) const BACKEND: &str = "Model and backend";
+pub(crate) const PROMPT: &str = "Prompt";
+pub(crate) const REPLIES: &str = "Replies and results";
+pub(crate) const CONVERSATION: &str = "Conversation";
+pub(crate) const PERMISSIONS: &str = "Permissions, in addition to the settings files";
 
-/// What every command understands.
+/// The options that every command accepts.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = EVERYWHERE)]
+#[command(next_help_heading = GLOBAL)]
 pub(crate) struct Options {
-    /// The project: tools see nothing outside of it
+    /// Project directory; tools cannot access files outside of it
     #[arg(long, global = true, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
-    /// The model, as the backend names it
-    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "NAME")]
+    /// Model name, as the backend knows it
+    #[arg(long, global = true, help_heading = BACKEND, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Who answers [default: http]
-    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_enum)]
+    /// Type of backend [default: http]
+    #[arg(long, global = true, help_heading = BACKEND, value_enum)]
     pub(crate) backend: Option<Option<BackendKind>>,
-    /// Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY [default: a server that
-    /// answers at its usual address on this machine]
-    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "URL")]
+    /// Base URL of the OpenAI-compatible server; its key, if it needs one, is read from TOOLFENCE_API_KEY [default: a
+    /// local server that answers at its usual address]
+    #[arg(long, global = true, help_heading = BACKEND, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// The program of the command backend with its arguments, such as "llm -m gpt-4o-mini": it reads the conversation on its
-    /// stdin and prints the answer, outside of the sandbox. No shell reads the line
-    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "LINE")]
+    /// Command line of the command backend, such as "llm -m gpt-4o-mini": the program reads the conversation on stdin
+    /// and prints the answer, outside of the sandbox. No shell interprets the line
+    #[arg(long, global = true, help_heading = BACKEND, value_name = "LINE")]
     pub(crate) command: Option<String>,
-    /// What that program is sent: the whole conversation, or only what is new, where it keeps its own [default: whole]
-    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_enum, value_name = "KIND")]
+    /// Messages sent to that program: the whole conversation, or only new messages if it keeps its own history
+    /// [default: whole]
+    #[arg(long, global = true, help_heading = BACKEND, value_enum, value_name = "KIND")]
     pub(crate) command_conversation: Option<Conversation>,
-    /// How it is sent [default: text]
-    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_enum, value_name = "FORMAT")]
+    /// Format of these messages [default: text]
+    #[arg(long, global = true, help_heading = BACKEND, value_enum, value_name = "FORMAT")]
     pub(crate) command_format: Option<CommandFormat>,
-    /// The recorded replies of the replay backend: each below a line `%%% reply`, behind which `finish=length` or `finish=cut` may
-    /// stand
-    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "FILE")]
+    /// File of recorded replies for the replay backend: a line `%%% reply`, optionally with `finish=length` or
+    /// `finish=cut`, precedes each reply
+    #[arg(long, global = true, help_heading = BACKEND, value_name = "FILE")]
     pub(crate) replies: Option<String>,
-    /// Who the model is: coder, explainer, reviewer, small, another that `coder personas` lists, or a file [default: coder]
-    #[arg(long, global = true, help_heading = TOLD, value_name = "NAME|FILE")]
+    /// Persona of the model: coder, explainer, reviewer, small, another one from `coder personas`, or a file [default:
+    /// coder]
+    #[arg(long, global = true, help_heading = PROMPT, value_name = "NAME|FILE")]
     pub(crate) persona: Option<String>,
-    /// Ask for nothing: run whatever is not denied, as --ask never does
-    #[arg(long, global = true, help_heading = RULES, conflicts_with = "ask")]
+    /// Run everything that is not denied without asking; same as --ask never
+    #[arg(long, global = true, help_heading = PERMISSIONS, conflicts_with = "ask")]
     pub(crate) yes: bool,
-    /// Below each turn, on stderr: what the replies cost in tokens, and by the prices of the settings
+    /// Print token usage to stderr after each turn, with the cost if the settings have prices
     #[arg(long, global = true, help_heading = CONVERSATION)]
     pub(crate) stats: bool,
-    /// Calls, results and path decisions as JSON lines on stderr
+    /// Print calls, results and path decisions as JSON lines to stderr
     #[arg(long, global = true)]
     pub(crate) debug: bool,
-    /// The language of what you and the model are told [default: that of LC_ALL, LC_MESSAGES or LANG, or else en]
+    /// Language of the interface and of the prompt [default: from LC_ALL, LC_MESSAGES or LANG, otherwise en]
     #[arg(long, global = true, value_enum)]
     pub(crate) lang: Option<Lang>,
-    /// Whether persona and instructions are sent: external where they are pasted into the backend already [default: inline]
-    #[arg(long, global = true, help_heading = TOLD, value_enum)]
+    /// Whether to send persona and instructions; use external if you pasted them into the backend [default: inline]
+    #[arg(long, global = true, help_heading = PROMPT, value_enum)]
     pub(crate) instructions: Option<Instructions>,
-    /// The forms in which calls are read beside the blocks that the instructions teach: all, none, or names with commas
-    /// between them [default: all]
+    /// Dialects to accept in addition to tool blocks: all, none, or a comma-separated list [default: all]
     #[arg(long, global = true, help_heading = REPLIES, value_name = "NAMES")]
     pub(crate) dialects: Option<String>,
-    /// Whether the backend's template opens the model's reasoning, so that a reply has only the closing tag [default: unknown]
+    /// Whether the backend's chat template opens the reasoning, so that replies have only the closing tag [default:
+    /// unknown]
     #[arg(long, global = true, help_heading = REPLIES, value_enum)]
     pub(crate) reasoning: Option<Reasoning>,
-    /// Whether the server is held to the grammar of the tools: auto where `coder doctor --backend` saw that it obeys one
-    /// [default: auto]
+    /// Whether to constrain replies with the grammar of the tools; auto does so if `coder doctor --backend` found that
+    /// the server obeys it [default: auto]
     #[arg(long, global = true, help_heading = REPLIES, value_enum)]
     pub(crate) grammar: Option<Grammar>,
-    /// How results are written for the model: text or json, data=on, nonce=on, break_tokens=on; may be given several times
-    /// [default: text]
+    /// Format of results for the model: text or json, data=on, nonce=on, break_tokens=on; can be repeated [default:
+    /// text]
     #[arg(long, global = true, help_heading = REPLIES, value_name = "FORMAT|KEY=VALUE")]
     pub(crate) results: Vec<String>,
-    /// Tokens that the model can read: at 80 % of them the conversation is compacted [default: what the server tells,
-    /// or once it refuses]
-    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "TOKENS")]
+    /// Context window of the model, in tokens; the conversation is compacted at 80 % [default: as the server reports
+    /// it, or once it rejects a request]
+    #[arg(long, global = true, help_heading = BACKEND, value_name = "TOKENS")]
     pub(crate) window: Option<u32>,
-    /// The sampling temperature, from 0 to 2 [default: the server decides]
-    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "N", value_parser = up_to_two)]
+    /// Sampling temperature, from 0 to 2 [default: the server decides]
+    #[arg(long, global = true, help_heading = BACKEND, value_name = "N", value_parser = temperature)]
     pub(crate) temperature: Option<f64>,
-    /// The most tokens of a reply [default: the server decides]
-    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    /// Maximum number of tokens in a reply [default: the server decides]
+    #[arg(long, global = true, help_heading = BACKEND, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) max_tokens: Option<u32>,
-    /// Tell the model nothing of AGENTS.md and its kin
-    #[arg(long, global = true, help_heading = TOLD)]
+    /// Do not send AGENTS.md and similar files to the model
+    #[arg(long, global = true, help_heading = PROMPT)]
     pub(crate) no_agents_files: bool,
-    /// Write no transcript of this conversation
+    /// Do not record this conversation
     #[arg(long, global = true, help_heading = CONVERSATION)]
     pub(crate) no_transcript: bool,
-    /// Whether there are colours: auto where a terminal shows them and NO_COLOR is not set [default: auto]
+    /// When to use colours; auto means on a terminal, unless NO_COLOR is set [default: auto]
     #[arg(long, global = true, value_enum)]
     pub(crate) color: Option<Color>,
     #[command(flatten)]
     pub(crate) rules: RuleOptions,
 }
 
-/// What may run. Each counts over the files of settings, and rules are added to those that stand there.
+/// The options for permissions. They override the settings files, but rules are added to the rules in the files.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = RULES)]
+#[command(next_help_heading = PERMISSIONS)]
 pub(crate) struct RuleOptions {
-    /// When you are asked [default: risky]
+    /// When to ask for approval [default: risky]
     #[arg(long, global = true, value_enum)]
     pub(crate) ask: Option<AskMode>,
-    /// Run commands that begin with these words without a question; may be given several times
+    /// Run commands that begin with these words without asking; can be repeated
     #[arg(long, global = true, value_name = "WORDS")]
     pub(crate) allow: Vec<String>,
     /// Never run commands that begin with these words
     #[arg(long, global = true, value_name = "WORDS")]
     pub(crate) deny: Vec<String>,
-    /// Run no commands but those that begin with one of these
+    /// Run only commands that begin with these words; can be repeated
     #[arg(long, global = true, value_name = "WORDS")]
     pub(crate) only: Vec<String>,
-    /// Open files of this name although the built-in list blocks them
+    /// Open files whose names match, even if the built-in list blocks them
     #[arg(long, global = true, value_name = "GLOB")]
     pub(crate) allow_path: Vec<String>,
-    /// Never open files of this name
+    /// Never open files whose names match
     #[arg(long, global = true, value_name = "GLOB")]
     pub(crate) deny_path: Vec<String>,
-    /// Open no files but those of these names
+    /// Open only files whose names match
     #[arg(long, global = true, value_name = "GLOB")]
     pub(crate) only_path: Vec<String>,
-    /// What the sandbox around a command leaves writable [default: project-write]
+    /// What commands in the sandbox can write [default: project-write]
     #[arg(long, global = true, value_enum, value_name = "MODE")]
     pub(crate) sandbox: Option<Sandbox>,
-    /// Let every command use the network
+    /// Allow all commands to use the network
     #[arg(long, global = true)]
     pub(crate) network: bool,
-    /// How much there may be of something, such as rounds=40 or command_seconds=60; `coder config show` lists all limits. May be
-    /// given several times
+    /// Change a limit, such as rounds=40 or command_seconds=60; `coder config show` lists all limits. Can be repeated
     #[arg(long, global = true, value_name = "KEY=NUMBER")]
     pub(crate) limit: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// A recorded model shows calls, a repair, a refusal, the sandbox and undo
+    /// Show calls, a repair, a refusal, the sandbox and undo with a recorded model
     Demo,
-    /// Model text in on stdin, its calls run, their results out as chat text
+    /// Run the calls in a reply on stdin and print their results as chat text
     Exec(ExecArguments),
-    /// Watch the clipboard: run the calls of each reply that you copy, and put their results there
+    /// Watch the clipboard, run the calls in each reply that you copy, and put their results there
     ///
-    /// Texts without a call are left alone: they are not stored, sent or printed. Questions are asked in this terminal. What is in the
-    /// clipboard when this command starts does not count as a reply.
+    /// Texts without a call are ignored: they are not stored, sent or printed. Approval questions appear in this
+    /// terminal. Text that is already in the clipboard when this command starts is not treated as a reply.
     Clip(ClipArguments),
-    /// What the parser sees in a reply on stdin, as JSON lines
+    /// Print what the parser finds in a reply on stdin, as JSON lines
     Parse(ParseArguments),
-    /// The tools on offer, with their signatures
+    /// List the available tools with their signatures
     Tools(ToolsArguments),
-    /// Persona and instructions as text, to paste into a web chat
+    /// Print persona and instructions as text to paste into a web chat
     Prompt(PromptArguments),
-    /// What a backend that constrains decoding needs, so that the model can write no malformed call
+    /// Print a grammar for backends with constrained decoding, so that the model cannot write malformed calls
     Grammar(GrammarArguments),
-    /// A session for a chat client in any language: JSON lines in, JSON lines out
+    /// Run a session for a chat client in any language: JSON lines in, JSON lines out
     Pipe(PipeArguments),
-    /// Function calling for a model that can only talk: an OpenAI-shaped server in front of another one
+    /// Run an OpenAI-compatible proxy that adds function calling to models without it
     Proxy(ProxyArguments),
-    /// Turns and tools over HTTP, for a client in any language: JSON, or a stream of events
+    /// Serve turns and tools over HTTP for clients in any language, as JSON or as an event stream
     Serve(ServeArguments),
-    /// What the policy says to a call
+    /// Explain what the policy decides about a call
     Policy {
         #[command(subcommand)]
         command: PolicyCommand,
     },
-    /// Try to break each barrier of the sandbox, to see which hold here; and what checks changed files. With --backend: ask the
-    /// backend what it does to texts, and keep what it shows
+    /// Test each barrier of the sandbox and list the checks for changed files. With --backend, test how the backend
+    /// handles texts and store the findings
     Doctor(DoctorArguments),
-    /// The conversations that were written down, the last one first
+    /// List recorded conversations, newest first
     Sessions(SessionsArguments),
-    /// Go on with a conversation, or with a copy of it up to one of its messages; with -p answer once
+    /// Continue a conversation, or a copy of it up to one of its messages; with -p, answer once
     Resume(ResumeArguments),
-    /// A conversation as Markdown, as JSON lines, or as a page for a browser
+    /// Export a conversation as Markdown, JSON lines or a web page
     Export(ExportArguments),
-    /// What conversations cost, which calls were made in them, and what became of those
+    /// Show the token usage, the calls and their outcomes in past conversations
     Stats(StatsArguments),
-    /// The log of decisions and results
+    /// Show the log of decisions and results
     Audit(AuditArguments),
-    /// List the output of commands that is not in the project, or put it there
+    /// List command output that is not in the project, or add it to the project
     Keep(KeepArguments),
-    /// Take back what the last turn changed in the project's files
+    /// Undo the last turn's changes to the project's files
     Undo(UndoArguments),
-    /// Take the last undo back
+    /// Redo the last turn that was undone
     Redo(BackArguments),
-    /// What the last turn changed
+    /// Show what the last turn changed
     Diff(DiffArguments),
     /// Commit with a message that the model proposes and you confirm
     Commit(CommitArguments),
-    /// Who the model can be: the personas that there are
+    /// List personas, or show, create or check one
     Personas(PersonasArguments),
-    /// The files of settings: what they hold, and what counts
+    /// Show the effective settings, and manage the files that define them
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// The servers of MCP, the Model Context Protocol, whose tools join the others: which there are, and whether you trust them
+    /// List the MCP (Model Context Protocol) servers with their tools, and choose which to trust
     Mcp {
         #[command(subcommand)]
         command: McpCommand,
     },
-    /// Completions of the command line, for a shell to read
+    /// Print a completion script for a shell
     Completions(CompletionsArguments),
-    /// The manual: the page of coder, or with --output a page for each command
+    /// Print the manual page of coder, or write one page per command with --output
     Man(ManArguments),
 }
 
@@ -298,19 +298,20 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArguments {
-    /// One line a result instead of chat text: {"v":1,"event":"result","tool":..,"success":..,"output":..,..}, or
-    /// {"v":1,"event":"ignored","message":..} where no call counts that was meant to
+    /// Print one JSON line per result instead of chat text:
+    /// {"v":1,"event":"result","tool":..,"success":..,"output":..,..}, or {"v":1,"event":"ignored","message":..} if no
+    /// call is valid although one was meant
     #[arg(long)]
     pub(crate) json: bool,
-    /// On stderr, for people: what was found in the text, every repair by its name, what ran and why the rest did not
+    /// Explain on stderr what was found in the text, each repair by name, what ran, and why other calls did not
     #[arg(long)]
     pub(crate) explain: bool,
-    /// The text is what stands inside a tool block: its object, and the bodies below it
+    /// Read the text as the content of a tool block: its JSON object, and the bodies below it
     #[arg(long)]
     pub(crate) bare: bool,
     #[command(flatten)]
     pub(crate) session: SessionArguments,
-    /// Keep nothing between replies, and leave no process: for scripts
+    /// Keep no state between replies and leave no process running, for scripts
     #[arg(long, conflicts_with_all = ["session", "end"])]
     pub(crate) no_session: bool,
     /// End the session and its background jobs
@@ -321,35 +322,36 @@ pub(crate) struct ExecArguments {
 // No doc comment: it would be the help of the commands that have these options.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArguments {
-    /// The session of the project that handles the reply. A session knows which files the model has read and what you
-    /// always allowed, and keeps background jobs; it ends after 12 hours without a reply
+    /// Session of the project that handles the reply. A session remembers which files the model has read and your
+    /// `always` answers, and keeps background jobs running; it ends after 12 hours without a reply
     #[arg(long, value_name = "NAME", default_value = "default", hide_default_value = true)]
     pub(crate) session: String,
-    /// Be the process that keeps the session: for the program itself
+    /// Run as the process that keeps the session; used by coder itself
     #[arg(long, hide = true)]
     pub(crate) host: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ClipArguments {
-    /// The clipboard [default: that of the desktop, or else of tmux]
+    /// Clipboard to watch [default: the desktop's, otherwise that of tmux]
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) clipboard: Option<ClipboardKind>,
-    /// Split results into numbered parts of so many characters, at least 200: Enter puts the next part into the
-    /// clipboard [default: do not split]
+    /// Split results into numbered parts of at most this many characters, at least 200; Enter copies the next part
+    /// [default: do not split]
     #[arg(long, value_name = "CHARACTERS", value_parser = at_least_200)]
     pub(crate) part: Option<usize>,
     #[command(flatten)]
     pub(crate) session: SessionArguments,
 }
 
-/// The client keeps its conversation and its model. It writes, one JSON object a line: {"type":"chunk","text":..} for each
-/// piece of a reply, then {"type":"end"}; {"type":"approve","id":..} or {"type":"deny","id":..,"reason":..} to an "ask".
-/// It reads what was found, what runs and what came of it; "results" holds the next message to the model, "stop" says that
-/// the turn is over. Working clients are in the folder examples of the source.
+/// The arguments of `coder pipe`. The client keeps its conversation and its model. It writes one JSON object per line:
+/// {"type":"chunk","text":..} for each piece of a reply, then {"type":"end"}; {"type":"approve","id":..} or
+/// {"type":"deny","id":..,"reason":..} in answer to an "ask". It reads the calls that were found, their progress and
+/// their outcomes; "results" holds the next message to the model, and "stop" ends the turn. The folder examples of the
+/// source has working clients.
 #[derive(Debug, Args)]
 pub(crate) struct PipeArguments {
-    /// Print the JSON Schema of all lines, and end
+    /// Print the JSON Schema of all lines and exit
     #[arg(long)]
     pub(crate) schema: bool,
 }
@@ -357,57 +359,57 @@ pub(crate) struct PipeArguments {
 #[derive(Debug, Args)]
 #[command(after_help = dialects_help())]
 pub(crate) struct ParseArguments {
-    /// Feed the reply in pieces of N bytes, never splitting a character
+    /// Feed the reply to the parser in pieces of N bytes, without splitting characters
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) chunk: Option<usize>,
     /// How the reply ended
     #[arg(long, value_enum, default_value_t = End::Stop)]
     pub(crate) finish: End,
-    /// Accept no repair
+    /// Do not repair malformed calls
     #[arg(long)]
     pub(crate) strict: bool,
-    /// The provisional events too: started and progress
+    /// Print provisional events too: started and progress
     #[arg(long)]
     pub(crate) progress: bool,
-    /// The tools on offer: a file with an array of function definitions, as the API of OpenAI has them [default: those of
-    /// coder]
+    /// File of the available tools: an array of function definitions as in the OpenAI API [default: coder's tools]
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
-    /// JSON lines in, {"id":..,"text":..,"chunk":..?,"finish":..?,"dialects":..?,"tools":[..]?}, and
-    /// {"v":1,"id":..,"events":[..]} out, or
-    /// {"v":1,"id":..,"error":..} for a line that is wrong. Records of a transcript are read too: its replies
+    /// Read JSON lines {"id":..,"text":..,"chunk":..?,"finish":..?,"dialects":..?,"tools":[..]?} and print
+    /// {"v":1,"id":..,"events":[..]}, or {"v":1,"id":..,"error":..} for an invalid line. Lines can also be transcript
+    /// records, of which the replies are parsed
     #[arg(long)]
     pub(crate) batch: bool,
-    /// For people: what was found, every repair by its name, the dialect of each call, and why a call does not count
+    /// Explain for people what was found, each repair by name, the dialect of each call, and why a call is invalid
     #[arg(long, conflicts_with = "batch")]
     pub(crate) explain: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArguments {
-    /// Only those in which all these words were said
+    /// List only conversations that contain all these words
     #[arg(long, value_name = "WORDS")]
     pub(crate) search: Option<String>,
-    /// Those about other projects too
+    /// Include conversations in other projects
     #[arg(long)]
     pub(crate) all: bool,
-    /// One JSON line a conversation: {"v":1,"event":"session","id":..,"began":..,"changed":..,"turns":..,"title":..,"root":..,
-    /// "path":..}
+    /// Print one JSON line per conversation:
+    /// {"v":1,"event":"session","id":..,"began":..,"changed":..,"turns":..,"title":..,"root":.., "path":..}
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
-    /// One conversation, or the beginning of its name [default: all about this project]
+    /// ID of a conversation, or its beginning [default: all in this project]
     pub(crate) session: Option<String>,
-    /// Those about other projects too
+    /// Include conversations in other projects
     #[arg(long, conflicts_with = "session")]
     pub(crate) all: bool,
-    /// What is not older than this: 90s, 30m, 2h, 7d
+    /// Include only entries of at most this age: 90s, 30m, 2h, 7d
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) since: Option<Duration>,
-    /// As one JSON object: {"v":1,"sessions":..,"turns":..,"rounds":..,"tokens":{"replies":..,"estimated_replies":..,"input":..,
+    /// Print one JSON object:
+    /// {"v":1,"sessions":..,"turns":..,"rounds":..,"tokens":{"replies":..,"estimated_replies":..,"input":..,
     /// "cached":..,"output":..,"price":..?},"models":{..},"tools":{NAME:{"calls":..,"failed":..,"ms":{"count":..,"p50":..,"p90":..,
     /// "most":..}}},"failures":{..},"decisions":{..},"asked":..,"answers":{..},"repairs":{..},"unreadable_blocks":..,"times":{"model":
     /// {..},"first_byte":{..},"tools":{..},"person":{..}}}
@@ -415,85 +417,86 @@ pub(crate) struct StatsArguments {
     pub(crate) json: bool,
 }
 
-/// The model gets the conversation again. What `undo` knows goes on. What you said "always" to is asked about again.
+/// The arguments of `coder resume`. The model gets the conversation again, and its changes can still be undone. The
+/// `always` answers no longer apply.
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArguments {
-    /// The conversation, or the beginning of its name; without it you choose
+    /// ID of the conversation, or its beginning; without it, you choose from a list
     pub(crate) session: Option<String>,
-    /// Go on in a new conversation that has everything up to this message; `coder export` shows their numbers
+    /// Continue in a copy of the conversation up to this message; `coder export` prints message numbers
     #[arg(long, value_name = "MESSAGE", requires = "session")]
     pub(crate) from: Option<String>,
-    /// Go on in a new conversation that has everything of this one
+    /// Continue in a copy of the whole conversation
     #[arg(long)]
     pub(crate) fork: bool,
-    /// Answer this once and end
+    /// Answer this prompt and exit
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
-    /// Show the model this image with -p: PNG, JPEG, GIF or WebP, up to 10 MiB; may be given up to eight times
+    /// Attach this image to the prompt: PNG, JPEG, GIF or WebP, up to 10 MiB; can be repeated up to eight times
     #[arg(long, value_name = "FILE", requires = "prompt")]
     pub(crate) image: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// The conversation, or the beginning of its name
+    /// ID of the conversation, or its beginning
     #[arg(required_unless_present = "schema")]
     pub(crate) session: Option<String>,
-    /// md and html are for people, json has the records
+    /// Output format: md and html are for people, json contains the records
     #[arg(long, value_enum, default_value_t = ExportFormat::Md)]
     pub(crate) format: ExportFormat,
-    /// Write it to this file
+    /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// What the model thought too
+    /// Include the model's reasoning
     #[arg(long)]
     pub(crate) thoughts: bool,
-    /// How much of what tools gave back
+    /// How much of each tool result to include
     #[arg(long, value_enum, default_value_t = ResultsShown::Head)]
     pub(crate) outputs: ResultsShown,
-    /// From this message on
+    /// First message to export
     #[arg(long, value_name = "MESSAGE")]
     pub(crate) from: Option<String>,
-    /// Up to this message
+    /// Last message to export
     #[arg(long, value_name = "MESSAGE")]
     pub(crate) to: Option<String>,
-    /// Whether secrets are taken out, those of the environment too
+    /// Whether to remove secrets, including those in the environment
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(crate) redact: Switch,
-    /// Print the JSON Schema of a record, and end
+    /// Print the JSON Schema of a record and exit
     #[arg(long)]
     pub(crate) schema: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditArguments {
-    /// What is not older than this: 90s, 30m, 2h, 7d
+    /// Include only entries of at most this age: 90s, 30m, 2h, 7d
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) since: Option<Duration>,
-    /// Of the session whose name begins so: `coder sessions` shows it
+    /// Include only the session with this ID or beginning of one; `coder sessions` prints IDs
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// What was denied
+    /// Include denied calls
     #[arg(long)]
     pub(crate) denied: bool,
-    /// What a person was asked
+    /// Include approval questions
     #[arg(long)]
     pub(crate) asked: bool,
-    /// What did not succeed
+    /// Include failed calls
     #[arg(long)]
     pub(crate) failed: bool,
-    /// Calls of this tool
+    /// Include only calls of this tool
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// The lines as they are
+    /// Print JSON lines
     #[arg(long)]
     pub(crate) json: bool,
-    /// Go on with what is added
+    /// Keep running and print new entries
     #[arg(long)]
     pub(crate) follow: bool,
 }
 
-/// A number with s, m, h or d behind it.
+/// Parses a number with the unit s, m, h or d.
 fn age(text: &str) -> Result<Duration, Wrong> {
     let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
     let wrong = || Wrong(text!("expected a number and a unit (s, m, h or d), such as 90s or 7d"));
@@ -508,59 +511,59 @@ fn age(text: &str) -> Result<Duration, Wrong> {
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
-/// Arguments of `coder keep`.
+/// The arguments of `coder keep`.
 #[derive(Debug, Args)]
 pub(crate) struct KeepArguments {
-    /// The folder or file of output, or a folder above it, relative to the project; without it, all are listed
+    /// Folder or file of output, or a folder above it, relative to the project; without it, all are listed
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
 }
 
-/// Files changed since the turn are skipped and listed; the rest is restored, and the exit status is 1. A turn of which nothing
-/// can be restored is skipped. What commands changed is covered up to a limit, but not what git ignores, nor .git itself, nor
-/// blocked files.
+/// The arguments of `coder undo`. Files changed since the turn are skipped and listed; the rest is restored, and the
+/// exit status is 1. A turn of which nothing can be restored is skipped. Changes by commands are covered up to a limit,
+/// except in files that git ignores, in .git itself and in blocked files.
 #[derive(Debug, Args)]
 pub(crate) struct UndoArguments {
-    /// The number of one turn, as --list prints it; without it, the newest
+    /// Number of the turn, as --list prints it; without it, the newest turn
     #[arg(value_name = "TURN", conflicts_with = "turns")]
     pub(crate) turn: Option<u64>,
     #[command(flatten)]
     pub(crate) back: BackArguments,
-    /// The turns there are, the newest first
+    /// List the turns, newest first
     #[arg(long, conflicts_with_all = ["turn", "turns", "dry_run"])]
     pub(crate) list: bool,
 }
 
-/// A turn that changes something ends what can be redone.
+/// The arguments that `coder undo` and `coder redo` share. After a turn that changes something, nothing can be redone.
 #[derive(Debug, Args)]
 pub(crate) struct BackArguments {
-    /// So many, the last one first
+    /// Number of turns, newest first
     #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
     pub(crate) turns: usize,
-    /// Say what would be done, and change nothing
+    /// Print what would be done and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// One JSON line a turn
+    /// Print one JSON line per turn
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
-    /// So many turns together
+    /// Number of turns to combine
     #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
     pub(crate) turns: usize,
-    /// Every turn that can be undone
+    /// Combine all turns that can be undone
     #[arg(long, conflicts_with = "turns")]
     pub(crate) all: bool,
-    /// One JSON line a name
+    /// Print one JSON line per name
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArguments {
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -568,13 +571,13 @@ pub(crate) struct ToolsArguments {
 #[derive(Debug, Args)]
 #[command(after_help = prompt_help())]
 pub(crate) struct PromptArguments {
-    /// The text itself, or a JSON object with its parts
+    /// Output format
     #[arg(long, value_enum, default_value_t = PromptFormat::Text)]
     pub(crate) format: PromptFormat,
-    /// For a model that is known to write this dialect: the calls in the instructions are in its form
+    /// Dialect of the calls in the instructions, for a model that is known to write it
     #[arg(long, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
-    /// For a model whose replies this command handles
+    /// Command that handles the model's replies
     #[arg(long, value_enum, value_name = "COMMAND")]
     pub(crate) r#for: Option<PromptFor>,
     /// Leave out background jobs, for `coder exec --no-session`
@@ -582,26 +585,31 @@ pub(crate) struct PromptArguments {
     pub(crate) no_session: bool,
 }
 
-/// The dialects in the help of `coder prompt`.
+/// Returns the end of the help of `coder prompt`: the dialects.
 fn prompt_help() -> String {
-    let shown: Vec<&str> = dialects_in_instructions().collect();
-    format!("{}\n\nInstructions can be written for these (--dialect NAME):\n  {}", dialects_help(), shown.join(" "))
+    let names: Vec<&str> = dialects_in_instructions().collect();
+    format!(
+        "{}\n\nInstructions are available for these dialects (--dialect NAME):\n  {}",
+        dialects_help(),
+        names.join(" ")
+    )
 }
 
-/// The dialects in which instructions can be written.
+/// Returns the names of the dialects in which instructions can be written.
 pub(crate) fn dialects_in_instructions() -> impl Iterator<Item = &'static str> {
     let catalog: Catalog = [ToolSpec::new("any", "")].into_iter().collect();
-    let told = move |dialect: &&Dialect| prompt::instructions_in(&catalog, Language::English, **dialect).is_some();
-    Dialect::ALL.iter().filter(told).map(|dialect| dialect.name())
+    let has_instructions =
+        move |dialect: &&Dialect| prompt::instructions_in(&catalog, Language::English, **dialect).is_some();
+    Dialect::ALL.iter().filter(has_instructions).map(|dialect| dialect.name())
 }
 
-/// The dialects that are read.
+/// Returns the help text that lists the dialects in which calls are accepted.
 fn dialects_help() -> String {
     let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-    let read = "Calls in these dialects are read besides the blocks of the protocol (--dialects NAMES, or the key `dialects`); shell_block and \
-                search_replace only if they are named, as in all,shell_block. A single name is the dialect that the model is known to \
-                write:";
-    format!("{read}\n  {}", names.join(" "))
+    let accepted = "Calls in these dialects are accepted in addition to tool blocks (--dialects NAMES, or the key \
+                    `dialects`); shell_block and search_replace only if they are named, as in all,shell_block. Give a \
+                    single name if the model is known to write that dialect:";
+    format!("{accepted}\n  {}", names.join(" "))
 }
 
 #[derive(Debug, Args)]
@@ -622,41 +630,42 @@ nothing is committed, and the exit status is 1.";
 
 #[derive(Debug, Args)]
 pub(crate) struct GrammarArguments {
-    /// For whom it is written
+    /// Format of the grammar
     #[arg(long, value_enum, default_value_t = GrammarFormat::Gbnf)]
     pub(crate) format: GrammarFormat,
-    /// Only this tool; may be given several times. Without it all tools are allowed
+    /// Allow only this tool; can be repeated [default: all tools]
     #[arg(long = "tool", value_name = "NAME")]
     pub(crate) tools: Vec<String>,
 }
 
-/// Clients that insist on function calling talk to this proxy as they would to OpenAI: tools become instructions, the
-/// model's tool blocks become tool_calls, streamed. No tool runs here, and requests without tools pass as they are.
+/// The arguments of `coder proxy`. Clients that need function calling use this proxy like the OpenAI API: it turns
+/// tools into instructions and the model's tool blocks into streamed tool_calls. It runs no tools, and passes requests
+/// without tools on unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = PROXY_HELP)]
 pub(crate) struct ProxyArguments {
-    /// Who answers: the base URL of an OpenAI-shaped server, such as http://127.0.0.1:8080/v1
+    /// Base URL of the OpenAI-compatible server that answers, such as http://127.0.0.1:8080/v1
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: String,
-    /// Where clients find the proxy; port 0 takes a free one
+    /// Address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4141", value_parser = address)]
     pub(crate) listen: SocketAddr,
-    /// How long the upstream may take to be reached, in seconds
+    /// Timeout for connecting to the upstream, in seconds
     #[arg(long, value_name = "S", default_value_t = 10, value_parser = seconds)]
     pub(crate) connect_timeout: u64,
-    /// How long it may take to begin its answer, in seconds; without streaming it begins when the model is done
+    /// Timeout for the start of the answer, in seconds; without streaming, it starts when the model is done
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds)]
     pub(crate) first_byte_timeout: u64,
-    /// How long it may be silent within its answer, in seconds
+    /// Longest pause within an answer, in seconds
     #[arg(long, value_name = "S", default_value_t = 120, value_parser = seconds)]
     pub(crate) between_timeout: u64,
-    /// How large a request may be, in MiB
+    /// Maximum size of a request, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = mebibytes)]
     pub(crate) max_request: u32,
-    /// How the model learns the tools of a client
+    /// How to describe a client's tools to the model
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) tool_details: ToolDetails,
-    /// A web page that may use the proxy, such as https://chat.example; may be given several times
+    /// Origin of a web page that may use the proxy, such as https://chat.example; can be repeated
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub(crate) origin: Vec<String>,
 }
@@ -664,41 +673,41 @@ pub(crate) struct ProxyArguments {
 const PROXY_HELP: &str = "\
 Keys, from the environment:
   TOOLFENCE_PROXY_KEY  clients must send it: Authorization: Bearer KEY.
-                       It goes no further
-  TOOLFENCE_API_KEY    sent to the upstream, where the client sends no key or
-                       sends the proxy's; without it, the key that the settings
-                       name. The settings also say which headers, proxy and
-                       certificates the upstream gets
+                       It is not forwarded
+  TOOLFENCE_API_KEY    sent to the upstream if the client sends no key or the
+                       proxy's key; if it is not set, the key that the settings
+                       name is sent. The settings also define the headers, the
+                       proxy and the certificates for the upstream
 
 Example:
   llama-server -m model.gguf --port 8080
   coder proxy --upstream http://127.0.0.1:8080/v1
   OPENAI_BASE_URL=http://127.0.0.1:4141/v1 OPENAI_API_KEY=none python3 my_agent.py";
 
-/// Clients send a prompt or a call to POST /api/agent and get the answer as JSON or as a stream of events. Tools run here, judged
-/// and asked about as anywhere else; the client answers for the person.
+/// The arguments of `coder serve`. Clients send a prompt or a call to POST /api/agent and get the answer as JSON or as
+/// a stream of events. Tools run in this process under the usual policy; the client answers approval requests.
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_HELP)]
 pub(crate) struct ServeArguments {
-    /// Where clients find the server; port 0 takes a free one
+    /// Address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8765", value_parser = address)]
     pub(crate) listen: SocketAddr,
-    /// Another name of this server, such as that of a reverse proxy in front of it; may be given again
+    /// Additional host name of this server, such as that of a reverse proxy; can be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
-    /// A web page that may use this server with its token, such as https://chat.example; may be given again
+    /// Origin of a web page that may use this server with its token, such as https://chat.example; can be repeated
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub(crate) origin: Vec<String>,
-    /// How many turns may run at a time; more are refused
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = many)]
+    /// Maximum number of concurrent turns; further turns are refused
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = turn_count)]
     pub(crate) turns: u32,
-    /// How long a turn may take, in seconds
+    /// Timeout of a turn, in seconds
     #[arg(long, value_name = "S", default_value_t = 1800, value_parser = seconds)]
     pub(crate) turn_timeout: u64,
-    /// How long an approval is waited for, in seconds; then the call does not run
+    /// Time to wait for an approval, in seconds; without one, the call does not run
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds)]
     pub(crate) approval_timeout: u64,
-    /// How large a request may be, in MiB
+    /// Maximum size of a request, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4, value_parser = mebibytes)]
     pub(crate) max_request: u32,
 }
@@ -706,14 +715,14 @@ pub(crate) struct ServeArguments {
 const SERVE_HELP: &str = "\
 Key, from the environment:
   TOOLFENCE_SERVE_TOKEN  clients must send it: Authorization: Bearer TOKEN.
-                         Without it a new one is printed at each start
+                         Without it, each start prints a new token
 
 Example:
   coder serve --base-url http://127.0.0.1:8080/v1
   curl http://127.0.0.1:8765/api/agent -H \"Authorization: Bearer $TOKEN\" \\
     -H \"Content-Type: application/json\" -d '{\"prompt\": \"What is this project?\"}'";
 
-fn many(text: &str) -> Result<u32, Wrong> {
+fn turn_count(text: &str) -> Result<u32, Wrong> {
     up_to(10_000, text)
 }
 
@@ -725,7 +734,7 @@ fn mebibytes(text: &str) -> Result<u32, Wrong> {
     up_to(1024, text)
 }
 
-/// The origin of a page, as a browser sends it.
+/// Parses the origin of a web page, as a browser sends it.
 fn origin(text: &str) -> Result<String, Wrong> {
     let is_origin = text.split_once("://").is_some_and(|(scheme, host)| {
         matches!(scheme, "http" | "https") && !host.is_empty() && !host.contains(['/', '?', '#', '@', ' '])
@@ -741,7 +750,7 @@ fn address(text: &str) -> Result<SocketAddr, Wrong> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// The rules that match a command, or any call, and what happens in each mode
+    /// Show which rules match a command or call, and what happens in each mode
     Explain(ExplainArguments),
 }
 
@@ -750,13 +759,14 @@ pub(crate) struct ExplainArguments {
     /// The shell command to judge
     #[arg(required_unless_present_any = ["batch", "tool"])]
     pub(crate) command: Option<String>,
-    /// {"v":1,"verdict":..,"effective":..,"rule":..,"reason":..,"commands":[..],"met":[..],"marks":[[..]],"modes":{..},"always":[..]}:
-    /// `effective` is what happens now, `modes` what happens in each mode, `marks` the bytes of what is not allowed, `always` what that
-    /// answer would store, or `not_always` why it stores nothing
+    /// Print one JSON object:
+    /// {"v":1,"verdict":..,"effective":..,"rule":..,"reason":..,"commands":[..],"met":[..],"marks":[[..]],"modes":{..},"always":[..]}.
+    /// `effective` is the outcome now, `modes` the outcome in each mode, `marks` the byte ranges that are not allowed,
+    /// `always` the rules that this answer would store, or `not_always` the reason why it stores none
     #[arg(long)]
     pub(crate) json: bool,
-    /// JSON lines in, {"id":..,"command":..} or {"id":..,"tool":..,"args":..}, and the JSON above with the id out, or
-    /// {"v":1,"id":..,"error":..}
+    /// Read JSON lines, {"id":..,"command":..} or {"id":..,"tool":..,"args":..}, and print the object of --json with
+    /// the id for each, or {"v":1,"id":..,"error":..}
     #[arg(long, conflicts_with_all = ["command", "tool"])]
     pub(crate) batch: bool,
     /// Judge a call of this tool instead of a command
@@ -767,11 +777,12 @@ pub(crate) struct ExplainArguments {
     pub(crate) args: Option<String>,
 }
 
-/// With --backend, which needs no value here, the backend that the settings name is asked five questions, and the answers are
-/// kept in its profile.
+/// The arguments of `coder doctor`. With --backend, which needs no value here, the command sends five questions to the
+/// backend that the settings name and stores the findings in its profile.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// As one JSON object: {"v":1,"kind":"namespaces|landlock|nothing","holds":..,"why":[..],"helper":..,"kernel":..,
+    /// Print one JSON object:
+    /// {"v":1,"kind":"namespaces|landlock|nothing","holds":..,"why":[..],"helper":..,"kernel":..,
     /// "user":..,"findings":[{"barrier":..,"attempt":..,"result":"yes|no|open|unknown","said":..,"advice":..}],"advice":[..],
     /// "checks":{"programs":[{"files":[..],"program":..,"found":..,"asked":..,"reads":"text|project:FILE","built_in":..,
     /// "without":[..]}],"in_process":[{"language":..,"files":[..]}]}}; with --backend {"v":1,"base_url":..,"model":..,
@@ -783,32 +794,35 @@ pub(crate) struct DoctorArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Every value that counts, with the place it comes from
+    /// Print the value of each setting and where it comes from
     Show(ShowArguments),
-    /// Write your own file with every key explained and none set; an existing one is left alone
+    /// Create your settings file with every key explained and none set; an existing file is left unchanged
     Init,
-    /// Where the files are
+    /// Print the paths of the settings files
     Path,
-    /// Show the project's file and its commands, and trust them as they are: then the file may also choose backend and model.
-    /// What is changed is untrusted again
+    /// Show the project's settings file and commands, and trust them in their present form: the file may then also
+    /// choose backend and model. Changes need to be trusted again
     Trust(TrustArguments),
-    /// What replies and `coder doctor --backend` have shown of the backend and its model, which is kept; or forget it
+    /// Show or delete the stored profile of the backend and its model, as learned from replies and `coder doctor
+    /// --backend`
     Profile(ProfileArguments),
-    /// The providers that are known by name, with the variables of their keys; and the servers that answer on this machine
+    /// List known providers with the variables of their keys, and the servers that answer on this machine
     Backends(BackendsArguments),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Start the servers of the settings, and show what became of each and which tools it has
+    /// Start the configured servers and list their states and tools
     List(McpListArguments),
-    /// Show what a server says of its tools, and trust exactly that: without it the model is not told of them
+    /// Show the tool descriptions of a server and trust exactly these; the model does not see tools that are not
+    /// trusted
     Trust(McpTrustArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct McpListArguments {
-    /// As one JSON object: {"v":1,"servers":[{"name":..,"command":[..],"origin":..,"state":"trusted|untrusted|failed","error":..?,
+    /// Print one JSON object:
+    /// {"v":1,"servers":[{"name":..,"command":[..],"origin":..,"state":"trusted|untrusted|failed","error":..?,
     /// "sandboxed":..?,"tools":[{"name":..,"signature":..,"purpose":..}]?,"notes":[..]?}]}
     #[arg(long)]
     pub(crate) json: bool,
@@ -816,21 +830,22 @@ pub(crate) struct McpListArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpTrustArguments {
-    /// The server, by its name in the settings; all of them without it
+    /// Name of the server in the settings; without it, all servers
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Trust it no more
+    /// Revoke the trust
     #[arg(long)]
     pub(crate) forget: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PersonasArguments {
-    /// As one JSON object: {"v":1,"personas":[{"name":..,"place":"built_in|own|project","file":..?,"description":..,"languages":[..],
+    /// Print one JSON object:
+    /// {"v":1,"personas":[{"name":..,"place":"built_in|own|project","file":..?,"description":..,"languages":[..],
     /// "tools":[..]?,"model":..?,"tightens":[..],"error":..?}]}
     #[arg(long)]
     pub(crate) json: bool,
-    /// Their names alone, one a line, as the completions of the shells ask for them
+    /// Print only the names, one per line, for shell completions
     #[arg(long, conflicts_with = "json")]
     pub(crate) names: bool,
     #[command(subcommand)]
@@ -839,21 +854,21 @@ pub(crate) struct PersonasArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PersonasCommand {
-    /// One of them as it is written, in the language that is set
+    /// Print a persona in the current language
     Show {
-        /// A name, or a file
+        /// Name or file of the persona
         #[arg(value_name = "NAME|FILE")]
         name: String,
     },
-    /// Write a persona with everything explained, for you to change; an existing one is left alone
+    /// Create a persona file with everything explained, for you to edit; an existing file is left unchanged
     Init {
-        /// What it is called
+        /// Name of the persona
         name: String,
-        /// In the folder .toolfence/personas of the project instead of your own
+        /// Create it in the project's .toolfence/personas instead of your own folder
         #[arg(long)]
         project: bool,
     },
-    /// Whether a file is a persona that can be used, and what it asks for
+    /// Check whether a file is a usable persona, and show what it asks for
     Check {
         /// The file
         file: PathBuf,
@@ -862,31 +877,33 @@ pub(crate) enum PersonasCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
-    /// As one JSON object: {"v":1,"values":[{"key":..,"value":..,"origin":{"layer":..,"name":..,"line":..}}],..}
+    /// Print one JSON object: {"v":1,"values":[{"key":..,"value":..,"origin":{"layer":..,"name":..,"line":..}}],..}
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// A profile says how replies are read: how the reasoning comes, and in which dialect the model writes its calls. It also has what
-/// `coder doctor --backend` has found. `reasoning`, `dialects`, `grammar` and `window`, where they are set, count over it.
+/// The arguments of `coder config profile`. A profile holds the form of the reasoning, the dialect in which the model
+/// writes its calls, and the findings of `coder doctor --backend`. The settings `reasoning`, `dialects`, `grammar` and
+/// `window` override it.
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArguments {
-    /// Every backend and model there is a profile of, in place of the one that the settings name
+    /// Use all stored profiles instead of that of the configured backend
     #[arg(long)]
     pub(crate) all: bool,
-    /// Forget it
+    /// Delete the profile
     #[arg(long)]
     pub(crate) forget: bool,
-    /// As one JSON object: {"v":1,"profiles":[{"v":1,"base_url":..,"model":..,"dialect":{"value":..,"at":..,"how":..}?,
-    /// "reasoning":{..}?,"grammar":{..}?,
-    /// "reasons_beside_grammar":{..}?,"system":{..}?}]}
+    /// Print one JSON object:
+    /// {"v":1,"profiles":[{"v":1,"base_url":..,"model":..,"dialect":{"value":..,"at":..,"how":..}?,
+    /// "reasoning":{..}?,"grammar":{..}?, "reasons_beside_grammar":{..}?,"system":{..}?}]}
     #[arg(long, conflicts_with = "forget")]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BackendsArguments {
-    /// As one JSON object: {"v":1,"providers":[{"name":..,"base_url":..,"key_variable":..,"key_set":..,"models":[..]}],
+    /// Print one JSON object:
+    /// {"v":1,"providers":[{"name":..,"base_url":..,"key_variable":..,"key_set":..,"models":[..]}],
     /// "local":[{"kind":..,"base_url":..,"models":[{"name":..,"loaded":..}],"loads":..}]}
     #[arg(long)]
     pub(crate) json: bool,
@@ -894,12 +911,12 @@ pub(crate) struct BackendsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArguments {
-    /// Trust it no more
+    /// Revoke the trust
     #[arg(long)]
     pub(crate) forget: bool,
 }
 
-fn up_to_two(text: &str) -> Result<f64, Wrong> {
+fn temperature(text: &str) -> Result<f64, Wrong> {
     text.parse().ok().filter(|n| (0.0..=2.0).contains(n)).ok_or_else(|| Wrong(text!("expected a number from 0 to 2")))
 }
 
@@ -911,7 +928,7 @@ fn at_least_one(text: &str) -> Result<usize, Wrong> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Wrong(text!("expected a whole number of at least 1")))
 }
 
-/// What is wrong with the value of an option, to be said in the language that is settled later.
+/// An error in the value of an option. It is rendered later, once the language is known.
 #[derive(Debug)]
 pub(crate) struct Wrong(pub(crate) Text);
 
@@ -923,7 +940,7 @@ impl fmt::Display for Wrong {
 
 impl std::error::Error for Wrong {}
 
-/// A whole number from 1 to this.
+/// Parses a whole number from 1 to `most`.
 fn up_to<N: TryFrom<u64>>(most: u64, text: &str) -> Result<N, Wrong> {
     let number = text.parse().ok().filter(|number| (1..=most).contains(number));
     number

@@ -1,78 +1,78 @@
-//! What the options of the command line that take a word from a list take. The help texts are these comments.
+//! The values of options and settings that accept a fixed set of words. The doc comments of variants are help texts.
 
 use clap::ValueEnum;
 use toolfence_protocol::Language;
 use toolfence_sandbox::isolation as sandbox;
 
-/// The version of every JSON output, as `"v"`: it grows when a field changes its meaning or goes away.
+/// The version of every JSON output, in its field `"v"`. It grows when a field changes its meaning or is removed.
 pub(crate) const SCHEMA: u32 = 1;
 
-/// How a conversation is exported.
+/// The format of an exported conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// Markdown in which nothing is a call
+    /// Markdown in which no text can be read as a call
     Md,
-    /// The records, one JSON object a line
+    /// Records, one JSON object per line
     Json,
-    /// One page that needs nothing else
+    /// Self-contained web page
     Html,
 }
 
-/// How much of a result is exported.
+/// The part of each tool result that is exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ResultsShown {
-    /// All that was kept
+    /// Everything that was recorded
     Full,
     /// The first lines
     Head,
-    /// Only whether it went well
+    /// Only whether the call succeeded
     None,
 }
 
-/// Whether something is done.
+/// A switch that is on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
-    /// It is
+    /// Yes
     On,
-    /// It is not
+    /// No
     Off,
 }
 
-/// Who answers.
+/// The type of backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BackendKind {
-    /// An OpenAI-shaped server: llama.cpp, vLLM, Ollama, LM Studio, a gateway
+    /// OpenAI-compatible server: llama.cpp, vLLM, Ollama, LM Studio, a gateway
     Http,
-    /// Recorded replies from --replies; the tools run for real
+    /// Recorded replies from --replies; their tool calls are executed
     Replay,
-    /// A provider that is known by the model's name, with its key in its usual variable
+    /// Provider recognised by the model's name, with its key in the usual variable
     Provider,
-    /// The program of --command: a bridge to a web chat, llm, ollama run, a script
+    /// Program of --command: a bridge to a web chat, llm, ollama run, a script
     Command,
 }
 
-/// What a program that answers is sent with each message.
+/// The messages that the command backend sends to its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Conversation {
-    /// All of the conversation
+    /// The whole conversation
     Whole,
-    /// What is new: the program keeps the conversation by itself
+    /// Only new messages: the program keeps its own history
     Own,
 }
 
-/// How a program that answers is sent messages.
+/// The format in which the command backend sends messages to its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CommandFormat {
-    /// As text, with a line above each message that says whose it is
+    /// Text, with a line above each message that names its role
     Text,
-    /// A line {"role":..,"content":..} for each message
+    /// One line {"role":..,"content":..} per message
     Json,
 }
 
-/// How a reply ended.
+/// The way a reply ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum End {
-    /// By itself
+    /// The model finished
     Stop,
     /// At the backend's length limit
     Length,
@@ -80,16 +80,16 @@ pub(crate) enum End {
     Cut,
 }
 
-/// How the text for pasting is printed.
+/// The output format of `coder prompt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PromptFormat {
-    /// To copy
+    /// Plain text to copy
     Text,
-    /// For programs
+    /// JSON object with the parts, for programs
     Json,
 }
 
-/// The clipboards that are watched.
+/// The clipboards that `coder clip` can watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ClipboardKind {
     /// With wl-paste and wl-copy, from the package wl-clipboard
@@ -102,41 +102,42 @@ pub(crate) enum ClipboardKind {
     Tmux,
 }
 
-/// What handles the replies of the model that is given the text.
+/// The command that handles the model's replies to the text of `coder prompt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PromptFor {
     /// `coder exec` and `coder clip`
     Exec,
 }
 
-/// What a backend can be constrained by.
+/// The form of the grammar that constrains a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GrammarFormat {
-    /// Whole replies for llama.cpp: prose and tool blocks
+    /// GBNF of whole replies for llama.cpp: prose and tool blocks
     Gbnf,
-    /// Replies from the trigger "```tool" on, for grammars that only begin there
+    /// GBNF of replies from the trigger "```tool" on, for lazy grammars
     Lazy,
     /// JSON Schema of one bare call, for backends with structured output
     Schema,
 }
 
-/// Whether the instructions are sent.
+/// Whether the agent sends the instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Instructions {
-    /// They were pasted into the backend: nothing is sent
+    /// Send nothing: you pasted them into the backend
     External,
-    /// They are the first message
+    /// Send them as the first message
     Inline,
 }
 
-/// What is known of how a reply shows reasoning.
+/// How replies mark reasoning, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reasoning {
-    /// It is not: a closing tag by itself closes what the template opened, and no call before it counts
+    /// Not known: a closing tag without an opening one ends reasoning that the template opened, and calls before it are
+    /// ignored
     Unknown,
-    /// It has both tags in the reply, or none
+    /// Replies contain both tags or none
     Known,
-    /// The template opens it: a reply begins in reasoning
+    /// The template opens the reasoning: replies begin inside it
     Opened,
 }
 
@@ -150,25 +151,25 @@ impl From<Reasoning> for toolfence_protocol::parse::Reasoning {
     }
 }
 
-/// Whether a grammar goes with each request.
+/// Whether each request includes a grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Grammar {
-    /// Where the server was seen to obey one, and takes no reasoning from the model
+    /// If the server was found to obey it without suppressing the model's reasoning
     Auto,
-    /// Always, in the form that the server was seen to obey, or in that of llama.cpp
+    /// Always, in the form that the server was found to obey, or in that of llama.cpp
     On,
     /// Never
     Off,
 }
 
-/// How a model learns the tools of a client.
+/// How the proxy describes the tools of a client to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ToolDetails {
-    /// The whole description of each tool
+    /// Full description of each tool
     Full,
     /// One line for each tool; the model asks for the rest
     Short,
-    /// `short` if the instructions would have more than 8 KiB
+    /// `short` if the instructions would exceed 8 KiB
     Auto,
 }
 
@@ -182,38 +183,38 @@ impl From<ToolDetails> for toolfence_server::proxy::ToolDetails {
     }
 }
 
-/// Whether there are colours.
+/// When the output has colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// Where a terminal shows them and NO_COLOR is not set
+    /// On a terminal, unless NO_COLOR is set
     Auto,
-    /// In pipes too
+    /// Always, in pipes too
     Always,
-    /// Nowhere
+    /// Never
     Never,
 }
 
-/// How an answer is printed.
+/// The output format of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// The prose on stdout, the work on stderr
+    /// Prose on stdout, tool activity on stderr
     Text,
     /// One JSON object: {"v":1,"event":"answer","answer":..,"reason":..,"session":..,"tokens":{"input":..,"output":..}}
     Json,
-    /// {"v":1,"event":..} for everything that happens, with the events of `coder pipe`, up to "stop"
+    /// One line {"v":1,"event":..} per event, with the events of `coder pipe`, up to "stop"
     StreamJson,
 }
 
-/// When a person is asked.
+/// When the policy asks a person for approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AskMode {
-    /// Nothing asks, and whatever is not denied runs
+    /// Never ask: run everything that is not denied
     Never,
-    /// What the sandbox around a command fully holds runs too
+    /// Like risky, but also run commands that the sandbox fully contains
     Sandboxed,
-    /// What is known to be harmless runs, everything else asks
+    /// Run what is known to be harmless, ask about everything else
     Risky,
-    /// Everything asks
+    /// Ask about everything
     Always,
 }
 
@@ -228,16 +229,16 @@ impl From<AskMode> for toolfence_policy::AskMode {
     }
 }
 
-/// What the sandbox leaves writable.
+/// The files that the sandbox leaves writable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Sandbox {
-    /// There is none, and what only the sandbox holds asks
+    /// No sandbox: commands that only the sandbox would contain need approval
     Off,
-    /// As project-write, in the container that the settings name
+    /// Like project-write, in the container that the settings name
     Container,
-    /// The project, but for what is blocked and for hooks and settings of git
+    /// The project, except blocked files and git's hooks and settings
     ProjectWrite,
-    /// Nothing but what is private to the command
+    /// Only files that are private to the command
     ReadOnly,
 }
 
@@ -251,7 +252,7 @@ impl From<Sandbox> for sandbox::Mode {
     }
 }
 
-/// What tells a user that a long turn is over.
+/// The signal that a terminal gets at the end of a long turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Notice {
     Off,
@@ -259,14 +260,14 @@ pub(crate) enum Notice {
     Osc9,
 }
 
-/// The keys by which a line is edited.
+/// The key bindings of the line editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EditKeys {
     Emacs,
     Vi,
 }
 
-/// The names of the themes.
+/// The colour themes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Theme {
     Auto,
@@ -275,14 +276,14 @@ pub(crate) enum Theme {
     Mono,
 }
 
-/// What is left of a long reasoning.
+/// How a long reasoning section is displayed once it is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LongThoughts {
     Folded,
     Shown,
 }
 
-/// How a result is written for the model.
+/// The format of results for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ResultFormat {
     Text,
@@ -297,14 +298,14 @@ pub(crate) enum Engine {
     Docker,
 }
 
-/// Whether something is recorded.
+/// Whether transcripts or the undo journal are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Recording {
     Off,
     On,
 }
 
-/// The language of what a person and the model are told.
+/// The language of the interface and of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Lang {
     /// English

@@ -1,7 +1,7 @@
-//! The command line as it was typed, and its help in Portuguese. The English texts are the comments in `args`; the Portuguese ones
-//! are in `locales/pt-help.toml`.
+//! Parses the command line and translates its help. The English texts are the doc comments in `args`; the Portuguese
+//! texts are in `locales/pt-help.toml`.
 
-use crate::args::{CONVERSATION, Cli, EVERYWHERE, Options, REPLIES, RULES, TOLD, WHO_ANSWERS, Wrong};
+use crate::args::{BACKEND, CONVERSATION, Cli, GLOBAL, Options, PERMISSIONS, PROMPT, REPLIES, Wrong};
 use crate::config::Layers;
 use crate::failure::{Failure, WRONG_USE};
 use crate::shown;
@@ -12,10 +12,9 @@ use clap::{Arg, Command, CommandFactory, Parser};
 use std::io::Write;
 use toolfence_protocol::{Language, Text, close_names, text};
 
-/// The command line as it was typed. Ends the program where it asked for help or cannot be understood.
+/// Parses the command line. Exits the process after printing help or an error.
 pub(crate) fn parse() -> Cli {
-    // All commands and options take longer to describe than the program takes to start, so who asks for the version alone does
-    // not wait for that.
+    // Building the description of all commands takes longer than the rest of the start, so `--version` alone skips it.
     let mut typed = std::env::args_os().skip(1);
     if let (Some(word), None) = (typed.next(), typed.next())
         && (word == "--version" || word == "-V")
@@ -24,15 +23,15 @@ pub(crate) fn parse() -> Cli {
         std::process::exit(0);
     }
     Cli::try_parse().unwrap_or_else(|error| {
-        let language = settled_language();
+        let language = language_for_help();
         match error.kind() {
-            // What is parsed has every option in every command, the help of a command what has a meaning there.
+            // The parser accepts every option in every command; the help hides those that have no meaning in a command.
             ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 described(language).get_matches();
             }
             ErrorKind::DisplayVersion | ErrorKind::Io => {}
             _ => {
-                Failure::wrong_use(misread(&error, language)).report();
+                Failure::wrong_use(parse_error(&error, language)).report();
                 std::process::exit(i32::from(WRONG_USE));
             }
         }
@@ -40,20 +39,20 @@ pub(crate) fn parse() -> Cli {
     })
 }
 
-/// Why the command line cannot be read, and what was meant. clap has words for it in English alone.
-fn misread(error: &clap::Error, language: Language) -> Text {
+/// Describes a parse error and suggests close names. clap itself has only English messages.
+fn parse_error(error: &clap::Error, language: Language) -> Text {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.clone()),
         Some(ContextValue::Strings(words)) => Some(words.join(", ")),
         _ => None,
     };
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
-    let mut told = match (error.kind(), context(ContextKind::InvalidValue)) {
+    let mut message = match (error.kind(), context(ContextKind::InvalidValue)) {
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::TooManyValues, Some(value)) => {
             if value.is_empty() {
                 text!("{argument} needs a value", argument)
             } else {
-                text!("{value} is not a value of {argument}", argument, value = format!("{value:?}"))
+                text!("invalid value {value} for {argument}", argument, value = format!("{value:?}"))
             }
         }
         (ErrorKind::NoEquals | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues, _) => {
@@ -65,13 +64,13 @@ fn misread(error: &clap::Error, language: Language) -> Text {
                 name = context(ContextKind::InvalidSubcommand).unwrap_or_default()
             )
         }
-        (ErrorKind::MissingRequiredArgument, _) => text!("missing: {arguments}", arguments = argument),
+        (ErrorKind::MissingRequiredArgument, _) => text!("missing arguments: {arguments}", arguments = argument),
         (ErrorKind::MissingSubcommand, _) => {
             text!("{name} needs a command", name = context(ContextKind::InvalidSubcommand).unwrap_or_default())
         }
         (ErrorKind::ArgumentConflict, _) => match context(ContextKind::PriorArg) {
             Some(prior) if prior != argument => {
-                text!("{argument} cannot be given together with {other}", argument, other = prior)
+                text!("{argument} cannot be combined with {other}", argument, other = prior)
             }
             _ => text!("{argument} can be given only once", argument),
         },
@@ -80,52 +79,52 @@ fn misread(error: &clap::Error, language: Language) -> Text {
     };
     if let Some(source) = std::error::Error::source(error) {
         let wrong = source.downcast_ref::<Wrong>().map(|wrong| wrong.0.clone());
-        told.push(text!(": {wrong}", wrong = wrong.unwrap_or_else(|| source.to_string().into())));
+        message.push(text!(": {wrong}", wrong = wrong.unwrap_or_else(|| source.to_string().into())));
     }
     let values = context(ContextKind::ValidValue).or_else(|| context(ContextKind::ValidSubcommand));
     if let Some(values) = values.filter(|values| !values.is_empty()) {
-        told.push(text!("\n  possible values: {values}", values));
+        message.push(text!("\n  possible values: {values}", values));
     }
     let suggested = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     if let Some(names) = suggested.into_iter().find_map(context) {
-        told.push(text!("\n  did you mean {names}?", names));
+        message.push(text!("\n  did you mean {names}?", names));
     }
-    told.push(match error.get(ContextKind::Usage) {
+    message.push(match error.get(ContextKind::Usage) {
         Some(ContextValue::StyledStr(usage)) => {
             let usage = usage.to_string();
             text!(
-                "\n\nUsage: {usage}\n\n--help says more.",
-                usage = in_words(usage.trim_start_matches("Usage:").trim(), language)
+                "\n\nUsage: {usage}\n\nUse --help for more.",
+                usage = translated_usage(usage.trim_start_matches("Usage:").trim(), language)
             )
         }
-        _ => text!("\n\n--help says more."),
+        _ => text!("\n\nUse --help for more."),
     });
-    told
+    message
 }
 
-/// What is said of a word that is no command, with those that are close.
+/// Returns the error for a word that is not a command, with suggestions of close names.
 pub(crate) fn no_command(word: &str) -> Failure {
     let command = Cli::command();
     let close = close_names(word, command.get_subcommands().map(Command::get_name));
-    let mut told = text!("there is no command {name}; to ask the model, use -p: coder -p \"...\"", name = word);
+    let mut message = text!("there is no command {name}; to ask the model, use -p: coder -p \"...\"", name = word);
     if !close.is_empty() {
-        told.push(text!("\n  did you mean {names}?", names = close.join(", ")));
+        message.push(text!("\n  did you mean {names}?", names = close.join(", ")));
     }
-    told.push(text!("\n\n--help says more."));
-    Failure::wrong_use(told)
+    message.push(text!("\n\nUse --help for more."));
+    Failure::wrong_use(message)
 }
 
-/// How a command is written, with the words for what may stand in it in this language.
-fn in_words(usage: &str, language: Language) -> String {
+/// Translates the placeholders of a usage line.
+fn translated_usage(usage: &str, language: Language) -> String {
     match language {
         Language::Portuguese => usage.replace("[OPTIONS]", "[OPÇÕES]").replace("COMMAND", "COMANDO"),
         _ => usage.to_owned(),
     }
 }
 
-/// The language that `--lang`, the files of settings or the environment name. Whoever asks for help may have typed anything beside it, so
-/// nothing else of the command line is read.
-pub(crate) fn settled_language() -> Language {
+/// Returns the language from `--lang`, the settings files or the environment. The rest of the command line is ignored,
+/// since it may be invalid.
+pub(crate) fn language_for_help() -> Language {
     let Ok(Cli { options, .. }) = Cli::try_parse_from(["coder"]) else { return Language::English };
     let typed: Vec<String> = std::env::args().collect();
     let named = typed.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--lang") {
@@ -134,26 +133,26 @@ pub(crate) fn settled_language() -> Language {
         None => None,
     });
     let lang = named.and_then(|name| <crate::choices::Lang as clap::ValueEnum>::from_str(name, true).ok());
-    // Settings that cannot be read are told of by every command but this.
+    // Every other command reports settings that cannot be read; help must work without them.
     let _ = Layers::read(&Options { lang, ..options });
     shown::language()
 }
 
-/// Which of the options that every command understands have a meaning in a command: those below a heading, and some by their names.
-/// A command that is not here has what its parent has; [`EVERYWHERE`] stands in each.
-const MEANT: &[(&str, &[&str], &[&str])] = &[
-    ("", &[WHO_ANSWERS, TOLD, REPLIES, CONVERSATION, RULES], &[]),
+/// The global options that appear in the help of a command: the command, headings, and names of single options. A
+/// command without a row uses the row of its parent. The options below [`GLOBAL`] appear in every command.
+const VISIBLE: &[(&str, &[&str], &[&str])] = &[
+    ("", &[BACKEND, PROMPT, REPLIES, CONVERSATION, PERMISSIONS], &[]),
     ("demo", &[], &[]),
-    ("exec", &[REPLIES, RULES], &[]),
-    ("clip", &[REPLIES, RULES], &[]),
+    ("exec", &[REPLIES, PERMISSIONS], &[]),
+    ("clip", &[REPLIES, PERMISSIONS], &[]),
     ("parse", &[REPLIES], &["limit"]),
     ("tools", &[], &["persona", "limit"]),
     ("prompt", &[], &["persona", "limit"]),
     ("grammar", &[], &[]),
-    ("pipe", &[REPLIES, RULES], &["persona"]),
+    ("pipe", &[REPLIES, PERMISSIONS], &["persona"]),
     ("proxy", &[REPLIES], &["limit"]),
-    ("policy", &[RULES], &["persona"]),
-    ("doctor", &[WHO_ANSWERS, REPLIES], &["sandbox"]),
+    ("policy", &[PERMISSIONS], &["persona"]),
+    ("doctor", &[BACKEND, REPLIES], &["sandbox"]),
     ("sessions", &[], &[]),
     ("export", &[], &[]),
     ("stats", &[], &[]),
@@ -162,12 +161,12 @@ const MEANT: &[(&str, &[&str], &[&str])] = &[
     ("undo", &[], &[]),
     ("redo", &[], &[]),
     ("diff", &[], &[]),
-    ("commit", &[WHO_ANSWERS], &["yes", "stats", "allow_path", "deny_path", "only_path", "dialects", "reasoning"]),
+    ("commit", &[BACKEND], &["yes", "stats", "allow_path", "deny_path", "only_path", "dialects", "reasoning"]),
     ("personas", &[], &[]),
     ("config", &[], &[]),
-    ("config show", &[WHO_ANSWERS, TOLD, REPLIES, CONVERSATION, RULES], &[]),
+    ("config show", &[BACKEND, PROMPT, REPLIES, CONVERSATION, PERMISSIONS], &[]),
     ("config trust", &[], &["yes"]),
-    ("config profile", &[WHO_ANSWERS], &[]),
+    ("config profile", &[BACKEND], &[]),
     ("mcp", &[], &["sandbox"]),
     ("mcp trust", &[], &["sandbox", "yes"]),
     ("completions", &[], &[]),
@@ -175,33 +174,33 @@ const MEANT: &[(&str, &[&str], &[&str])] = &[
     ("help", &[], &[]),
 ];
 
-/// Options that [`EVERYWHERE`] has and that have no meaning in commands which look at no project.
+/// Commands that do not use a project, and the options below [`GLOBAL`] that their help hides.
 const WITHOUT_PROJECT: (&[&str], &[&str]) = (&["completions", "man"], &["root", "debug"]);
 
-/// The command line as its help, its completions and its manual describe it, in this language. What it parses is of no use.
+/// Returns the command line for help, completions and manual pages in a language. It is not meant for parsing.
 pub(crate) fn described(language: Language) -> Command {
     let mut command = Cli::command();
-    // The help flag, the help command and the options that every command understands are in each command only then.
+    // Only a built command has the help flag, the help command and the global options in each subcommand.
     command.build();
     let command = without_meaningless(command, "");
     if language == Language::Portuguese { translated(command) } else { command }
 }
 
-/// Hides the options that have no meaning in a command, and in those below it.
+/// Hides the options that have no meaning in a command and in its subcommands.
 fn without_meaningless(command: Command, path: &str) -> Command {
-    let (_, headings, names) = meant(path);
-    let (without_project, of_a_project) = WITHOUT_PROJECT;
-    let shown = |argument: &Arg| {
+    let (_, headings, names) = visible(path);
+    let (without_project, project_options) = WITHOUT_PROJECT;
+    let is_visible = |argument: &Arg| {
         let heading = argument.get_help_heading();
-        if without_project.contains(&path) && of_a_project.contains(&argument.get_id().as_str()) {
+        if without_project.contains(&path) && project_options.contains(&argument.get_id().as_str()) {
             return false;
         }
         !argument.is_global_set()
-            || heading == Some(EVERYWHERE)
-            || headings.iter().any(|meant| heading == Some(meant))
+            || heading == Some(GLOBAL)
+            || headings.iter().any(|visible| heading == Some(visible))
             || names.contains(&argument.get_id().as_str())
     };
-    command.mut_args(|argument| if shown(&argument) { argument } else { argument.hide(true) }).mut_subcommands(
+    command.mut_args(|argument| if is_visible(&argument) { argument } else { argument.hide(true) }).mut_subcommands(
         |inner| {
             let path = format!("{path} {}", inner.get_name());
             without_meaningless(inner, path.trim_start())
@@ -209,9 +208,9 @@ fn without_meaningless(command: Command, path: &str) -> Command {
     )
 }
 
-fn meant(path: &str) -> &'static (&'static str, &'static [&'static str], &'static [&'static str]) {
-    let row = MEANT.iter().find(|(command, ..)| *command == path);
-    row.unwrap_or_else(|| path.rsplit_once(' ').map_or(&MEANT[0], |(parent, _)| meant(parent)))
+fn visible(path: &str) -> &'static (&'static str, &'static [&'static str], &'static [&'static str]) {
+    let row = VISIBLE.iter().find(|(command, ..)| *command == path);
+    row.unwrap_or_else(|| path.rsplit_once(' ').map_or(&VISIBLE[0], |(parent, _)| visible(parent)))
 }
 
 fn translated(mut command: Command) -> Command {
@@ -226,7 +225,7 @@ fn translated(mut command: Command) -> Command {
         command = command.after_help(after);
     }
     let usage = command.render_usage().to_string();
-    let usage = in_words(usage.trim_start_matches("Usage:").trim(), Language::Portuguese);
+    let usage = translated_usage(usage.trim_start_matches("Usage:").trim(), Language::Portuguese);
     command
         .override_usage(usage)
         .help_template(TEMPLATE)
@@ -236,7 +235,8 @@ fn translated(mut command: Command) -> Command {
         .mut_subcommands(translated)
 }
 
-/// The lists of values and the default are part of the text, for clap has words for them in English alone.
+/// Translates the help of an argument. Values and default become part of the text because clap labels them only in
+/// English.
 fn translated_argument(argument: Arg) -> Arg {
     let Some(help) = argument.get_help().map(portuguese) else { return argument };
     let long = argument.get_long_help().map_or_else(|| help.clone(), portuguese);
@@ -259,8 +259,8 @@ fn translated_argument(argument: Arg) -> Arg {
         short += &format!(" [valores possíveis: {}]", names.join(", "));
         long += "\n\nValores possíveis:";
         for value in &values {
-            let said = value.get_help().map(portuguese).unwrap_or_default();
-            long += &format!("\n- {}: {said}", value.get_name());
+            let help = value.get_help().map(portuguese).unwrap_or_default();
+            long += &format!("\n- {}: {help}", value.get_name());
         }
     }
     argument.help(short).long_help(long).help_heading(heading).hide_possible_values(true).hide_default_value(true)
@@ -269,7 +269,7 @@ fn translated_argument(argument: Arg) -> Arg {
 fn portuguese(english: &StyledStr) -> StyledStr {
     let english = english.to_string();
     let lines = || english.lines().map(|line| translate(line).unwrap_or(line)).collect::<Vec<_>>().join("\n");
-    // A list of names that the program makes stands below a sentence and has no words.
+    // A generated list of names follows its sentence and is not translated.
     translate(&english).map_or_else(|| lines().into(), StyledStr::from)
 }
 
@@ -281,15 +281,15 @@ mod tests {
     use toolfence_policy::toolset;
 
     #[test]
-    fn the_options_of_each_command_are_chosen() {
+    fn visible_options_and_headings_exist() {
         let mut command = Cli::command();
         command.build();
-        let headings = [EVERYWHERE, WHO_ANSWERS, TOLD, REPLIES, CONVERSATION, RULES];
+        let headings = [GLOBAL, BACKEND, PROMPT, REPLIES, CONVERSATION, PERMISSIONS];
         for argument in command.get_arguments().filter(|argument| argument.is_global_set()) {
             let heading = argument.get_help_heading().unwrap_or_default();
-            assert!(headings.contains(&heading), "{} stands below {heading:?}", argument.get_id());
+            assert!(headings.contains(&heading), "{} is below {heading:?}", argument.get_id());
         }
-        for (path, _, names) in MEANT {
+        for (path, _, names) in VISIBLE {
             let command = path.split_whitespace().try_fold(&command, |command, name| command.find_subcommand(name));
             let command = command.unwrap_or_else(|| panic!("there is a command {path}"));
             for name in *names {
@@ -298,13 +298,13 @@ mod tests {
         }
     }
 
-    /// Every English text of the help.
+    /// Returns every English text of the help.
     fn english() -> BTreeSet<String> {
         fn collect(command: &Command, texts: &mut BTreeSet<String>) {
             let of_command = [command.get_about(), command.get_long_about()];
             texts.extend(of_command.into_iter().flatten().map(ToString::to_string));
             if let Some(after) = command.get_after_help().map(ToString::to_string) {
-                // Where the program makes lists of names, which are set in, the sentences above them are the texts.
+                // A text with a generated, indented list of names has its sentences translated one by one.
                 match translate(&after) {
                     Some(_) => drop(texts.insert(after)),
                     None => {
@@ -339,7 +339,7 @@ mod tests {
             let texts = tool.params.iter().map(|param| &param.help).chain([&tool.purpose]);
             english.extend(texts.map(ToString::to_string));
         }
-        let translated: BTreeMap<String, String> = toml::from_str(PORTUGUESE).expect("it is TOML");
+        let translated: BTreeMap<String, String> = toml::from_str(PORTUGUESE).expect("pt-help.toml is valid TOML");
         let translated: BTreeSet<String> = translated.into_keys().collect();
         let missing: Vec<_> = english.difference(&translated).collect();
         assert!(missing.is_empty(), "locales/pt-help.toml lacks {missing:#?}");
@@ -347,7 +347,7 @@ mod tests {
         assert!(unused.is_empty(), "no text of the help or of a tool is {unused:#?}");
     }
 
-    /// clap breaks a row that is too long for the terminal anywhere and begins the next one at the left: rows of a table are short.
+    /// clap wraps long rows of a table at any column and continues them without indentation, so rows must be short.
     #[test]
     fn rows_of_tables_below_the_help_fit_on_a_terminal() {
         fn check(command: &Command) {

@@ -1,6 +1,6 @@
 //! The generated pages in `docs/`, and the test that keeps those about the command line current.
 
-use crate::args::EVERYWHERE;
+use crate::args::GLOBAL;
 use crate::help::described;
 use clap::builder::PossibleValue;
 use clap::{Arg, Command};
@@ -88,16 +88,16 @@ fn command_line() -> String {
     out += "\n## Commands\n\n| command | what it does |\n|---|---|\n";
     push_commands(&command, "coder", &mut out);
     out += "\n## Options of several commands\n\nThe help of a command lists those that have an effect on it.\n";
-    let mut headings = vec![EVERYWHERE];
+    let mut headings = vec![GLOBAL];
     for argument in command.get_arguments().filter(|argument| argument.is_global_set()) {
-        let heading = argument.get_help_heading().unwrap_or(EVERYWHERE);
+        let heading = argument.get_help_heading().unwrap_or(GLOBAL);
         if !headings.contains(&heading) {
             headings.push(heading);
         }
     }
     for heading in headings {
         let _ = write!(out, "\n### {heading}\n\n| option | meaning |\n|---|---|\n");
-        let is_below = |argument: &&Arg| argument.get_help_heading().unwrap_or(EVERYWHERE) == heading;
+        let is_below = |argument: &&Arg| argument.get_help_heading().unwrap_or(GLOBAL) == heading;
         let arguments = command.get_arguments().filter(|argument| argument.is_global_set() && is_listed(argument));
         for argument in arguments.filter(is_below) {
             let _ = writeln!(out, "| {} | {} |", typed(argument), meaning(argument));

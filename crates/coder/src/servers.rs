@@ -3,7 +3,7 @@
 //! What a server says of its tools reaches the model only where the person has trusted exactly that, together with the command
 //! and what the command may do. No file of a project names servers.
 
-use crate::commands::config::agreed;
+use crate::commands::config::ask_for_trust;
 use crate::config::places::Places;
 use crate::config::rules::ServerRule;
 use crate::config::value::Origin;
@@ -74,7 +74,7 @@ impl Found {
     pub(crate) fn ask(&self, places: &Places) -> Result<bool, Failure> {
         let Some(told) = self.told() else { return Ok(false) };
         let files = [told];
-        if !agreed(&files, &self.allows())? {
+        if !ask_for_trust(&files, &self.allows())? {
             return Ok(false);
         }
         trust::store(places, &files)?;

@@ -170,7 +170,7 @@ fn a_profile_is_shown_and_forgotten() {
     let profile = |out: &str| serde_json::from_str::<Value>(out).unwrap()["profile"].take();
     assert_eq!(profile(&counts(&[])), json!({"reasoning": "opened"}));
     assert_eq!(profile(&counts(&["--reasoning", "known"])), json!({}));
-    let line = "reasoning is not set, and replies of this backend have shown: opened";
+    let line = "reasoning is not set; learned from replies of this backend: opened";
     assert!(place.coder(&["config", "show", "--model", "a"]).out.contains(line));
 
     assert_eq!(place.coder(&["config", "profile", "--all"]).out.matches("reasoning              opened").count(), 2);
@@ -196,7 +196,7 @@ fn the_profile_of_a_model_that_nobody_named_is_found() {
     let ran = key(coder()).args(&["--base-url", &place.url, "-p", "begin"]).run(project, "");
     assert_eq!(ran.status, 0, "{}", ran.err);
     let shown = || coder().args(&["--base-url", &place.url, "config", "show"]).run(project, "").out;
-    let line = "reasoning is not set, and replies of this backend have shown: opened";
+    let line = "reasoning is not set; learned from replies of this backend: opened";
     assert!(shown().contains(line), "{}", shown());
     let found = coder().env("TOOLFENCE_LOCAL_SERVERS", &place.url).args(&["config", "show"]).run(project, "").out;
     assert!(found.contains(line), "the server that would be found: {found}");

@@ -1,9 +1,9 @@
-//! `coder -p`: one answer. Prose goes to stdout, what is done to get it to stderr.
+//! `coder -p`: answers one prompt. Prose goes to stdout, tool activity to stderr.
 
 use crate::args::Options;
 use crate::choices::OutputFormat;
 use crate::commands::read_stdin;
-use crate::commands::sessions::{Start, begin, tell_trouble};
+use crate::commands::sessions::{Start, begin, report_recording_error};
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::images;
@@ -17,25 +17,25 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Answers once, to a prompt that shows these images.
+/// Answers a prompt with attached images.
 pub(crate) fn run(
     options: &Options,
     prompt: &str,
-    shown: &[PathBuf],
+    images: &[PathBuf],
     start: &Start,
     format: OutputFormat,
 ) -> Result<ExitCode, Failure> {
     let (project, rules) = rules::open_with_servers(options, false)?;
     let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
-    // Only the person's own words name files; what is piped in may be anybody's.
     let model = Model::open(&rules.config, &rules.persona, &project)?;
     let mut agent = begin(&project, &rules, &model, start)?.agent;
+    // Only the prompt can mention files: piped text is not trusted.
     let found = Mentions::of(prompt, &project.workspace, agent.session().room());
     found.notes.iter().for_each(tell);
     found.told().iter().for_each(tell);
-    let asked = found.below(prompt);
-    let question = if piped.is_empty() { asked } else { format!("{asked}\n\n{piped}") };
-    images::attach(&project, &rules, &mut agent, &[shown, &found.images].concat())?;
+    let with_files = found.below(prompt);
+    let question = if piped.is_empty() { with_files } else { format!("{with_files}\n\n{piped}") };
+    images::attach(&project, &rules, &mut agent, &[images, &found.images].concat())?;
     let person = AtTheTerminal::new();
     let not_kept = person.not_kept();
     let stopped = match format {
@@ -54,7 +54,7 @@ pub(crate) fn run(
     };
     model.store_learned(&agent);
     project.print_notes();
-    tell_trouble(&mut agent);
+    report_recording_error(&mut agent);
     if options.stats {
         tell(&model.cost(&rules, &agent.turn_usage()));
     }

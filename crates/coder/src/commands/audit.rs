@@ -1,4 +1,4 @@
-//! `coder audit`: decisions and results, read from the transcripts of conversations and of single runs.
+//! `coder audit`: prints decisions and results from the transcripts of conversations and single runs.
 
 use super::stats::is_copied;
 use crate::args::{AuditArguments, Options};
@@ -19,16 +19,16 @@ use toolfence_agent::transcript::{Head, Record, RecordedCall, RecordedResult, rf
 use toolfence_protocol::clip;
 use toolfence_protocol::{Language, text};
 
-/// Characters of a call that are shown.
+/// The most characters of a call or message that are printed.
 const LONGEST: usize = 100;
 
-/// Bytes of a text in a line of `--json`. The transcript has all of it.
+/// The most bytes of a text in a line of `--json`. The transcript has the whole text.
 const LONGEST_TEXT: usize = 2000;
 
-/// How often the transcripts are looked at with `--follow`.
-const GLANCE: Duration = Duration::from_millis(250);
+/// The interval at which `--follow` reads the transcripts.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Prints what is asked for.
+/// Prints the selected entries, and with `--follow` new ones until the process is stopped.
 pub(crate) fn run(options: &Options, arguments: &AuditArguments) -> Result<ExitCode, Failure> {
     let (project, rules) = rules::open(options)?;
     let store = super::sessions::store(&project)?;
@@ -39,10 +39,10 @@ pub(crate) fn run(options: &Options, arguments: &AuditArguments) -> Result<ExitC
     loop {
         let mut lines = Vec::new();
         for path in store.all_files() {
-            followed.entry(path.clone()).or_default().read_on(&path, &redactor, &mut lines);
+            followed.entry(path.clone()).or_default().read_new(&path, &redactor, &mut lines);
         }
-        lines.retain(|line| is_wanted(line, arguments, since.as_deref()));
-        // Sessions run at the same time. The times are written so that their order as texts is that of time.
+        lines.retain(|line| is_selected(line, arguments, since.as_deref()));
+        // Sessions run concurrently. RFC 3339 timestamps sort as strings.
         lines.sort_by(|one, other| one["at"].as_str().cmp(&other["at"].as_str()));
         for line in &lines {
             print(line, arguments.json, &mut out)?;
@@ -50,11 +50,11 @@ pub(crate) fn run(options: &Options, arguments: &AuditArguments) -> Result<ExitC
         if !arguments.follow {
             return Ok(ExitCode::SUCCESS);
         }
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// A transcript, and how far it was read.
+/// A transcript file and the offset up to which it was read.
 #[derive(Default)]
 struct Followed {
     at: u64,
@@ -62,8 +62,8 @@ struct Followed {
 }
 
 impl Followed {
-    /// Adds the lines of the records that were written since the last time. A file that cannot be read adds nothing.
-    fn read_on(&mut self, path: &Path, redactor: &Redactor, lines: &mut Vec<Value>) {
+    /// Appends lines for the records that were written since the last call. An unreadable file adds nothing.
+    fn read_new(&mut self, path: &Path, redactor: &Redactor, lines: &mut Vec<Value>) {
         let Ok(mut file) = File::open(path) else { return };
         if file.metadata().is_ok_and(|meta| meta.len() == self.at) || file.seek(SeekFrom::Start(self.at)).is_err() {
             return;
@@ -82,7 +82,7 @@ impl Followed {
 
     fn record(&mut self, mut record: Record, path: &Path, redactor: &Redactor, lines: &mut Vec<Value>) {
         if let Some(mut head) = record.session.take() {
-            // The lines of the copied records come from the original as long as it exists.
+            // As long as the original of a fork exists, it provides the lines of the copied records.
             head.fork = head.fork.filter(|fork| path.with_file_name(format!("{}.jsonl", fork.session)).exists());
             lines.push(event(&record, &head, "session", json!({"root": head.root})));
             self.head = Some(head);
@@ -92,7 +92,7 @@ impl Followed {
         if head.fork.as_ref().is_some_and(|fork| is_copied(&record, fork)) {
             return;
         }
-        // Some secrets are known only by now.
+        // Redact again: some secrets became known only after the record was written.
         record.redact(redactor);
         if let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) {
             lines.extend(lines_of(call, result).map(|(name, members)| event(&record, head, name, members)));
@@ -100,10 +100,10 @@ impl Followed {
     }
 }
 
-/// The lines of one call: each question about it, that it ran, and its result.
+/// Returns the lines of one call: approval questions, the start of the run, and the result.
 fn lines_of(call: &RecordedCall, result: &RecordedResult) -> impl Iterator<Item = (&'static str, Value)> {
     let decision = call.decision.as_ref();
-    let of_call = || {
+    let call_fields = || {
         json!({
             "id": call.id, "tool": result.tool_name, "args": short(&json!(call.args)), "repairs": call.repairs,
             "rule": decision.and_then(|decision| decision.rule.as_deref()),
@@ -113,7 +113,7 @@ fn lines_of(call: &RecordedCall, result: &RecordedResult) -> impl Iterator<Item 
     let mut lines = Vec::new();
     for asked in &call.asked {
         let (answer, by) = if asked.answer == "nobody" { ("no", "nobody") } else { (asked.answer.as_str(), "person") };
-        let mut line = of_call();
+        let mut line = call_fields();
         line["answer"] = answer.into();
         line["by"] = by.into();
         line["why"] = short(&json!(asked.why));
@@ -121,10 +121,10 @@ fn lines_of(call: &RecordedCall, result: &RecordedResult) -> impl Iterator<Item 
         lines.push(("ask", line));
     }
     let code = result.error.as_ref().map(|error| error.code.as_str());
-    // A call that was refused took no time.
+    // A refused call did not run, so its execution time is 0.
     let is_refused = matches!(code, Some("denied" | "permission_denied")) && result.execution_time_ms == 0;
     if let Some(decision) = decision.filter(|decision| decision.verdict != "deny" && !is_refused) {
-        let mut line = of_call();
+        let mut line = call_fields();
         line["verdict"] = decision.verdict.as_str().into();
         line["by"] = decision.by.as_str().into();
         lines.push(("run", line));
@@ -135,7 +135,7 @@ fn lines_of(call: &RecordedCall, result: &RecordedResult) -> impl Iterator<Item 
         "bytes": result.output_bytes, "truncated": result.truncated, "ms": result.execution_time_ms,
     });
     if lines.is_empty() {
-        // No other line has them.
+        // Without an "ask" or "run" line, only this line has the arguments and repairs.
         line["args"] = short(&json!(call.args));
         line["repairs"] = json!(call.repairs);
     }
@@ -153,7 +153,7 @@ fn event(record: &Record, head: &Head, event: &str, members: Value) -> Value {
     line
 }
 
-/// The value with its long texts clipped.
+/// Clips the long texts in a value.
 fn short(value: &Value) -> Value {
     match value {
         Value::String(text) => clip::clip(text, LONGEST_TEXT, Language::English).text.into(),
@@ -163,7 +163,7 @@ fn short(value: &Value) -> Value {
     }
 }
 
-fn is_wanted(line: &Value, arguments: &AuditArguments, since: Option<&str>) -> bool {
+fn is_selected(line: &Value, arguments: &AuditArguments, since: Option<&str>) -> bool {
     let (event, code) = (&line["event"], line["code"].as_str().unwrap_or_default());
     let is_denied =
         event == "result" && matches!(code, "denied" | "permission_denied") || event == "ask" && line["answer"] == "no";

@@ -1,4 +1,4 @@
-//! `coder`: a conversation, message by message.
+//! `coder`: the interactive conversation.
 
 use crate::args::Options;
 use crate::by_hand;
@@ -41,14 +41,14 @@ use toolfence_protocol::{Text, ToolResult, close_names};
 use toolfence_tools::CommandRunner;
 use toolfence_workspace::overflow_file;
 
-/// What stands in front of a line, and in plan mode.
+/// The prompts of the line editor, in normal and in plan mode.
 const MARK: &str = "> ";
 const PLAN_MARK: &str = "plan> ";
 
-/// The name of the file in which a message is edited.
+/// The name of the temporary file for editing a message.
 const MESSAGE: &str = "message.md";
 
-/// Talks until the input ends; a message that was given with the command is the first.
+/// Runs a conversation until the input ends. `first` is the message from the command line.
 pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Result<ExitCode, Failure> {
     let asks = stdin().is_terminal() && stdout().is_terminal();
     let (project, rules) = rules::open_with_servers(options, asks)?;
@@ -64,7 +64,7 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     if let Some(servers) = project.list_servers() {
         out.styled_line(Style::Dim, &servers)?;
     }
-    out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask, &project.commands))?;
+    out.styled_line(Style::Dim, &describe_mode(agent.session().policy().settings().ask, &project.commands))?;
     if let Some(why) = project.commands.no_private_copies() {
         out.styled_line(Style::Dim, &project.commands.describe_fallback(why.clone()))?;
     }
@@ -93,13 +93,13 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     conversation.turns.converse();
     if let Some(first) = first {
         conversation.out.styled_line(Style::Dim, &format!("{MARK}{first}"))?;
-        conversation.say(first)?;
+        conversation.send(first)?;
     }
-    conversation.hold(input)
+    conversation.run(input)
 }
 
-/// What a person is asked about, for the first lines of a conversation.
-fn what_asks(mode: toolfence_policy::AskMode, commands: &CommandRunner) -> Text {
+/// Describes the approval mode for the first lines of a conversation.
+fn describe_mode(mode: toolfence_policy::AskMode, commands: &CommandRunner) -> Text {
     use toolfence_policy::AskMode;
     match mode {
         AskMode::Always => text!("asks before everything that is not denied"),
@@ -113,11 +113,11 @@ fn what_asks(mode: toolfence_policy::AskMode, commands: &CommandRunner) -> Text 
     }
 }
 
-/// Where messages come from.
+/// The source of messages.
 enum Input {
-    /// A person at a terminal.
+    /// The line editor of a terminal.
     Edited(Box<LineEditor>),
-    /// Lines, a message each.
+    /// Lines of stdin, one message per line.
     Lines(Box<dyn Iterator<Item = Result<String, Failure>>>),
 }
 
@@ -143,7 +143,7 @@ impl Input {
         Ok(editor.map_or_else(|| Input::Lines(Box::new(stdin_lines())), |editor| Input::Edited(Box::new(editor))))
     }
 
-    /// The next message; `None` where there is no more.
+    /// Reads the next message. Returns `None` at the end of the input.
     fn next(
         &mut self,
         mark: &'static str,
@@ -156,7 +156,7 @@ impl Input {
                 Ok(typed) => return Ok(Some(typed)),
                 Err(why) => {
                     tell(&text!(
-                        "the line editor cannot work on this terminal ({why}); lines are read as they come",
+                        "the line editor does not work on this terminal ({why}); plain lines are read instead",
                         why
                     ));
                     *self = Input::Lines(Box::new(stdin_lines()));
@@ -173,21 +173,21 @@ impl Input {
     }
 }
 
-/// How full the model's window is, for the end of the line; empty if the window is not known.
+/// Returns the used part of the context window for the prompt, or an empty string if the window is unknown.
 fn context_use(agent: &Agent) -> String {
     let percent = agent.session().window_use().percent();
     percent.map_or_else(String::new, |percent| text!("context {percent} %", percent).words().into_owned())
 }
 
-/// Whether a conversation goes on.
+/// Whether the conversation continues after a message.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    Goes,
-    Ends,
+    Continue,
+    End,
 }
 
 struct Conversation {
-    /// What was typed to begin it.
+    /// The command line, updated by /mode, /model and /persona.
     options: Options,
     project: Project,
     rules: Rules,
@@ -196,20 +196,20 @@ struct Conversation {
     turns: Turns,
     out: Terminal,
     own: Vec<Own>,
-    /// What was written in the person's editor, for the next line.
+    /// The text from the user's editor, for the next line.
     draft: Option<String>,
     /// The last result of a call.
     last: Option<ToolResult>,
-    /// What the model thought in the last turn in which it was told apart.
+    /// The model's reasoning in the last turn that had separate reasoning.
     thoughts: Option<String>,
-    /// Whether only what reads runs.
+    /// Whether plan mode is on: only reading tools run.
     plans: bool,
-    /// The models that Tab knows.
+    /// The model names that Tab completes.
     models: Arc<Mutex<Vec<String>>>,
 }
 
 impl Conversation {
-    fn hold(mut self, mut input: Input) -> Result<ExitCode, Failure> {
+    fn run(mut self, mut input: Input) -> Result<ExitCode, Failure> {
         let mut interrupted: Option<Instant> = None;
         loop {
             let mark = if self.plans { PLAN_MARK } else { MARK };
@@ -221,11 +221,11 @@ impl Conversation {
             let line = match typed {
                 Typed::Line(line) => line,
                 Typed::Message(text) => {
-                    self.say(text.trim())?;
+                    self.send(text.trim())?;
                     continue;
                 }
                 Typed::InEditor(text) => {
-                    // A line that was typed is not lost with an editor that fails.
+                    // If the editor fails, the typed line is kept.
                     let text = self.in_editor(&text)?.unwrap_or(text);
                     if let Input::Edited(editor) = &mut input {
                         editor.put(&text);
@@ -244,34 +244,34 @@ impl Conversation {
                 }
                 Typed::End => return Ok(ExitCode::SUCCESS),
             };
-            if self.take(line.trim())? == Next::Ends {
+            if self.handle_line(line.trim())? == Next::End {
                 return Ok(ExitCode::SUCCESS);
             }
             match (self.draft.take(), &mut input) {
                 (None, _) => {}
-                // Whoever wrote it sees it once more, and can add to it where something of it is refused.
+                // The text returns to the line editor, so that the user can review and correct it before it is sent.
                 (Some(text), Input::Edited(editor)) => editor.put(&text),
-                (Some(text), Input::Lines(_)) => self.say(&text)?,
+                (Some(text), Input::Lines(_)) => self.send(&text)?,
             }
         }
     }
 
-    /// Does what a message says.
-    fn take(&mut self, line: &str) -> Result<Next, Failure> {
-        // No name of a command has a slash: that is a path.
+    /// Runs a line of input: a slash command, a shell command after `!`, or a message.
+    fn handle_line(&mut self, line: &str) -> Result<Next, Failure> {
+        // Names of commands contain no slash, so a word with another slash is a path.
         let is_path = |command: &&str| command.split_whitespace().next().is_some_and(|name| name.contains('/'));
         let Some(command) = line.strip_prefix('/').filter(|command| !is_path(command)) else {
             match line.strip_prefix('!').map(str::trim) {
                 Some("") => self.out.line(&text!("Missing arguments: {usage}", usage = "!COMMAND"))?,
-                // A command of a person runs without the policy, and what is piped in may be anybody's.
-                Some(command) if std::io::stdin().is_terminal() => self.by_hand(command)?,
+                // `!` commands bypass the policy, so they must come from a terminal: piped input is not trusted.
+                Some(command) if std::io::stdin().is_terminal() => self.run_by_hand(command)?,
                 Some(_) => {
                     self.out.line(&text!("!COMMAND works only if the input is a terminal."))?;
                 }
                 None if line.is_empty() => {}
-                None => self.say(line)?,
+                None => self.send(line)?,
             }
-            return Ok(Next::Goes);
+            return Ok(Next::Continue);
         };
         let (name, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         let name = if name == "exit" { "quit" } else { name };
@@ -279,26 +279,26 @@ impl Conversation {
         let Some(known) = all.iter().find(|known| known.name == name) else {
             let close = close_names(name, all.iter().map(|known| known.name.as_str()));
             let close: Vec<String> = close.iter().map(|name| format!("/{name}")).collect();
-            let mut told = text!("There is no command {command}; /help lists them.", command = format!("/{name}"));
+            let mut error = text!("There is no command {command}; /help lists them.", command = format!("/{name}"));
             if !close.is_empty() {
-                told.push(text!(" Did you mean {names}?", names = close.join(", ")));
+                error.push(text!(" Did you mean {names}?", names = close.join(", ")));
             }
-            self.out.line(&told)?;
-            return Ok(Next::Goes);
+            self.out.line(&error)?;
+            return Ok(Next::Continue);
         };
         if known.act == Act::Quit {
-            return Ok(Next::Ends);
+            return Ok(Next::End);
         }
-        // What goes wrong is said, and the conversation goes on.
-        match self.act(known, words.trim()) {
+        // A failed command is reported and does not end the conversation.
+        match self.run_command(known, words.trim()) {
             Ok(()) => {}
             Err(failure) if self.turns.is_ending() => return Err(failure),
             Err(failure) => self.out.styled_line(Style::Bad, failure.message())?,
         }
-        Ok(Next::Goes)
+        Ok(Next::Continue)
     }
 
-    fn act(&mut self, command: &Slash, words: &str) -> Result<(), Failure> {
+    fn run_command(&mut self, command: &Slash, words: &str) -> Result<(), Failure> {
         if command.argument == Argument::None && !words.is_empty() {
             return self.out.line(&text!("{command} takes no arguments.", command = format!("/{}", command.name)));
         }
@@ -312,32 +312,34 @@ impl Conversation {
             }
             Act::Mcp => self.mcp(words),
             Act::Allowed => match agent.session().policy().remembered() {
-                [] => out.line(&text!("nothing but what the settings allow; `coder config show` has those")),
+                [] => {
+                    out.line(&text!("nothing is allowed in addition to the settings; `coder config show` prints those"))
+                }
                 rules => rules.iter().try_for_each(|rule| out.line(&rule.to_string())),
             },
-            Act::Mode => self.mode(words),
-            Act::Plan => self.plan(),
+            Act::Mode => self.change_mode(words),
+            Act::Plan => self.toggle_plan_mode(),
             Act::Policy if words.is_empty() => out.line(&text!("Missing arguments: {usage}", usage = command.usage())),
             Act::Policy => policy::typed(agent.session().policy(), &project.commands, words, out),
             Act::Diff | Act::Undo | Act::Redo => {
                 let note = undo::typed(project, &command.name, words, out)?;
-                // What went back is not what the model has in mind.
+                // The files differ from what the model last saw.
                 note.into_iter().for_each(|note| agent.note(&note));
                 Ok(())
             }
             Act::Keep => keep::typed(project, words, out),
             Act::Last => self.show_last(),
             Act::Thoughts => self.show_thoughts(),
-            Act::Copy => self.copy(),
+            Act::Copy => self.copy_answer(),
             Act::Editor => {
                 self.draft = self.in_editor(words)?;
                 Ok(())
             }
             Act::Retry => match agent.take_back() {
-                Some(said) => {
-                    let first = said.lines().next().unwrap_or_default();
+                Some(message) => {
+                    let first = message.lines().next().unwrap_or_default();
                     out.styled_line(Style::Dim, &text!("again: {text}", text = one_line(first)))?;
-                    self.turn(&said)
+                    self.run_turn(&message)
                 }
                 None => out.line(&text!("there is no message to send again")),
             },
@@ -346,8 +348,8 @@ impl Conversation {
                 None => out.line(&text!("this conversation cannot be shortened")),
             },
             Act::Clear => {
-                let told = cleared(agent);
-                out.styled_line(Style::Dim, &told)
+                let line = clear(agent);
+                out.styled_line(Style::Dim, &line)
             }
             Act::Stats => {
                 stats::show(rules, model, agent, out)?;
@@ -377,17 +379,17 @@ impl Conversation {
                     }
                 }?;
                 *agent = begun.agent;
-                // What holds for this conversation holds for the other one too.
+                // Plan mode carries over to the other conversation.
                 if self.plans {
                     agent.note(&plan_mode_note().into_string(language()));
                 }
                 show(&begun.resumed, agent, out)
             }
-            Act::Model => self.model(words),
+            Act::Model => self.list_or_change_model(words),
             Act::Persona if words.is_empty() => out.line(&text!("Missing arguments: {usage}", usage = command.usage())),
             Act::Persona => {
-                let told = sessions::change_persona(options, words, project, rules, model, agent)?;
-                out.styled_line(Style::Dim, &told)?;
+                let line = sessions::change_persona(options, words, project, rules, model, agent)?;
+                out.styled_line(Style::Dim, &line)?;
                 options.persona = Some(words.to_owned());
                 if self.plans {
                     // Plan mode belongs to the conversation, not to the persona.
@@ -396,7 +398,7 @@ impl Conversation {
                 }
                 Ok(())
             }
-            Act::Init => self.turn(
+            Act::Init => self.run_turn(
                 &text!(
                     "Look at this project and write a first AGENTS.md in its root, for agents that work on it. Read \
                      the README, the build and test configuration, and as much of the source as you need. If there is \
@@ -406,36 +408,33 @@ impl Conversation {
                 )
                 .into_string(language()),
             ),
-            Act::Quit => Ok(()), // whoever calls this has ended by now
-            Act::Own(number) => self.own_command(number, words),
+            Act::Quit => Ok(()), // the caller has ended the conversation already
+            Act::Own(number) => self.send_custom_command(number, words),
         }
     }
 
-    /// Sends the message of a command that the person or the project has written.
-    fn own_command(&mut self, number: usize, words: &str) -> Result<(), Failure> {
+    /// Sends the message of a command that the user or the project has defined.
+    fn send_custom_command(&mut self, number: usize, words: &str) -> Result<(), Failure> {
         let own = self.own[number].clone();
         let text = own.text()?;
-        if own.is_of_project() && !self.trusts(own.file(), &text)? {
+        if own.is_of_project() && !self.is_trusted(own.file(), &text)? {
             return self.out.styled_line(Style::Dim, &text!("It is not trusted, and nothing was sent."));
         }
         self.own[number].trust();
         let message = slash::message(&text, words);
-        if own.is_of_project() {
-            // What a project has written are no words of the person, and a call that only repeats them is refused.
-        }
         self.out.styled_line(Style::Dim, &message)?;
-        self.say(&message)
+        self.send(&message)
     }
 
-    /// Whether the person trusts what this file of the project says. Where that was not said of exactly this text, it is shown, and
-    /// the person is asked.
-    fn trusts(&mut self, file: &Path, text: &str) -> Result<bool, Failure> {
+    /// Returns whether the user trusts this file of the project. If exactly this text is not trusted yet, displays it
+    /// and asks.
+    fn is_trusted(&mut self, file: &Path, text: &str) -> Result<bool, Failure> {
         let places = &self.project.places;
         if trust::holds(places, file, text) {
             return Ok(true);
         }
         let files = [(file.to_owned(), text.to_owned())];
-        let asked = confirm::trust_of(
+        let question = confirm::trust_of(
             &files,
             |file| {
                 text!(
@@ -446,36 +445,36 @@ impl Conversation {
             },
             "",
         );
-        if !self.agrees(&asked)? {
+        if !self.ask_for_trust(&question)? {
             return Ok(false);
         }
         trust::store(places, &files)?;
         Ok(true)
     }
 
-    /// Whether the person says yes to a question of trust.
-    fn agrees(&self, asked: &str) -> Result<bool, Failure> {
+    /// Asks a question of trust and returns whether the answer is yes.
+    fn ask_for_trust(&self, question: &str) -> Result<bool, Failure> {
         let canceller = Canceller::default();
-        match self.turns.run(canceller.clone(), confirm::put_until(asked, &canceller))? {
+        match self.turns.run(canceller.clone(), confirm::put_until(question, &canceller))? {
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
             Err(_) => Err(Failure::wrong_use(text!(
                 "there is no terminal to ask on; read the file, then run `coder config trust --yes`"
             ))),
-            Ok(said) => Ok(confirm::is_yes(&said, language())),
+            Ok(answer) => Ok(confirm::is_yes(&answer, language())),
         }
     }
 
-    /// Shows the servers of tools, or all of one, or starts one again.
+    /// Handles `/mcp`: lists the MCP servers, describes one, or restarts one.
     fn mcp(&mut self, words: &str) -> Result<(), Failure> {
         match words.split_whitespace().collect::<Vec<_>>()[..] {
             [] => mcp::overview(&self.project, &mut self.out),
             [RESTART, name] => self.restart_server(name),
-            [name] if name != RESTART => mcp::all_of(&self.project, name, &mut self.out),
+            [name] if name != RESTART => mcp::print_details(&self.project, name, &mut self.out),
             _ => self.out.line(&text!("/mcp takes no argument, the name of a server, or `restart` and a name.")),
         }
     }
 
-    /// Ends a server and starts it again, with what the settings say of it now. One that is not trusted is asked about.
+    /// Restarts a server with its present settings. Asks the user about a server that is not trusted.
     fn restart_server(&mut self, name: &str) -> Result<(), Failure> {
         let places = self.project.places.clone();
         let (layers, _) = with_persona(Layers::read(&self.options)?)?;
@@ -494,7 +493,7 @@ impl Conversation {
         let before = self.project.servers.iter().find(|server| server.rule.name == name).cloned();
         let (commands, canceller) = (self.project.commands.clone(), Canceller::default());
         let starting = async {
-            // Both block. What nobody waits for any longer goes on beside, and ends by itself.
+            // Stopping and starting block. If the user cancels, the thread continues detached and ends by itself.
             let started = tokio::task::spawn_blocking(move || {
                 before.iter().filter_map(|server| server.started.as_ref().ok()).for_each(|server| server.stop());
                 wanted.start(commands)
@@ -517,34 +516,35 @@ impl Conversation {
             started.notes().iter().for_each(tell);
         }
         server.offered = server.is_trusted(&places);
-        if let Some(told) = server.told().filter(|_| !server.offered && stdin().is_terminal()) {
-            let files = [told];
+        if let Some(descriptions) = server.told().filter(|_| !server.offered && stdin().is_terminal()) {
+            let files = [descriptions];
             let allows = confirm::allowing(&server.allows());
-            server.offered = self.agrees(&confirm::trust_of(&files, |file| format!("{file}:").into(), &allows))?;
+            server.offered =
+                self.ask_for_trust(&confirm::trust_of(&files, |file| format!("{file}:").into(), &allows))?;
             if server.offered {
                 trust::store(&places, &files)?;
             }
         }
         let Conversation { project, rules, model, agent, out, .. } = self;
         sessions::change_server(server, project, rules, model, agent)?;
-        mcp::state_of(project, name, out)
+        mcp::print_state_of(project, name, out)
     }
 
-    /// Says a message, with what it brings along.
-    fn say(&mut self, message: &str) -> Result<(), Failure> {
+    /// Sends a message with the files and images that it mentions.
+    fn send(&mut self, message: &str) -> Result<(), Failure> {
         let found = Mentions::of(message, &self.project.workspace, self.agent.session().room());
         found.notes.iter().try_for_each(|note| self.out.styled_line(Style::Bad, note))?;
         if let Err(failure) = images::attach(&self.project, &self.rules, &mut self.agent, &found.images) {
             return self.out.styled_line(Style::Bad, failure.message());
         }
-        if let Some(told) = found.told() {
-            self.out.styled_line(Style::Dim, &told)?;
+        if let Some(line) = found.told() {
+            self.out.styled_line(Style::Dim, &line)?;
         }
-        self.turn(&found.below(message))
+        self.run_turn(&found.below(message))
     }
 
-    /// Runs a command as the person would in another window, and tells the model with the next message.
-    fn by_hand(&mut self, line: &str) -> Result<(), Failure> {
+    /// Runs a shell command as the user, without policy and sandbox. The model gets the output with the next message.
+    fn run_by_hand(&mut self, line: &str) -> Result<(), Failure> {
         let canceller = Canceller::default();
         let running = by_hand::run(line, &canceller, &mut self.out);
         let ended = match self.turns.run(canceller.clone(), running)? {
@@ -557,7 +557,7 @@ impl Conversation {
         };
         let redactor = self.rules.redactor(Some(&self.model));
         let (line, printed) = (redactor.text(line), ended.printed(&redactor));
-        // The words of a command are no words of the person.
+        // A note instead of a message: the text of a command is not an instruction of the user.
         self.agent.note(&ended.note(&line, &printed));
         self.out.styled_line(
             Style::Dim,
@@ -565,8 +565,8 @@ impl Conversation {
         )
     }
 
-    /// Lists the models of the server, or goes on with another one.
-    fn model(&mut self, name: &str) -> Result<(), Failure> {
+    /// Lists the models of the server, or switches to another one.
+    fn list_or_change_model(&mut self, name: &str) -> Result<(), Failure> {
         let Conversation { options, project, rules, model, agent, turns, out, .. } = self;
         if name.is_empty() {
             let listed = match &model.server {
@@ -586,9 +586,9 @@ impl Conversation {
             if names.is_empty() {
                 return out.line(&text!("this backend does not list its models; use /model NAME"));
             }
-            let now = model.name();
+            let current = model.name();
             names.iter().try_for_each(|name| {
-                let mark = if Some(name) == now.as_ref() { "*" } else { " " };
+                let mark = if Some(name) == current.as_ref() { "*" } else { " " };
                 out.line(&format!("{mark} {}", one_line(name)))
             })?;
             *self.models.lock().unwrap_or_else(PoisonError::into_inner) = names;
@@ -599,9 +599,9 @@ impl Conversation {
         out.styled_line(Style::Dim, &text!("the model is now {name}", name))
     }
 
-    /// Changes when the person is asked, as the option `--ask` does; without a word it is said.
-    fn mode(&mut self, word: &str) -> Result<(), Failure> {
-        let mut told = None;
+    /// Changes the approval mode like the option `--ask`, or prints it if `word` is empty.
+    fn change_mode(&mut self, word: &str) -> Result<(), Failure> {
+        let mut refusal = None;
         if !word.is_empty() {
             let wanted = AskMode::from_str(word, true);
             let wanted = wanted.map_err(|_| {
@@ -615,7 +615,7 @@ impl Conversation {
             let (layers, _) = with_persona(Layers::read(&self.options)?)?;
             let ask = layers.merged().policy().ask;
             self.set_policy(|policy| policy.ask(ask));
-            told = Some(name_of(ask)).filter(|name| *name != word).map(|name| {
+            refusal = Some(name_of(ask)).filter(|name| *name != word).map(|name| {
                 text!(
                     "you are asked: {mode}; the project or the persona does not allow {wanted}",
                     mode = name,
@@ -624,15 +624,15 @@ impl Conversation {
             });
         }
         let name = name_of(self.agent.session().policy().settings().ask);
-        self.out.styled_line(Style::Dim, &told.unwrap_or_else(|| text!("you are asked: {mode}", mode = name)))
+        self.out.styled_line(Style::Dim, &refusal.unwrap_or_else(|| text!("you are asked: {mode}", mode = name)))
     }
 
-    /// Begins or ends plan mode.
-    fn plan(&mut self) -> Result<(), Failure> {
+    /// Switches plan mode on or off.
+    fn toggle_plan_mode(&mut self) -> Result<(), Failure> {
         self.plans = !self.plans;
         let plans = self.plans;
         self.set_policy(|policy| policy.read_only(plans));
-        let (told, note) = match plans {
+        let (line, note) = match plans {
             true => (text!("plan mode: only reading tools run; /plan ends it"), plan_mode_note()),
             false => (
                 text!("plan mode has ended"),
@@ -640,10 +640,10 @@ impl Conversation {
             ),
         };
         self.agent.note(&note.into_string(language()));
-        self.out.styled_line(Style::Dim, &told)
+        self.out.styled_line(Style::Dim, &line)
     }
 
-    /// Changes what decides about calls, in this conversation and in those that it goes on with.
+    /// Changes the policy of this conversation and of conversations that are resumed from it.
     fn set_policy(&mut self, change: impl Fn(Policy) -> Policy) {
         self.rules.policy = change(self.rules.policy.clone());
         let policy = change(self.agent.session().policy().clone());
@@ -658,7 +658,7 @@ impl Conversation {
              Ctrl-C clears the line; while the model works it stops the running\ntool, and the turn if pressed twice \
              or if no tool runs. Text that you type meanwhile is kept for the next message."
         );
-        // On a terminal its lines are as long as those of the terminal.
+        // A terminal wraps the text to its own width.
         let rows = if self.out.is_terminal() { help.words().replace('\n', " ") } else { help.words().into_owned() };
         self.out.told(&rows)?;
         let all = slash::all(&self.own);
@@ -667,7 +667,7 @@ impl Conversation {
             .try_for_each(|command| self.out.told(&format!("  {:<width$}  {}", command.usage(), command.summary())))
     }
 
-    /// All of the last output, also of one that was too long for a result. Ctrl-C ends it.
+    /// Prints the whole last output, even if it was too long for the result. Ctrl-C stops it.
     fn show_last(&mut self) -> Result<(), Failure> {
         let Conversation { project, turns, last, out, .. } = self;
         let Some(result) = last else { return out.line(&text!("no call has a result yet")) };
@@ -688,7 +688,7 @@ impl Conversation {
         }
     }
 
-    /// All that the model thought in the last turn, as it would have stood above the answer.
+    /// Prints the model's whole reasoning of the last turn in the same style as above an answer.
     fn show_thoughts(&mut self) -> Result<(), Failure> {
         let Some(thoughts) = &self.thoughts else {
             return self.out.line(&text!("no reasoning was recorded yet"));
@@ -701,24 +701,24 @@ impl Conversation {
         prose.end_line()
     }
 
-    /// Gives the last answer to the terminal's clipboard.
-    fn copy(&mut self) -> Result<(), Failure> {
+    /// Copies the last answer to the terminal's clipboard.
+    fn copy_answer(&mut self) -> Result<(), Failure> {
         let replies = self.agent.session().turns().iter().flat_map(|turn| &turn.replies);
         let texts = replies.map(|reply| reply.text.trim());
         let Some(answer) = texts.rev().find(|text| !text.is_empty()) else {
             return self.out.line(&text!("there is no answer yet"));
         };
-        let told = match clipboard::put(answer) {
+        let line = match clipboard::put(answer) {
             Ok(()) => text!(
                 "sent {bytes} bytes to the terminal's clipboard; some terminals ignore that",
                 bytes = answer.len()
             ),
             Err(why) => why,
         };
-        self.out.styled_line(Style::Dim, &told)
+        self.out.styled_line(Style::Dim, &line)
     }
 
-    /// A text as the person's editor gives it back; `None` where there is none, which is said.
+    /// Opens a text in the user's editor and returns the result. Prints the reason if the result is `None`.
     fn in_editor(&mut self, text: &str) -> Result<Option<String>, Failure> {
         let edited = self.turns.run(Canceller::default(), edit::in_editor(MESSAGE, text))?;
         match edited.map(|text| text.trim().to_owned()) {
@@ -734,8 +734,8 @@ impl Conversation {
         }
     }
 
-    /// One turn. What goes wrong is said, and the conversation goes on.
-    fn turn(&mut self, text: &str) -> Result<(), Failure> {
+    /// Runs one turn. A failure of the turn is printed and does not end the conversation.
+    fn run_turn(&mut self, text: &str) -> Result<(), Failure> {
         let Conversation { options, project, rules, model, agent, turns, out, .. } = self;
         let person = AtTheTerminal::new();
         let mut view = View::new(person, agent.canceller(), false).speaker(&rules.persona.name);
@@ -748,7 +748,7 @@ impl Conversation {
         self.thoughts = view.thoughts().or_else(|| self.thoughts.take());
         ended?;
         project.print_notes();
-        sessions::tell_trouble(agent);
+        sessions::report_recording_error(agent);
         if options.stats {
             tell(&model.cost(rules, &agent.turn_usage()));
         }
@@ -760,12 +760,12 @@ impl Conversation {
         if let Some(failure) = failed {
             out.styled_line(Style::Bad, failure.message())?;
         }
-        // The next message stands apart from what came of this one.
+        // A blank line separates the turn from the next message.
         out.write(if out.is_terminal() { "\n" } else { "" })
     }
 }
 
-/// A mode as it is typed.
+/// Returns the name of a mode as the user types it.
 fn name_of(mode: toolfence_policy::AskMode) -> &'static str {
     match mode {
         toolfence_policy::AskMode::Always => "always",
@@ -775,26 +775,26 @@ fn name_of(mode: toolfence_policy::AskMode) -> &'static str {
     }
 }
 
-/// Begins a new conversation; says so, and how to go on with the old one.
-fn cleared(agent: &mut Agent) -> Text {
+/// Begins a new conversation. Returns the line for the user, with the command that resumes the old one.
+fn clear(agent: &mut Agent) -> Text {
     let name = |agent: &mut Agent| agent.recorded().map(|transcript| transcript.id().to_owned());
     let before = name(agent);
     agent.clear();
-    let mut told = text!("a new conversation; files and your approvals stay as they are");
+    let mut line = text!("a new conversation; files and your approvals stay as they are");
     if let Some(old) = before.filter(|old| name(agent).as_ref() != Some(old)) {
-        told.push(text!("; `coder resume {session}` continues the old one", session = sessions::short(&old)));
+        line.push(text!("; `coder resume {session}` continues the old one", session = sessions::short(&old)));
     }
-    told
+    line
 }
 
-/// What is told of a conversation that is gone on with, and the plan that the model has in it.
+/// Prints the summary of a resumed conversation and the model's plan.
 fn show(lines: &[(Style, Text)], agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
     lines.iter().try_for_each(|(style, line)| out.styled_line(*style, line))?;
     let plan = agent.session().plan().unwrap_or_default();
     plan.lines().try_for_each(|step| out.styled_line(Style::Dim, &format!("    {step}")))
 }
 
-/// The note for the model at the start of plan mode.
+/// Returns the note for the model at the start of plan mode.
 fn plan_mode_note() -> Text {
     text!(
         "Note: the user has begun plan mode. Only calls that read run until it ends; everything else is refused. Find \

@@ -1,4 +1,4 @@
-//! `coder clip`: runs the calls of each reply that is copied into the clipboard, and puts the results there.
+//! `coder clip`: runs the calls of each reply that appears in the clipboard, and puts the results there.
 
 use crate::args::{ClipArguments, Options};
 use crate::clipboard::Clipboard;
@@ -18,8 +18,8 @@ use toolfence_protocol::parse::{self, Event};
 use toolfence_protocol::{FinishReason, text};
 use toolfence_workspace::Digest;
 
-/// How often the clipboard is read.
-const LOOK: Duration = Duration::from_millis(500);
+/// The interval at which the clipboard is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Watches the clipboard until Ctrl-C.
 pub(crate) fn run(options: &Options, arguments: &ClipArguments) -> Result<ExitCode, Failure> {
@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Options, arguments: &ClipArguments) -> Result<ExitCo
     let parser = parser(options)?;
     run_with_signals(async |signals| {
         let mut watch = Watch { clipboard, parser, seen: None, replaced: None };
-        // What was copied before this began is not a reply for it.
+        // Text that was copied before the start is not a reply.
         watch.seen = watch.clipboard.read().await?.as_deref().map(fingerprint);
         tell(&text!("watching the clipboard: copy a reply of the model, then paste the results. Ctrl-C ends this."));
         let mut parts = Vec::new().into_iter();
@@ -41,14 +41,14 @@ pub(crate) fn run(options: &Options, arguments: &ClipArguments) -> Result<ExitCo
                     status => Err(Failure::signalled(status)),
                 },
                 reply = watch.next_reply() => {
-                    let results = handle(options, arguments, reply?, signals).await?;
+                    let results = run_calls(options, arguments, reply?, signals).await?;
                     parts = split(&results, arguments.part).into_iter();
                 }
-                () = next_part_is_wanted(parts.len()) => {}
+                () = wait_for_next_part(parts.len()) => {}
             }
             if let Some(part) = parts.next() {
                 match watch.put(&part).await {
-                    // A bell that cannot be rung is no reason to end.
+                    // A failing bell is ignored.
                     Ok(()) => drop(Terminal::stdout().drawn("\x07")),
                     // The calls have run, so their results must not be lost.
                     Err(failure) => {
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options, arguments: &ClipArguments) -> Result<ExitCo
     })
 }
 
-/// How replies are parsed to see whether they have calls.
+/// Returns the parser options that detect calls in copied texts.
 fn parser(options: &Options) -> Result<parse::Options, Failure> {
     let config = Layers::read(options)?.merged();
     let mut parser = parse::Options::default();
@@ -77,18 +77,18 @@ struct Watch {
     parser: parse::Options,
     /// The fingerprint of the last text. The text itself may be private, so it is not kept.
     seen: Option<Digest>,
-    /// The fingerprint of the text that [`put`](Watch::put) replaced, until the clipboard has another one. A clipboard may return its
-    /// former text for a moment, and a reply must not run twice.
+    /// The fingerprint of the text that [`put`](Watch::put) replaced, until the clipboard has another one. A clipboard
+    /// may return its former text for a moment, and a reply must not run twice.
     replaced: Option<Digest>,
 }
 
 impl Watch {
     /// Waits for a new text with a call.
     async fn next_reply(&mut self) -> Result<String, Failure> {
-        let mut looks = interval(LOOK);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut polls = interval(POLL_INTERVAL);
+        polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            looks.tick().await;
+            polls.tick().await;
             let Some(text) = self.clipboard.read().await? else { continue };
             let fingerprint = fingerprint(&text);
             if self.seen.as_ref() == Some(&fingerprint) {
@@ -105,19 +105,19 @@ impl Watch {
         }
     }
 
-    /// Puts a text into the clipboard, which is no reply when it is read back.
+    /// Puts a text into the clipboard and remembers its fingerprint, so that it is not read back as a reply.
     async fn put(&mut self, text: &str) -> Result<(), Failure> {
         self.replaced = self.seen.replace(fingerprint(text));
         self.clipboard.put(text).await
     }
 }
 
-/// Identifies a text. Some clipboards add or remove the line end of the last line.
+/// Returns the fingerprint of a text. Trailing white space is ignored because some clipboards change the last line end.
 fn fingerprint(text: &str) -> Digest {
     Digest::of(text.trim_end().as_bytes())
 }
 
-/// Whether there is a call in the text, or a block that was meant to be one.
+/// Returns whether a text contains a call, or a block that was meant as one.
 fn has_call(text: &str, parser: &parse::Options) -> bool {
     let mut found = false;
     parse::for_each(text, parser.clone(), FinishReason::Stop, |event| {
@@ -130,14 +130,14 @@ fn has_call(text: &str, parser: &parse::Options) -> bool {
 ///
 /// # Errors
 /// A signal has ended the program. Other failures are printed, and the results are empty.
-async fn handle(
+async fn run_calls(
     options: &Options,
     arguments: &ClipArguments,
     text: String,
     signals: &mut Signals,
 ) -> Result<String, Failure> {
     let mut results = String::new();
-    let mut show = |report| {
+    let mut print = |report| {
         match report {
             Report::Note(note) => tell(&note),
             Report::Debug(line) => crate::debug::write(&line),
@@ -153,9 +153,9 @@ async fn handle(
         Ok(())
     };
     let reply = Reply { text, debug: options.debug, ..Reply::default() };
-    // Opened for each reply, so that settings that have changed are noticed.
+    // A new session per reply picks up changed settings.
     let sent = match Session::open(options, &arguments.session.session) {
-        Ok(session) => session.send(reply, signals, &mut show).await,
+        Ok(session) => session.send(reply, signals, &mut print).await,
         Err(failure) => Err(failure),
     };
     match sent {
@@ -168,19 +168,19 @@ async fn handle(
     }
 }
 
-/// Returns when the user has pressed Enter for the next of the parts that are left.
-async fn next_part_is_wanted(left: usize) {
+/// Waits until the user presses Enter for the next part. Waits forever if no part is left.
+async fn wait_for_next_part(left: usize) {
     let question = text!("{count} {count|part is|parts are} left. Press Enter for the next one. ", count = left as u64);
-    // Without a terminal there is no key to wait for.
+    // Without a terminal no key can be pressed.
     if left == 0 || read_answer(&question.words()).await.is_err() {
         pending::<()>().await;
     }
 }
 
 /// Splits results into numbered parts of at most `most` characters, at line ends if the lines are not longer than that.
-/// Without a limit, and if there is no text, there is nothing to split.
+/// Without a limit the whole text is one part. An empty text has no parts.
 fn split(text: &str, most: Option<usize>) -> Vec<String> {
-    /// The longest head of a part.
+    /// The most characters of the first line of a part.
     const HEAD: usize = 40;
     let most = most.unwrap_or(usize::MAX);
     if text.is_empty() {
@@ -222,18 +222,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_split_at_line_ends_and_have_everything() {
+    fn parts_end_at_line_ends_and_keep_the_whole_text() {
         let text: String = (0..40).map(|line| format!("line {line}\n")).collect();
         let parts = split(&text, Some(140));
         assert!(parts.len() > 2 && parts.iter().all(|part| part.chars().count() <= 140 && part.ends_with('\n')));
         let bodies = parts.iter().enumerate().map(|(at, part)| {
-            part.strip_prefix(&format!("[part {} of {}]\n", at + 1, parts.len())).expect("each part has its number")
+            part.strip_prefix(&format!("[part {} of {}]\n", at + 1, parts.len()))
+                .expect("each part begins with its number")
         });
         assert_eq!(bodies.collect::<String>(), text);
     }
 
     #[test]
-    fn a_line_that_is_longer_than_a_part_is_split() {
+    fn lines_longer_than_a_part_are_split() {
         let parts = split(&"ä".repeat(1000), Some(200));
         assert!(parts.iter().all(|part| part.chars().count() <= 200));
         assert_eq!(parts.iter().map(|part| part.matches('ä').count()).sum::<usize>(), 1000);

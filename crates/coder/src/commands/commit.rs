@@ -27,14 +27,14 @@ use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role, Text};
 use toolfence_session::StopReason;
 use toolfence_workspace::NextCommit;
 
-/// Bytes of the diffs that the model reads, and how many of them for each token of a window that is set.
+/// The most bytes of diffs in the request, and the bytes per token if the settings limit the window.
 const DIFF_BYTES: usize = 32 << 10;
 const BYTES_A_TOKEN: usize = 2;
 
 /// The most bytes of a reply.
 const LONGEST_REPLY: usize = 64 << 10;
 
-/// Variables that would let git commit in another repository than the one that was read.
+/// Environment variables that would make git commit in a different repository than the one that was read.
 const REPOSITORY: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options, arguments: &CommitArguments) -> Result<Exit
     }
     let edit = match options.yes {
         true => false,
-        false => match asked(&message)? {
+        false => match ask_about(&message)? {
             Some(Answer::Commit) => false,
             Some(Answer::Edit) => true,
             Some(Answer::No) => {
@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Options, arguments: &CommitArguments) -> Result<Exit
     };
     let ended = commit(&project, arguments.all, &message, edit);
     if options.yes && ended.is_err() {
-        // It was not displayed yet, and may be of use.
+        // The user has not seen the message yet and may want to reuse it.
         Terminal::stderr().write(&message)?;
     }
     ended
@@ -104,9 +104,11 @@ fn propose(project: &Project, rules: &Rules, next: &NextCommit, stats: bool) -> 
     let window = rules.window().and_then(|tokens| usize::try_from(tokens).ok());
     let bytes = window.map_or(DIFF_BYTES, |tokens| DIFF_BYTES.min(tokens.saturating_mul(BYTES_A_TOKEN)));
     let question = |bytes| commit_message::question(next, &rules.redactor(Some(&model)), rules.language, bytes);
-    let replied = match replied(&*model.bare, question(bytes))? {
-        // A local server can have a smaller window than any setting says.
-        Err(error) if matches!(error.kind(), ErrorKind::TooLong { .. }) => replied(&*model.bare, question(bytes / 8))?,
+    let replied = match request_reply(&*model.bare, question(bytes))? {
+        // The window of a local server can be smaller than the settings say, so retry with a shorter diff.
+        Err(error) if matches!(error.kind(), ErrorKind::TooLong { .. }) => {
+            request_reply(&*model.bare, question(bytes / 8))?
+        }
         replied => replied,
     };
     let reply = replied.map_err(|error| Failure::broken(error.text()))?;
@@ -126,7 +128,7 @@ fn unfinished(finish: FinishReason) -> Failure {
     failed.unwrap_or_else(|| Failure::unsuccessful(Text::default()))
 }
 
-/// A whole reply.
+/// A complete reply of the backend.
 struct Reply {
     text: String,
     finish: FinishReason,
@@ -147,8 +149,8 @@ impl Sink for Reply {
     }
 }
 
-/// The reply to one message, without tools. The inner error is that of the backend.
-fn replied(backend: &dyn Backend, question: String) -> Result<Result<Reply, Error>, Failure> {
+/// Sends one message without tools and returns the reply. The inner error is an error of the backend.
+fn request_reply(backend: &dyn Backend, question: String) -> Result<Result<Reply, Error>, Failure> {
     let messages = [Message::new(Role::User, question)];
     let mut reply = Reply { text: String::new(), finish: FinishReason::Cut, usage: Usage::default(), broke_off: None };
     let err = Terminal::stderr();
@@ -177,15 +179,15 @@ fn replied(backend: &dyn Backend, question: String) -> Result<Result<Reply, Erro
     }
 }
 
-/// What the user wants done with a message.
+/// The user's answer to a proposed message.
 enum Answer {
     Commit,
     Edit,
     No,
 }
 
-/// Displays the message and asks, on the terminal itself. `None` without a terminal.
-fn asked(message: &str) -> Result<Option<Answer>, Failure> {
+/// Displays the message and asks on the terminal. Returns `None` without a terminal.
+fn ask_about(message: &str) -> Result<Option<Answer>, Failure> {
     let rows = file_rows(message, marks::room(columns_of_the_terminal()));
     let question = format!("{rows}{}", text!("Commit with this message? [y/N/e, e to edit it] ").words());
     let canceller = Canceller::default();
@@ -201,7 +203,8 @@ fn asked(message: &str) -> Result<Option<Answer>, Failure> {
     }))
 }
 
-/// Runs the git of the user, with their hooks, their signature and their editor. It is a command of their own.
+/// Runs the user's git with their hooks, signature and editor. It runs outside of policy and sandbox, because the user
+/// has agreed to the commit.
 fn commit(project: &Project, all: bool, message: &str, edit: bool) -> Result<ExitCode, Failure> {
     let failed =
         |error: std::io::Error| Failure::broken(text!("git cannot be started: {error}", error = Text::from(&error)));
@@ -210,7 +213,7 @@ fn commit(project: &Project, all: bool, message: &str, edit: bool) -> Result<Exi
     file.write_all(message.as_bytes()).map_err(failed)?;
     let mut command = Command::new(program);
     if edit {
-        // In an edited message git removes comments. Lines of this one can begin with `#`: the number of an issue.
+        // git removes comment lines from an edited message, but lines of this one may begin with `#`: issue numbers.
         command.args(["-c", "core.commentChar=auto"]);
     }
     command.arg("commit").args(all.then_some("--all")).args(edit.then_some("--edit"));
@@ -220,7 +223,7 @@ fn commit(project: &Project, all: bool, message: &str, edit: bool) -> Result<Exi
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
     let ended = runtime.block_on(async {
-        // Ctrl-C at the terminal reaches git too, which ends by it, or leaves it to the editor.
+        // Ctrl-C at the terminal reaches git directly: it exits, or lets its editor handle the signal.
         let mut terminated = signal(SignalKind::terminate())?;
         let mut child = command.spawn()?;
         tokio::select! {

@@ -1,4 +1,4 @@
-//! `coder config`: the files of settings, what they hold, and what counts of all of it.
+//! `coder config`: prints the effective settings, and manages the files that define them.
 
 use crate::args::{BackendsArguments, ConfigCommand, Options, ProfileArguments, ShowArguments, TrustArguments};
 use crate::commands::undo::age;
@@ -26,21 +26,21 @@ use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::text;
 use toolfence_session::persona::Persona;
 
-/// Does what was asked.
+/// Runs a subcommand of `coder config`.
 pub(crate) fn run(options: &Options, command: &ConfigCommand) -> Result<ExitCode, Failure> {
     match command {
         ConfigCommand::Show(arguments) => show(options, arguments),
-        ConfigCommand::Init => init(&settled(options)?),
-        ConfigCommand::Path => path(&settled(options)?),
-        ConfigCommand::Trust(arguments) => trust(options, &settled(options)?, arguments),
+        ConfigCommand::Init => init(&read_places(options)?),
+        ConfigCommand::Path => path(&read_places(options)?),
+        ConfigCommand::Trust(arguments) => trust(options, &read_places(options)?, arguments),
         ConfigCommand::Profile(arguments) => profile(options, arguments),
         ConfigCommand::Backends(arguments) => backends(options, arguments),
     }
 }
 
-/// The places of the files, once the language is that of the settings. A file that cannot be read is no reason to fail here: these
-/// commands help to mend it.
-fn settled(options: &Options) -> Result<Places, Failure> {
+/// Sets the language from the settings and returns the paths of the files. Unreadable files are no error here: these
+/// commands help to repair them.
+fn read_places(options: &Options) -> Result<Places, Failure> {
     match Layers::read(options) {
         Ok(layers) => Ok(layers.places),
         Err(_) => Places::of(&options.root),
@@ -53,29 +53,29 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
     config.settle_looks();
     let mut out = Terminal::stdout();
     if arguments.json {
-        let mut shown = config_as_json(&layers, &config);
-        shown["profile"] =
+        let mut report = config_as_json(&layers, &config);
+        report["profile"] =
             learned(&layers, &config, &persona)?.into_iter().map(|(key, value)| (key, json!(value))).collect();
-        out.line(&shown.to_string())?;
+        out.line(&report.to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
-    config.rows().iter().try_for_each(|row| shown(&config, &persona, row, &mut out))?;
+    config.rows().iter().try_for_each(|row| print_row(&config, &persona, row, &mut out))?;
     let places = &layers.places;
     let project = match layers.project {
-        ProjectFile::Absent => text!("there is none"),
+        ProjectFile::Absent => text!("it does not exist"),
         ProjectFile::Untrusted => text!("it can only make rules stricter; `coder config trust` trusts it"),
         ProjectFile::Trusted => text!("trusted in its present form"),
     };
     out.write("\n")?;
     out.styled_line(
         Style::Dim,
-        &text!("project file  {path}: {standing}", path = places.project.display().to_string(), standing = project),
+        &text!("project file  {path}: {state}", path = places.project.display().to_string(), state = project),
     )?;
     for (key, value) in learned(&layers, &config, &persona)? {
         out.styled_line(
             Style::Dim,
             &text!(
-                "{key} is not set, and replies of this backend have shown: {value} (coder config profile)",
+                "{key} is not set; learned from replies of this backend: {value} (coder config profile)",
                 key,
                 value
             ),
@@ -85,12 +85,12 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a setting with its value and the place of it, a list with a line for each item.
-fn shown(config: &Config, persona: &Persona, row: &Row, out: &mut Terminal) -> Result<(), Failure> {
+/// Prints a setting with its value and origin. A list has one line per item.
+fn print_row(config: &Config, persona: &Persona, row: &Row, out: &mut Terminal) -> Result<(), Failure> {
     let width = config.rows().iter().map(|row| row.key.len()).max().unwrap_or_default() + 1;
     let mut print = |name: &str, value: &str, origin: &Origin| {
         out.write(&format!("{name:<width$}{value:<28}  "))?;
-        out.styled_line(Style::Dim, &named(origin, persona))
+        out.styled_line(Style::Dim, &origin_text(origin, persona))
     };
     if row.values.is_empty() {
         return print(row.key, if row.shape == Shape::One { "-" } else { "[]" }, &Origin::default());
@@ -109,13 +109,13 @@ fn shown(config: &Config, persona: &Persona, row: &Row, out: &mut Terminal) -> R
     Ok(())
 }
 
-/// A value as it is shown: a URL may hold a password, and a member of a request's body a key.
+/// Redacts a value: a URL may contain a password, and a field of a request body may contain a key.
 fn without_secrets(value: &str) -> String {
     redactor().text(value).into_owned()
 }
 
-/// The place of a value in the person's language. In JSON it has the name that the library gives it.
-fn named(origin: &Origin, persona: &Persona) -> Text {
+/// Returns the origin of a value in the user's language.
+fn origin_text(origin: &Origin, persona: &Persona) -> Text {
     match origin.layer {
         Layer::Default => text!("default"),
         Layer::Persona => text!("the persona {name}", name = &persona.name),
@@ -123,7 +123,7 @@ fn named(origin: &Origin, persona: &Persona) -> Text {
     }
 }
 
-/// The beginnings that every layer's list allows.
+/// Returns the beginnings of commands that the lists of all layers allow.
 fn effective_only(config: &Config) -> Vec<Text> {
     let settings = config.policy();
     let words = settings.only_commands().iter().map(|rule| rule.words().join(" "));
@@ -144,10 +144,12 @@ fn config_as_json(layers: &Layers, config: &Config) -> Value {
 }
 
 fn row_as_json(config: &Config, row: &Row) -> Value {
-    let item = |(value, origin): &(String, Origin)| json!({"value": without_secrets(value), "origin": place(origin)});
+    let item =
+        |(value, origin): &(String, Origin)| json!({"value": without_secrets(value), "origin": origin_as_json(origin)});
     let mut items: Vec<Value> = row.values.iter().map(item).collect();
     if row.shape == Shape::One {
-        let mut row_json = items.pop().unwrap_or_else(|| json!({"value": null, "origin": place(&Origin::default())}));
+        let mut row_json =
+            items.pop().unwrap_or_else(|| json!({"value": null, "origin": origin_as_json(&Origin::default())}));
         row_json["key"] = json!(row.key);
         return row_json;
     }
@@ -158,12 +160,12 @@ fn row_as_json(config: &Config, row: &Row) -> Value {
     row_json
 }
 
-fn place(origin: &Origin) -> Value {
+fn origin_as_json(origin: &Origin) -> Value {
     json!({"layer": origin.layer, "name": *origin.name, "line": origin.line})
 }
 
 fn init(places: &Places) -> Result<ExitCode, Failure> {
-    let path = own(places)?;
+    let path = user_file(places)?;
     let wrong = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
             Failure::wrong_use(text!("{path} exists already and is left unchanged", path = path.display().to_string()))
@@ -183,7 +185,7 @@ fn init(places: &Places) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The user's file with every setting explained.
+/// Returns the content of a new user file, with every setting explained.
 fn own_file() -> String {
     format!(
         "{}{}",
@@ -198,7 +200,7 @@ fn own_file() -> String {
     )
 }
 
-/// The documented file with the checks that the current project suggests, which are commented out like every other value.
+/// Adds the checks that the current project suggests to the documented file, commented out like every other value.
 fn with_proposals(documented: String, lines: &[String]) -> String {
     if lines.is_empty() {
         return documented;
@@ -207,7 +209,7 @@ fn with_proposals(documented: String, lines: &[String]) -> String {
     documented.replacen("\n#commands = []\n", &format!("\n# {note}\n#{}\n", proposals::as_setting(lines)), 1)
 }
 
-fn own(places: &Places) -> Result<&Path, Failure> {
+fn user_file(places: &Places) -> Result<&Path, Failure> {
     places.user.as_deref().ok_or_else(|| {
         Failure::wrong_use(text!(
             "there is no folder for your own file: set HOME or XDG_CONFIG_HOME to an absolute path"
@@ -222,15 +224,19 @@ fn path(places: &Places) -> Result<ExitCode, Failure> {
         (text!("project"), Some(&*places.project)),
         (text!("state"), places.state.as_deref()),
     ] {
-        let shown = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
-        let shown =
-            if path.is_some_and(Path::exists) { shown.into() } else { text!("{path}  (missing)", path = shown) };
-        out.line(&format!("{:<9}{}", name.words(), shown.words()))?;
+        let name_of_path = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
+        let line = if path.is_some_and(Path::exists) {
+            name_of_path.into()
+        } else {
+            text!("{path}  (missing)", path = name_of_path)
+        };
+        out.line(&format!("{:<9}{}", name.words(), line.words()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What counts of the profile of the backend that the settings name, by the keys in whose place it counts.
+/// Returns the values from the profile of the configured backend that apply because no setting overrides them, by the
+/// key of the setting.
 fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&'static str, &'static str)>, Failure> {
     let Some(profiles) = Profiles::of(&layers.places) else { return Ok(Vec::new()) };
     let Some((base_url, model)) = Server::likely(config, persona, |base_url| profiles.models(base_url))? else {
@@ -252,8 +258,8 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
     let config = layers.merged();
     config.settle_looks();
     let mut out = Terminal::stdout();
-    let no_place = || Failure::wrong_use(text!("there is no folder for profiles: set HOME or XDG_STATE_HOME"));
-    let profiles = Profiles::of(&layers.places).ok_or_else(no_place)?;
+    let no_folder = || Failure::wrong_use(text!("there is no folder for profiles: set HOME or XDG_STATE_HOME"));
+    let profiles = Profiles::of(&layers.places).ok_or_else(no_folder)?;
     let server = match arguments.all {
         true => None,
         false => Server::of(&config, &persona)?.as_ref().map(Server::place),
@@ -299,12 +305,12 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
 }
 
 fn backends(options: &Options, arguments: &BackendsArguments) -> Result<ExitCode, Failure> {
-    settled(options)?;
+    read_places(options)?;
     let found = server::look()?;
     let providers = Preset::all().iter().filter(|preset| !preset.is_local());
     let mut out = Terminal::stdout();
     if arguments.json {
-        let providers: Vec<Value> = providers.map(told_of_provider).collect();
+        let providers: Vec<Value> = providers.map(provider_as_json).collect();
         let model = |model: &LocalModel| json!({"name": model.name, "loaded": model.loaded});
         let server = |server: &LocalServer| {
             let models: Vec<Value> = server.models.iter().map(model).collect();
@@ -340,12 +346,13 @@ fn backends(options: &Options, arguments: &BackendsArguments) -> Result<ExitCode
         }
     }
     out.line(&text!(
-        "\nA provider: coder --backend provider --model NAME::MODEL. A server: coder --base-url URL --model MODEL."
+        "\nUse a provider: coder --backend provider --model NAME::MODEL. Use a server: coder --base-url URL \
+         --model MODEL."
     ))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn told_of_provider(preset: &Preset) -> Value {
+fn provider_as_json(preset: &Preset) -> Value {
     let base_url = Some(preset.base_url).filter(|url| !url.is_empty());
     json!({
         "name": preset.name, "base_url": base_url, "key_variable": preset.key_variable,
@@ -355,10 +362,10 @@ fn told_of_provider(preset: &Preset) -> Value {
 
 fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Result<ExitCode, Failure> {
     let mut out = Terminal::stdout();
-    let shown = places.project.display().to_string();
+    let project_file = places.project.display().to_string();
     if arguments.forget {
         trust::forget(places)?;
-        out.line(&text!("{path} is no longer trusted", path = shown))?;
+        out.line(&text!("{path} is no longer trusted", path = project_file))?;
         return Ok(ExitCode::SUCCESS);
     }
     let (commands, mut failures) = slash::of_project(places);
@@ -368,21 +375,21 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     });
     let settings = settings.map(|text| (places.project.clone(), text));
     let has_settings = settings.is_some();
-    // A file that cannot be read, such as a link, is named and not trusted; the others can be.
+    // Files that cannot be read, such as links, are reported and not trusted; the others can be.
     let mut err = Terminal::stderr();
     for failure in &failures {
         err.line(failure.message())?;
     }
-    let trusted = if failures.is_empty() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() };
+    let status = if failures.is_empty() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() };
     let has_commands = !commands.is_empty();
     let files: Vec<(PathBuf, String)> = settings.into_iter().chain(commands).collect();
     if files.is_empty() {
         if !failures.is_empty() {
-            return Ok(trusted);
+            return Ok(status);
         }
         return Err(Failure::wrong_use(text!(
             "there is no {path} to trust, and no command in {commands}",
-            path = shown,
+            path = project_file,
             commands = places.commands().display().to_string()
         )));
     }
@@ -396,7 +403,7 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     if has_commands {
         allows.push(text!("If you trust it, a command is sent to the model as your message when you type its name."));
     }
-    // Whoever reads the output sees what was trusted, or what nobody could be asked about.
+    // Without a question on a terminal, the output is the only record of the text that was trusted or refused.
     if options.yes || !std::io::stdout().is_terminal() {
         for (file, text) in &files {
             out.line(&format!("{}:\n", file.display()))?;
@@ -404,7 +411,7 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
         }
         allows.iter().try_for_each(|allows| out.line(allows))?;
     }
-    if !options.yes && !agreed(&files, &allows)? {
+    if !options.yes && !ask_for_trust(&files, &allows)? {
         out.line(&text!("It is not trusted."))?;
         return Ok(UNSUCCESSFUL.into());
     }
@@ -416,16 +423,19 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
             hash = trust::hash(text)
         ))?;
     }
-    Ok(trusted)
+    Ok(status)
 }
 
-/// Shows the files and asks, on the terminal itself. Without one there is nobody to agree.
-pub(crate) fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<bool, Failure> {
-    let asked = crate::confirm::trust_of(files, |file| format!("{file}:").into(), &crate::confirm::allowing(allows));
+/// Displays the files and asks on the terminal whether to trust them.
+///
+/// # Errors
+/// There is no terminal.
+pub(crate) fn ask_for_trust(files: &[(PathBuf, String)], allows: &[Text]) -> Result<bool, Failure> {
+    let question = crate::confirm::trust_of(files, |file| format!("{file}:").into(), &crate::confirm::allowing(allows));
     let canceller = Canceller::default();
-    let line = match crate::runtime::run(canceller.clone(), crate::confirm::put_until(&asked, &canceller))? {
+    let line = match crate::runtime::run(canceller.clone(), crate::confirm::put_until(&question, &canceller))? {
         Err(error) if error.kind() == ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),
-        said => said.map_err(|_| {
+        answer => answer.map_err(|_| {
             Failure::wrong_use(text!(
                 "there is no terminal to ask on; read the file, then run `coder config trust --yes`"
             ))

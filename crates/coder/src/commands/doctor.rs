@@ -1,5 +1,5 @@
-//! `coder doctor`: which barriers of the sandbox hold here, found out by trying to break each; why the others do not, and what to do. And what
-//! looks at changed files. With `--backend`: the five questions to the backend.
+//! `coder doctor`: tries to break each barrier of the sandbox, reports those that do not hold with advice, and lists
+//! the checks for changed files. With `--backend`, it asks the backend five questions instead.
 
 use crate::args::{DoctorArguments, Options};
 use crate::checks;
@@ -26,30 +26,30 @@ use toolfence_protocol::text;
 use toolfence_sandbox::isolation::{Kind, Mode, Settings};
 use toolfence_workspace::Workspace;
 
-/// Tries the sandbox of the settings, or asks their backend, and tells.
+/// Tests the configured sandbox, or with `--backend` the configured backend, and prints a report.
 pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
     if options.backend.is_some() {
-        return backend(options, arguments.json);
+        return test_backend(options, arguments.json);
     }
     let (layers, _) = rules::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     config.settle_looks();
     let settings = project::sandbox(&config)?;
-    let trial = tried(&settings)?;
+    let trial = try_sandbox(&settings)?;
     let standing = checks::standing(&config, &options.root)?;
     let proposed = checks::proposed(&config, &options.root);
     let no_copies = no_private_copies(&config, &layers.places, &options.root)?;
     let mut out = Terminal::stdout();
     match arguments.json {
         true => {
-            let mut report = told(&trial, &settings);
+            let mut report = report_as_json(&trial, &settings);
             report["private_copies"] = json!({"on": no_copies.is_none(), "why": no_copies.map(|(why, _)| why)});
             report["checks"] = checks::told(&standing);
             report["checks"]["proposed"] = json!(proposed);
             out.line(&report.to_string())?;
         }
         false => {
-            shown(&trial, &settings, &mut out)?;
+            print_trial(&trial, &settings, &mut out)?;
             show_private_copies(no_copies, &mut out)?;
             checks::shown(&standing, &mut out)?;
             checks::propose(&proposed, &layers.places, &mut out)?;
@@ -58,8 +58,8 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     Ok(if trial.all_held() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
 }
 
-/// Tries out whether commands run on private copies of this project. Returns the reason if they do not, and with it what
-/// commands can do.
+/// Tests whether commands run on private copies of this project. If not, returns the reason and a description of what
+/// commands can do instead.
 fn no_private_copies(config: &Config, places: &Places, root: &Path) -> Result<Option<(Text, Text)>, Failure> {
     let policy = Policy::new(config.policy()).map_err(Failure::wrong_use)?;
     let workspace = Workspace::open(root, policy.paths().clone()).map_err(Failure::broken)?;
@@ -76,8 +76,8 @@ fn show_private_copies(no_copies: Option<(Text, Text)>, out: &mut Terminal) -> R
     }
 }
 
-/// Asks the backend of the settings the five questions, prints the answers, and stores them in its profile.
-fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
+/// Asks the configured backend the five questions, prints the findings, and stores them in its profile.
+fn test_backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
     let (project, rules) = rules::open(options)?;
     let model = Model::open(&rules.config, &rules.persona, &project)?;
     let place = model.server.as_ref().map(Server::place);
@@ -142,15 +142,16 @@ fn show_answer(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failu
     finding.advice.iter().try_for_each(|advice| out.styled_line(Style::Dim, &format!("           {}", advice.words())))
 }
 
-fn tried(settings: &Settings) -> Result<Trial, Failure> {
-    let scratch = tempfile::tempdir()
-        .map_err(|error| Failure::broken(text!("no temporary folder: {error}", error = Text::from(&error))))?;
+fn try_sandbox(settings: &Settings) -> Result<Trial, Failure> {
+    let scratch = tempfile::tempdir().map_err(|error| {
+        Failure::broken(text!("cannot create a temporary folder: {error}", error = Text::from(&error)))
+    })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
     runtime.block_on(trial::sandbox(settings, scratch.path())).map_err(Failure::broken)
 }
 
-fn told(trial: &Trial, settings: &Settings) -> Value {
+fn report_as_json(trial: &Trial, settings: &Settings) -> Value {
     json!({
         "v": super::SCHEMA, "kind": trial.report.kind, "holds": trial.report.holds && trial.all_held(),
         "why": trial.report.why, "helper": trial.report.helper, "kernel": kernel(),
@@ -158,7 +159,7 @@ fn told(trial: &Trial, settings: &Settings) -> Value {
     })
 }
 
-fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), Failure> {
+fn print_trial(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), Failure> {
     let user = rustix::process::geteuid();
     out.line(&text!("Linux {kernel}, user {user}", kernel = kernel(), user = user.as_raw()))?;
     out.write("\n")?;
@@ -171,12 +172,12 @@ fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), F
             barrier = Some(&finding.barrier);
             out.line(&format!("\n{}", finding.barrier.words()))?;
         }
-        row(finding, out)?;
+        print_finding(finding, out)?;
     }
     advice(trial, settings).iter().try_for_each(|advice| out.line(&format!("\n{}", advice.words())))
 }
 
-fn row(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
+fn print_finding(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
     let (style, word) = match finding.result {
         Held::Yes => (Style::Good, text!("holds")),
         Held::No => (Style::Bad, text!("BROKEN")),
@@ -217,7 +218,7 @@ fn headline(trial: &Trial, settings: &Settings) -> (Style, Text) {
     }
 }
 
-/// What can be done about a sandbox that cannot be set up.
+/// Returns advice for a sandbox that cannot be set up.
 fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
     if trial.report.kind > Kind::Landlock || settings.mode == Mode::Off {
         return Vec::new();
@@ -232,11 +233,11 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
         )];
     }
     let setting = |path: &str| std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
-    let known = [
+    let causes = [
         (
             setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1),
             text!(
-                "AppArmor keeps namespaces from ordinary users: `sudo sysctl \
+                "AppArmor denies namespaces to ordinary users: `sudo sysctl \
                  kernel.apparmor_restrict_unprivileged_userns=0` allows them, or a profile for this program with the \
                  rule `userns,`."
             ),
@@ -244,7 +245,7 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
         (
             setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0),
             text!(
-                "The kernel keeps namespaces from ordinary users: `sudo sysctl kernel.unprivileged_userns_clone=1` \
+                "The kernel denies namespaces to ordinary users: `sudo sysctl kernel.unprivileged_userns_clone=1` \
                  allows them."
             ),
         ),
@@ -260,7 +261,7 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
             ),
         ),
     ];
-    known.into_iter().filter(|(applies, _)| *applies).map(|(_, advice)| advice).collect()
+    causes.into_iter().filter(|(applies, _)| *applies).map(|(_, advice)| advice).collect()
 }
 
 fn kernel() -> String {

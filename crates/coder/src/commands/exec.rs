@@ -1,4 +1,4 @@
-//! `coder exec`: model text in, its calls run, their results out.
+//! `coder exec`: runs the calls in a reply from stdin and prints their results.
 
 use crate::args::{ExecArguments, Options};
 use crate::commands::read_stdin;
@@ -30,14 +30,14 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.no_session {
-        // The lines of --debug are written directly.
+        // Without a session, this process writes the lines of --debug itself.
         let reply = Reply { debug: false, ..reply(options, arguments)? };
-        let status = run_with_signals(async |signals| run_alone(options, reply, signals, &mut show).await)?;
+        let status = run_with_signals(async |signals| run_alone(options, reply, signals, &mut print).await)?;
         return Ok(status.into());
     }
     let session = Session::open(options, name)?;
     let reply = reply(options, arguments)?;
-    let status = run_with_signals(async |signals| session.send(reply, signals, &mut show).await)?;
+    let status = run_with_signals(async |signals| session.send(reply, signals, &mut print).await)?;
     Ok(status.into())
 }
 
@@ -48,15 +48,15 @@ fn reply(options: &Options, arguments: &ExecArguments) -> Result<Reply, Failure>
     Ok(Reply { text, json, explain, debug: options.debug, ..Reply::default() })
 }
 
-/// Puts the inside of a tool block into a block, between fences that are longer than any in it.
+/// Wraps the content of a tool block in fences that are longer than any fence inside.
 fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}tool\n{text}\n{fence}\n")
 }
 
-/// Prints what is reported.
-fn show(report: Report) -> Result<(), Failure> {
+/// Prints a report of the session.
+fn print(report: Report) -> Result<(), Failure> {
     match report {
         Report::Note(note) => tell(&note),
         Report::Debug(line) => debug::write(&line),

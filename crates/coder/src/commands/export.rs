@@ -1,4 +1,4 @@
-//! `coder export`: a conversation as Markdown, as its records, or as a page for a browser.
+//! `coder export`: writes a conversation as Markdown, as its records, or as a web page.
 
 use super::sessions::named;
 use crate::args::{ExportArguments, Options};
@@ -31,7 +31,7 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
     let summary = named(&project, name)?;
     let mut stored = Stored::read(&summary.path).map_err(Failure::wrong_use)?;
     let (from, to) =
-        (place(&stored, arguments.from.as_deref(), 0)?, place(&stored, arguments.to.as_deref(), usize::MAX)?);
+        (index_of(&stored, arguments.from.as_deref(), 0)?, index_of(&stored, arguments.to.as_deref(), usize::MAX)?);
     let redact = arguments.redact == Switch::On;
     let text = match arguments.format {
         ExportFormat::Json => as_json(&summary.path, &stored, (from, to), redact)?,
@@ -71,14 +71,14 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// The head and the records from one place to another, a line of JSON each.
+/// Returns the head and the records from one index to another (inclusive) as JSON lines.
 fn as_json(path: &Path, stored: &Stored, (from, to): (usize, usize), redact: bool) -> Result<String, Failure> {
     let mut text = String::new();
     let redactor = redactor();
     let head = lines(path).and_then(|mut lines| lines.next().transpose()).map_err(Failure::broken)?;
     let chosen = stored.lines.iter().enumerate().filter(|(at, _)| (from..=to).contains(at));
     for line in head.iter().chain(chosen.map(|(_, line)| line)) {
-        // Fields that only a later version knows are passed on.
+        // The record stays a JSON value, so that fields of later versions are kept.
         let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
         let value = if redact { redacted(&redactor, value) } else { value };
         text.push_str(&value.to_string());
@@ -87,12 +87,13 @@ fn as_json(path: &Path, stored: &Stored, (from, to): (usize, usize), redact: boo
     Ok(text)
 }
 
-/// A record without secrets. Images stay as they are: whatever looks like a key in them is none.
+/// Redacts the secrets in a record. The data of images is left unchanged, because a match in base64 text is not a
+/// secret.
 fn redacted(redactor: &Redactor, mut record: Value) -> Value {
     let images = |record: &mut Value| record.get_mut("images").map(Value::take);
     let own = images(&mut record);
     let histories = record.get_mut("history").and_then(Value::as_array_mut);
-    let told: Vec<Option<Value>> = histories.into_iter().flatten().map(images).collect();
+    let images_of_history: Vec<Option<Value>> = histories.into_iter().flatten().map(images).collect();
     let mut clean = redactor.value(&record);
     let put = |record: &mut Value, images: Option<Value>| {
         let Some(Value::Array(mut images)) = images else { return };
@@ -105,20 +106,21 @@ fn redacted(redactor: &Redactor, mut record: Value) -> Value {
     };
     put(&mut clean, own);
     let histories = clean.get_mut("history").and_then(Value::as_array_mut);
-    histories.into_iter().flatten().zip(told).for_each(|(message, images)| put(message, images));
+    histories.into_iter().flatten().zip(images_of_history).for_each(|(message, images)| put(message, images));
     clean
 }
 
-/// `/export`: writes the conversation in a file, in the form that its ending names, and over no other file.
+/// `/export`: writes the conversation to a new file in the format of the file's extension. An existing file is not
+/// overwritten.
 pub(crate) fn typed(path: &Path, file: &str) -> Result<(), Failure> {
     let mut stored = Stored::read(path).map_err(Failure::wrong_use)?;
     let text = match Path::new(file).extension().and_then(OsStr::to_str) {
         Some("json" | "jsonl") => as_json(path, &stored, (0, usize::MAX), true)?,
-        Some(ending @ ("html" | "md")) => {
+        Some(extension @ ("html" | "md")) => {
             stored.redact(&redactor());
             let shown = Shown { thoughts: false, results: Results::Head, language: language() };
             let records: Vec<&Record> = stored.records.iter().collect();
-            match ending {
+            match extension {
                 "html" => export::html(&stored, &records, shown),
                 _ => export::markdown(&stored, &records, shown, &toolfence_policy::toolset::catalog()),
             }
@@ -135,8 +137,8 @@ pub(crate) fn typed(path: &Path, file: &str) -> Result<(), Failure> {
     })
 }
 
-/// Where a message stands.
-fn place(stored: &Stored, id: Option<&str>, default: usize) -> Result<usize, Failure> {
+/// Returns the index of a message among the records, or `default` without an id.
+fn index_of(stored: &Stored, id: Option<&str>, default: usize) -> Result<usize, Failure> {
     let Some(id) = id else { return Ok(default) };
     let at = stored.records.iter().position(|record| record.id == id);
     at.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! `coder grammar`: what a backend is constrained by, so that a model can write no malformed call.
+//! `coder grammar`: prints a grammar or schema for constrained decoding, so that a model cannot write malformed calls.
 
 use crate::args::GrammarArguments;
 use crate::choices::GrammarFormat;
@@ -24,13 +24,13 @@ pub(crate) fn run(arguments: &GrammarArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The built-in tools of these names; all of them where there is none.
+/// Returns the built-in tools with these names, or all of them if `names` is empty.
 fn catalog(names: &[String]) -> Result<Catalog, Failure> {
     let all: Catalog = toolfence_policy::toolset::builtins().iter().cloned().collect();
     if names.is_empty() {
         return Ok(all);
     }
-    let known = |name: &String| {
+    let find = |name: &String| {
         all.find(name).cloned().ok_or_else(|| {
             let tools: Vec<&str> = all.specs().iter().map(|spec| spec.name.as_ref()).collect();
             Failure::wrong_use(text!(
@@ -40,5 +40,5 @@ fn catalog(names: &[String]) -> Result<Catalog, Failure> {
             ))
         })
     };
-    names.iter().map(known).collect()
+    names.iter().map(find).collect()
 }

@@ -1,4 +1,4 @@
-//! `coder keep` and `/keep`: puts output of commands into the project that was not put there.
+//! `coder keep` and `/keep`: adds output of commands to the project that was left out of it before.
 
 use crate::args::{KeepArguments, Options};
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use toolfence_protocol::Text;
 use toolfence_protocol::text;
 
-/// Lists the output, or keeps that at the path.
+/// Lists the output, or adds the output at a path to the project.
 pub(crate) fn run(options: &Options, arguments: &KeepArguments) -> Result<ExitCode, Failure> {
     let (project, _) = rules::open(options)?;
     let mut out = Terminal::stdout();
@@ -22,7 +22,7 @@ pub(crate) fn run(options: &Options, arguments: &KeepArguments) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists or keeps output, as a line of a conversation asks for.
+/// `/keep`: lists the output, or adds the output at `path` to the project.
 pub(crate) fn typed(project: &Project, path: &str, out: &mut Terminal) -> Result<(), Failure> {
     if path.is_empty() { list(project, out) } else { keep(project, Path::new(path), out) }
 }

@@ -1,4 +1,4 @@
-//! `coder completions` and `coder man`: both come from the description of the command line that `--help` shows.
+//! `coder completions` and `coder man`, generated from the same description of the command line as `--help`.
 
 use crate::args::{CompletionsArguments, ManArguments};
 use crate::failure::Failure;
@@ -10,32 +10,32 @@ use std::path::Path;
 use std::process::ExitCode;
 use toolfence_protocol::text;
 
-/// Prints what the shell reads.
+/// Prints the completion script of a shell.
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    let mut command = help::described(help::settled_language());
+    let mut command = help::described(help::language_for_help());
     clap_complete::generate(arguments.shell, &mut command, "coder", &mut script);
-    let script = mended(arguments.shell, String::from_utf8_lossy(&script).into_owned(), &command);
+    let script = with_fixes(arguments.shell, String::from_utf8_lossy(&script).into_owned(), &command);
     let script = with_personas(arguments.shell, script);
     io::stdout().write_all(script.as_bytes()).map_err(Failure::output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Mends what the scripts of clap_complete do not do.
-fn mended(shell: Shell, script: String, command: &Command) -> String {
+/// Works around limitations of the scripts that clap_complete generates.
+fn with_fixes(shell: Shell, script: String, command: &Command) -> String {
     match shell {
-        // The message of `coder MESSAGE` is taken for the first word and the command for the second one, so that nothing behind a
-        // command is completed. There is nothing to complete in a message.
+        // The script reads the first word as the MESSAGE of `coder MESSAGE` and the second one as the command, so it
+        // completes nothing after a command. A message needs no completion, so its line is removed.
         Shell::Zsh => {
             let lines = script.lines().filter(|line| !line.starts_with("'::message -- "));
             let lines: Vec<String> = lines.map(|line| line.replace("$line[2]", "$line[1]")).collect();
             lines.join("\n") + "\n"
         }
-        // Without the value that is being typed behind an option, the options before it cannot be read, and nothing is offered; and
-        // words that stand behind a command are not offered at all.
+        // While the value of an option is still missing, argparse fails on the whole line and nothing is offered, so it
+        // runs again without the last word. The script also lacks the values of positional arguments.
         Shell::Fish => {
-            let read = "    argparse -s (__fish_coder_global_optspecs) -- $cmd 2>/dev/null\n";
-            let again = format!("{} || set -e cmd[-1] && {}", read.trim_end(), read.trim_start());
+            let parse = "    argparse -s (__fish_coder_global_optspecs) -- $cmd 2>/dev/null\n";
+            let retry = format!("{} || set -e cmd[-1] && {}", parse.trim_end(), parse.trim_start());
             let words = command.get_subcommands().flat_map(|inner| {
                 let values = inner.get_positionals().flat_map(clap::Arg::get_possible_values);
                 let values: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
@@ -47,13 +47,13 @@ fn mended(shell: Shell, script: String, command: &Command) -> String {
                 (!values.is_empty()).then_some(line)
             });
             let words: String = words.collect();
-            script.replace(read, &again) + &words
+            script.replace(parse, &retry) + &words
         }
         _ => script,
     }
 }
 
-/// Lets the script of a shell ask for the names of personas, which its makers can only take for names of files.
+/// Makes the script complete names of personas. clap_complete knows only that the value is a file.
 fn with_personas(shell: Shell, script: String) -> String {
     const NAMES: &str = "$(coder personas --names 2>/dev/null)";
     match shell {
@@ -61,12 +61,12 @@ fn with_personas(shell: Shell, script: String) -> String {
             let mut after_persona = false;
             let line = |line: &str| {
                 let files = "COMPREPLY=($(compgen -f \"${cur}\"))";
-                let told = match after_persona && line.trim() == files {
+                let line = match after_persona && line.trim() == files {
                     true => line.replace(files, &format!("COMPREPLY=($(compgen -f -W \"{NAMES}\" -- \"${{cur}}\"))")),
                     false => line.to_owned(),
                 };
                 after_persona = line.trim() == "--persona)";
-                told + "\n"
+                line + "\n"
             };
             script.lines().map(line).collect()
         }
@@ -89,9 +89,9 @@ fn with_personas(shell: Shell, script: String) -> String {
     }
 }
 
-/// Prints the page of the program, or writes one for each command.
+/// Prints the manual page of the program, or writes one page per command into a folder.
 pub(crate) fn man(arguments: &ManArguments) -> Result<ExitCode, Failure> {
-    let command = help::described(help::settled_language());
+    let command = help::described(help::language_for_help());
     match &arguments.output {
         None => {
             let page = page(&command, "coder").map_err(Failure::output)?;
@@ -112,7 +112,7 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page of a command and of each below it.
+/// Writes the pages of a command and its subcommands.
 fn write_pages(command: &Command, name: &str, folder: &Path) -> io::Result<()> {
     std::fs::write(folder.join(format!("{name}.1")), page(command, name)?)?;
     let inner = command.get_subcommands().filter(|command| command.get_name() != "help" && !command.is_hide_set());

@@ -1,4 +1,4 @@
-//! `coder mcp`: the servers whose tools join the others.
+//! `coder mcp`: lists the MCP servers and their tools, and manages trust in them.
 
 use crate::args::{McpCommand, McpListArguments, McpTrustArguments, Options};
 use crate::config::trust;
@@ -15,7 +15,7 @@ use toolfence_mcp::Health;
 use toolfence_policy::toolbox::Tool;
 use toolfence_protocol::{Text, ToolSpec, text};
 
-/// Does what was asked.
+/// Runs a subcommand of `coder mcp`.
 pub(crate) fn run(options: &Options, command: &McpCommand) -> Result<ExitCode, Failure> {
     let (project, rules) = rules::open(options)?;
     match command {
@@ -36,7 +36,7 @@ fn list(project: &Project, rules: &Rules, arguments: &McpListArguments) -> Resul
     };
     let status = if all.iter().all(|found| found.started.is_ok()) { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() };
     if arguments.json {
-        let servers: Vec<Value> = all.iter().map(|found| told_of(found, state(found))).collect();
+        let servers: Vec<Value> = all.iter().map(|found| server_as_json(found, state(found))).collect();
         out.line(&json!({"v": super::SCHEMA, "servers": servers}).to_string())?;
         return Ok(status);
     }
@@ -44,7 +44,7 @@ fn list(project: &Project, rules: &Rules, arguments: &McpListArguments) -> Resul
         out.line(&no_servers())?;
     }
     for found in &all {
-        let (style, told) = match (&found.started, state(found)) {
+        let (style, line) = match (&found.started, state(found)) {
             (Err(why), _) => (Style::Bad, text!("failed: {why}", why = escaped(&why.words()).into_owned())),
             (Ok(_), "trusted") => (Style::Good, text!("trusted")),
             (Ok(_), _) => (
@@ -55,14 +55,14 @@ fn list(project: &Project, rules: &Rules, arguments: &McpListArguments) -> Resul
                 ),
             ),
         };
-        in_rows(&mut out, style, &format!("{}  {}", found.rule.name, told.words()))?;
-        show(found, &mut out)?;
+        in_rows(&mut out, style, &format!("{}  {}", found.rule.name, line.words()))?;
+        print_server(found, &mut out)?;
     }
     Ok(status)
 }
 
-/// What a server is, and all that it offers.
-fn show(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
+/// Prints the command of a server, its tools and notes.
+fn print_server(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
     in_rows(out, Style::Dim, &format!("    {}  ({})", found.rule.command.0.join(" "), found.origin))?;
     let Ok(server) = &found.started else { return Ok(()) };
     if !server.is_sandboxed() {
@@ -79,19 +79,19 @@ fn show(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
     server.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))
 }
 
-/// A line that goes on below its own beginning on a terminal.
+/// Prints a line. On a terminal, continuation rows are indented like its beginning.
 fn in_rows(out: &mut Terminal, style: Style, line: &str) -> Result<(), Failure> {
     let rows = out.in_rows(line).into_owned();
     out.exact_line(style, &rows)
 }
 
-/// `/mcp`: the servers of a conversation, how they are, and the names of their tools.
+/// `/mcp`: prints the servers of a conversation, their states and the names of their tools.
 pub(crate) fn overview(project: &Project, out: &mut Terminal) -> Result<(), Failure> {
     if project.servers.is_empty() {
         return out.line(&no_servers());
     }
     for found in project.servers.iter() {
-        say_state(found, out)?;
+        print_state(found, out)?;
         let Ok(server) = &found.started else { continue };
         let name = |tool: &str| tool.strip_prefix(&format!("{}.", found.rule.name)).unwrap_or(tool).to_owned();
         let names: Vec<String> = server.tools().map(|tool| name(&tool.spec().name)).collect();
@@ -100,11 +100,11 @@ pub(crate) fn overview(project: &Project, out: &mut Terminal) -> Result<(), Fail
     Ok(())
 }
 
-/// `/mcp NAME`: how a server is, all that it offers, and what it wrote to stderr last.
-pub(crate) fn all_of(project: &Project, name: &str, out: &mut Terminal) -> Result<(), Failure> {
-    let found = named(project, name)?;
-    say_state(found, out)?;
-    show(found, out)?;
+/// `/mcp NAME`: prints the state of a server, its tools and its last lines on stderr.
+pub(crate) fn print_details(project: &Project, name: &str, out: &mut Terminal) -> Result<(), Failure> {
+    let found = find(project, name)?;
+    print_state(found, out)?;
+    print_server(found, out)?;
     let errors = found.started.as_ref().map(|server| server.health().errors).unwrap_or_default();
     if !errors.is_empty() {
         in_rows(out, Style::Plain, &format!("    {}", text!("the last lines of its stderr:").words()))?;
@@ -112,20 +112,20 @@ pub(crate) fn all_of(project: &Project, name: &str, out: &mut Terminal) -> Resul
     errors.iter().try_for_each(|line| out.exact_line(Style::Dim, &format!("    | {line}")))
 }
 
-/// How the server of this name is, in a line.
-pub(crate) fn state_of(project: &Project, name: &str, out: &mut Terminal) -> Result<(), Failure> {
-    say_state(named(project, name)?, out)
+/// Prints the state of the server with this name in one line.
+pub(crate) fn print_state_of(project: &Project, name: &str, out: &mut Terminal) -> Result<(), Failure> {
+    print_state(find(project, name)?, out)
 }
 
-fn named<'a>(project: &'a Project, name: &str) -> Result<&'a Found, Failure> {
+fn find<'a>(project: &'a Project, name: &str) -> Result<&'a Found, Failure> {
     let found = project.servers.iter().find(|found| found.rule.name == name);
     found.ok_or_else(|| Failure::wrong_use(no_such_server(name)))
 }
 
-/// How a server is, in a line.
-fn say_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
+/// Prints the state of a server in one line.
+fn print_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
     let name = found.rule.name.as_str();
-    let (style, told) = match &found.started {
+    let (style, line) = match &found.started {
         Err(why) => (
             Style::Bad,
             text!("failed: {why}. `/mcp restart {name}` tries again.", name, why = escaped(&why.words()).into_owned()),
@@ -154,26 +154,26 @@ fn say_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
             _ => (Style::Good, text!("trusted, runs, {count} {count|tool|tools}", count = server.tools().count())),
         },
     };
-    in_rows(out, style, &format!("{name}  {}", told.words()))
+    in_rows(out, style, &format!("{name}  {}", line.words()))
 }
 
-fn told_of(found: &Found, state: &str) -> Value {
+fn server_as_json(found: &Found, state: &str) -> Value {
     let tool = |spec: &ToolSpec| json!({"name": spec.name, "signature": spec.signature(), "purpose": spec.purpose});
-    let mut told = json!({
+    let mut server_json = json!({
         "name": found.rule.name, "command": found.rule.command.0, "origin": found.origin.to_string(), "state": state,
     });
     match &found.started {
-        Err(why) => told["error"] = json!(why),
+        Err(why) => server_json["error"] = json!(why),
         Ok(server) => {
-            told["sandboxed"] = server.is_sandboxed().into();
-            told["tools"] = server.tools().map(|served| tool(served.spec())).collect();
-            told["notes"] = json!(server.notes());
+            server_json["sandboxed"] = server.is_sandboxed().into();
+            server_json["tools"] = server.tools().map(|served| tool(served.spec())).collect();
+            server_json["notes"] = json!(server.notes());
         }
     }
-    told
+    server_json
 }
 
-/// Starts nothing: the name of a server is enough, also of one that the settings name no more.
+/// Revokes trust without starting a server, so that it also works for names that are no longer in the settings.
 fn forget(project: &Project, rules: &Rules, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
     let places = &project.places;
     let names = match &arguments.name {
@@ -218,7 +218,7 @@ fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArgume
             }
         };
         server.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
-        // Whoever reads the output sees what was trusted, or what nobody could be asked about.
+        // Without a question on a terminal, the output is the only record of the text that was trusted or refused.
         if yes || !std::io::stdout().is_terminal() {
             out.line(&format!("{}:\n", found.key.display()))?;
             server.told().lines().try_for_each(|line| out.line(&format!("  | {line}")))?;

@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands of the program, one module each.
 
 pub(crate) mod ask;
 pub(crate) mod audit;
@@ -35,14 +35,14 @@ use std::io::{BufRead, Read};
 use std::process::ExitCode;
 use toolfence_protocol::{Text, text};
 
-/// Bytes of stdin that are read at a time: all of it, or a line where it is read line by line.
+/// The most bytes of stdin, or of a line if stdin is read line by line.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Answers the JSON lines of stdin, one line for each, but for those that are answered by null. A line that cannot be answered gets its error in its place, and
-/// the rest is read on; then the status says so.
+/// Answers each JSON line of stdin with one line, or with none if the answer is null. An invalid line is answered with
+/// an error, and the exit status is 1 at the end.
 pub(crate) fn batch<T: DeserializeOwned>(
     out: &mut Terminal,
-    wanted: Text,
+    expected: Text,
     answer: impl Fn(T) -> Result<Value, Text>,
 ) -> Result<ExitCode, Failure> {
     let mut status = ExitCode::SUCCESS;
@@ -52,14 +52,12 @@ pub(crate) fn batch<T: DeserializeOwned>(
         if line.trim().is_empty() {
             continue;
         }
-        let asked = serde_json::from_str::<T>(line).map_err(|error| {
-            text!("this is not {wanted}: {error}", wanted = wanted.clone(), error = error.to_string())
-        });
-        let value = asked.and_then(&answer).unwrap_or_else(|error| {
+        let request = serde_json::from_str::<T>(line)
+            .map_err(|error| text!("expected {wanted}: {error}", wanted = expected.clone(), error = error.to_string()));
+        let value = request.and_then(&answer).unwrap_or_else(|error| {
             status = UNSUCCESSFUL.into();
             json!({"v": SCHEMA, "id": id_of(line), "error": text!("line {line}: {error}", line = index + 1, error)})
         });
-        // A line that asks for nothing.
         if !value.is_null() {
             out.line(&value.to_string())?;
         }
@@ -67,12 +65,12 @@ pub(crate) fn batch<T: DeserializeOwned>(
     Ok(status)
 }
 
-/// The id of a line that is wrong otherwise; null where there is none.
+/// Returns the id of an invalid line, or null if it has no id.
 fn id_of(line: &str) -> Value {
     serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned()).unwrap_or_default()
 }
 
-/// All of stdin, 64 MiB at most. Bytes that are not UTF-8 are replaced, and a warning says so: spans count the replaced text.
+/// Reads all of stdin, 64 MiB at most. Invalid UTF-8 is replaced with a warning, and spans refer to the replaced text.
 pub(crate) fn read_stdin() -> Result<String, Failure> {
     let bytes = read_all(std::io::stdin().lock(), MOST_BYTES)?;
     Ok(text_of(bytes))
@@ -84,7 +82,7 @@ fn read_all(reader: impl Read, most: usize) -> Result<Vec<u8>, Failure> {
     if bytes.len() > most { Err(too_long(most)) } else { Ok(bytes) }
 }
 
-/// The lines of stdin, read as they come; each 64 MiB at most.
+/// Returns an iterator over the lines of stdin, each of 64 MiB at most.
 pub(crate) fn stdin_lines() -> impl Iterator<Item = Result<String, Failure>> {
     lines(std::io::stdin().lock(), MOST_BYTES).map(|line| line.map(text_of))
 }
@@ -92,7 +90,7 @@ pub(crate) fn stdin_lines() -> impl Iterator<Item = Result<String, Failure>> {
 fn lines(mut reader: impl BufRead, most: usize) -> impl Iterator<Item = Result<Vec<u8>, Failure>> {
     std::iter::from_fn(move || {
         let mut line = Vec::new();
-        // One more for the line's end.
+        // One more byte for the newline.
         match reader.by_ref().take(most as u64 + 1).read_until(b'\n', &mut line) {
             Ok(0) => return None,
             Ok(_) if line.ends_with(b"\n") => line.truncate(line.len() - 1),
@@ -105,7 +103,10 @@ fn lines(mut reader: impl BufRead, most: usize) -> impl Iterator<Item = Result<V
 }
 
 fn too_long(most: usize) -> Failure {
-    Failure::wrong_use(text!("stdin has more than {mebibytes} MiB at a time; send less", mebibytes = most >> 20))
+    Failure::wrong_use(text!(
+        "stdin has a line or text of more than {mebibytes} MiB; send less at a time",
+        mebibytes = most >> 20
+    ))
 }
 
 fn text_of(bytes: Vec<u8>) -> String {
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stdin_without_an_end_is_an_error() {
+    fn input_above_the_limit_is_an_error() {
         assert_eq!(read_all(&b"four"[..], 4).unwrap(), b"four");
         assert!(read_all(std::io::repeat(b'y'), 4).is_err());
         let read = |text: &'static [u8]| lines(text, 4).take(4).map(Result::ok).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! `coder parse`: what the parser sees in a reply, as JSON lines or for people.
+//! `coder parse`: prints the parser's events for a reply, as JSON lines or for people.
 
 use crate::args::{Options as CommandLine, ParseArguments};
 use crate::choices::End;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use toolfence_protocol::parse::{Event, Options, Parser};
 use toolfence_protocol::{Catalog, FinishReason, Text, ToolSpec, text};
 
-/// Reads replies on stdin and prints their events.
+/// Parses one or more replies from stdin and prints their events.
 pub(crate) fn run(options: &CommandLine, arguments: &ParseArguments) -> Result<ExitCode, Failure> {
     let mut out = Terminal::stdout();
     if arguments.batch {
@@ -24,7 +24,7 @@ pub(crate) fn run(options: &CommandLine, arguments: &ParseArguments) -> Result<E
     }
     let reply = read_stdin()?;
     let reader = ReplyReader::new(options, arguments)?;
-    let events = reader.read(&reply, arguments.chunk, finish(arguments.finish));
+    let events = reader.read(&reply, arguments.chunk, finish_reason(arguments.finish));
     for event in events {
         match arguments.explain {
             true => out.line(&explained(&event))?,
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &CommandLine, arguments: &ParseArguments) -> Result<E
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct StoredReply {
     id: Value,
     text: String,
     #[serde(default)]
@@ -49,24 +49,24 @@ struct Stored {
     tools: Option<Vec<Value>>,
 }
 
-/// What a line of a batch may be.
-const WANTED: &str =
+/// The expected form of a line of a batch.
+const EXPECTED: &str =
     r#"{"id":..,"text":..,"chunk":..?,"finish":..?,"dialects":..?,"tools":[..]?} or a record of a transcript"#;
 
-/// The reply of a line. A record of a transcript that is no reply has none.
-fn stored(line: Value) -> Result<Option<Stored>, Text> {
+/// Returns the reply in a line of a batch, or `None` for a transcript record that is not a reply.
+fn stored_reply(line: Value) -> Result<Option<StoredReply>, Text> {
     let role = line.get("role").and_then(Value::as_str).filter(|_| line.get("v").is_some());
     match role {
         None => {
             let stored = serde_json::from_value(line);
             stored
                 .map(Some)
-                .map_err(|error| text!("this is not {wanted}: {error}", wanted = WANTED, error = error.to_string()))
+                .map_err(|error| text!("expected {wanted}: {error}", wanted = EXPECTED, error = error.to_string()))
         }
         Some("assistant") => {
             let text = line.get("raw").or(line.get("content")).and_then(Value::as_str).unwrap_or_default().to_owned();
             let id = line.get("id").cloned().unwrap_or_default();
-            Ok(Some(Stored { id, text, chunk: None, finish: None, dialects: None, tools: None }))
+            Ok(Some(StoredReply { id, text, chunk: None, finish: None, dialects: None, tools: None }))
         }
         Some(_) => Ok(None),
     }
@@ -74,12 +74,12 @@ fn stored(line: Value) -> Result<Option<Stored>, Text> {
 
 fn batch(options: &CommandLine, arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
     let reader = ReplyReader::new(options, arguments)?;
-    super::batch(out, WANTED.into(), |line: Value| {
-        let Some(stored) = stored(line)? else { return Ok(Value::Null) };
+    super::batch(out, EXPECTED.into(), |line: Value| {
+        let Some(stored) = stored_reply(line)? else { return Ok(Value::Null) };
         if stored.chunk == Some(0) {
-            return Err(text!("a chunk has at least 1 byte"));
+            return Err(text!("a chunk needs at least 1 byte"));
         }
-        let reason = stored.finish.unwrap_or(finish(arguments.finish));
+        let reason = stored.finish.unwrap_or(finish_reason(arguments.finish));
         let chunk = stored.chunk.or(arguments.chunk);
         let mut reader = reader.clone();
         if let Some(names) = &stored.dialects {
@@ -93,7 +93,7 @@ fn batch(options: &CommandLine, arguments: &ParseArguments, out: &mut Terminal) 
     })
 }
 
-fn finish(end: End) -> FinishReason {
+fn finish_reason(end: End) -> FinishReason {
     match end {
         End::Stop => FinishReason::Stop,
         End::Length => FinishReason::Length,
@@ -101,7 +101,7 @@ fn finish(end: End) -> FinishReason {
     }
 }
 
-/// How replies are read; the catalog is made once for all of them.
+/// Parser options for all replies. The catalog is built once.
 #[derive(Clone)]
 struct ReplyReader {
     options: Options,
@@ -109,20 +109,20 @@ struct ReplyReader {
 
 impl ReplyReader {
     fn new(options: &CommandLine, arguments: &ParseArguments) -> Result<ReplyReader, Failure> {
-        let mut reading = Options::default();
-        reading.strict = arguments.strict;
-        reading.limits = (&Config::typed(options)?.limits()).into();
-        reading.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
-        reading.settled_only = !arguments.progress;
-        read_dialects(options.dialects.as_deref().unwrap_or("all"), &mut reading).map_err(Failure::wrong_use)?;
-        reading.catalog = Some(match &arguments.tools {
+        let mut parser = Options::default();
+        parser.strict = arguments.strict;
+        parser.limits = (&Config::typed(options)?.limits()).into();
+        parser.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
+        parser.settled_only = !arguments.progress;
+        read_dialects(options.dialects.as_deref().unwrap_or("all"), &mut parser).map_err(Failure::wrong_use)?;
+        parser.catalog = Some(match &arguments.tools {
             Some(file) => Arc::new(read_tools(file)?),
             None => toolfence_policy::toolset::catalog(),
         });
-        Ok(ReplyReader { options: reading })
+        Ok(ReplyReader { options: parser })
     }
 
-    /// The merged events of one reply; the provisional ones only where they are asked for.
+    /// Parses a reply and merges adjacent events. Provisional events are included only with `--progress`.
     fn read(&self, reply: &str, chunk: Option<usize>, reason: FinishReason) -> Vec<Event<'static>> {
         let mut parser = Parser::new(self.options.clone());
         let mut events = Vec::new();
@@ -142,7 +142,7 @@ impl ReplyReader {
 fn read_tools(file: &Path) -> Result<Catalog, Failure> {
     let bad = |cause: Text| {
         Failure::wrong_use(text!(
-            "{file} does not hold an array of function definitions: {cause}",
+            "{file} does not contain an array of function definitions: {cause}",
             file = file.display().to_string(),
             cause
         ))
@@ -152,7 +152,7 @@ fn read_tools(file: &Path) -> Result<Catalog, Failure> {
     catalog(&tools).map_err(bad)
 }
 
-/// The tools of an array of function definitions, with or without the object `function` around each.
+/// Builds a catalog from an array of function definitions, each with or without an enclosing `function` object.
 fn catalog(tools: &[Value]) -> Result<Catalog, Text> {
     let tool = |value: &Value| {
         let function = value.get("function").unwrap_or(value);
@@ -164,7 +164,8 @@ fn catalog(tools: &[Value]) -> Result<Catalog, Text> {
     tools.iter().map(tool).collect()
 }
 
-/// `chunk` bytes or less, so that no character is split; at least one character.
+/// Returns the length of the next piece: at most `chunk` bytes without splitting a character, but at least one
+/// character.
 fn piece_length(text: &str, chunk: Option<usize>) -> usize {
     let most = chunk.unwrap_or(text.len()).min(text.len());
     let first = text.chars().next().map_or(0, char::len_utf8);

@@ -1,4 +1,4 @@
-//! `coder personas`: who the model can be, and files of one's own.
+//! `coder personas`: lists, prints, creates and checks personas.
 
 use crate::args::{Options, PersonasArguments, PersonasCommand};
 use crate::config::Layers;
@@ -16,9 +16,9 @@ use toolfence_policy::toolset as tool;
 use toolfence_protocol::{Text, text};
 use toolfence_session::persona::Persona;
 
-/// Does what was asked.
+/// Runs `coder personas` or one of its subcommands.
 pub(crate) fn run(options: &Options, arguments: &PersonasArguments) -> Result<ExitCode, Failure> {
-    // Without the persona that the settings name: it may be the one that cannot be read.
+    // The persona that the settings name is not loaded, because it may be the one that is broken.
     let layers = Layers::read(options)?;
     layers.merged().settle_looks();
     let folders = Folders::of(&layers.places);
@@ -37,13 +37,13 @@ pub(crate) fn run(options: &Options, arguments: &PersonasArguments) -> Result<Ex
 
 fn list(folders: &Folders, as_json: bool) -> Result<ExitCode, Failure> {
     let mut out = Terminal::stdout();
-    let mut told = Vec::new();
+    let mut values = Vec::new();
     for name in folders.names() {
         match folders.find(&name, language()) {
-            Ok(Some(found)) if as_json => told.push(as_value(folders, &found)),
-            Ok(Some(found)) => listed(folders, &found, &mut out)?,
+            Ok(Some(found)) if as_json => values.push(as_value(folders, &found)),
+            Ok(Some(found)) => print_persona(folders, &found, &mut out)?,
             Ok(None) => {}
-            Err(failure) if as_json => told.push(json!({"name": name, "error": failure.message().to_string()})),
+            Err(failure) if as_json => values.push(json!({"name": name, "error": failure.message().to_string()})),
             Err(failure) => {
                 out.write(&format!("{name:<14}"))?;
                 out.styled_line(Style::Bad, &text!("cannot be used: {file}", file = failure.message().clone()))?;
@@ -51,35 +51,35 @@ fn list(folders: &Folders, as_json: bool) -> Result<ExitCode, Failure> {
         }
     }
     if as_json {
-        out.line(&json!({"v": super::SCHEMA, "personas": told}).to_string())?;
+        out.line(&json!({"v": super::SCHEMA, "personas": values}).to_string())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Two lines: what it is, and what it asks for.
-fn listed(folders: &Folders, found: &Found, out: &mut Terminal) -> Result<(), Failure> {
+/// Prints a persona in two lines: its description, and what it asks for.
+fn print_persona(folders: &Folders, found: &Found, out: &mut Terminal) -> Result<(), Failure> {
     let Found { persona, place, .. } = found;
     out.line(&format!("{:<14}{}", persona.name, persona.description))?;
     let languages = folders.languages(&persona.name, *place).join(" ");
     let mut facts = vec![place.told(), languages.into()];
-    facts.extend(asked_for(persona));
+    facts.extend(requests_of(persona));
     out.styled_line(Style::Dim, &format!("{:<14}{}", "", Text::join(facts, "; ").words()))
 }
 
-/// What a persona asks for: tools, a model, settings.
-fn asked_for(persona: &Persona) -> Vec<Text> {
+/// Returns the tools, model and settings that a persona asks for.
+fn requests_of(persona: &Persona) -> Vec<Text> {
     let tools = match &persona.tools {
         Some(tools) => text!("tools: {tools}", tools = tools.join(", ")),
         None => text!("tools: all but plan"),
     };
     let model = persona.model.as_deref().map(|model| text!("model: {model}", model));
-    let settings = tightened(persona);
+    let settings = policy_settings(persona);
     let settings = (!settings.is_empty()).then(|| text!("makes stricter: {settings}", settings = settings.join(", ")));
     [Some(tools), model, settings].into_iter().flatten().collect()
 }
 
-/// The settings of its policy, each with its table.
-fn tightened(persona: &Persona) -> Vec<String> {
+/// Returns the settings in the policy of a persona, each with its table.
+fn policy_settings(persona: &Persona) -> Vec<String> {
     let mut table = "";
     let mut settings = Vec::new();
     for line in persona.policy.as_deref().unwrap_or_default().lines() {
@@ -98,7 +98,7 @@ fn as_value(folders: &Folders, found: &Found) -> Value {
     json!({
         "name": persona.name, "place": place.word(), "file": file, "description": persona.description,
         "languages": folders.languages(&persona.name, *place), "tools": persona.tools, "model": persona.model,
-        "tightens": tightened(persona),
+        "tightens": policy_settings(persona),
     })
 }
 
@@ -156,11 +156,11 @@ fn init(folders: &Folders, name: &str, project: bool) -> Result<ExitCode, Failur
     file.write_all(template(name).as_bytes()).map_err(wrong)?;
     let mut out = Terminal::stdout();
     out.line(&text!("wrote {path}", path = path.display().to_string()))?;
-    out.line(&text!("Change it, look at it with `coder personas check`, and use it with --persona {name}.", name))?;
+    out.line(&text!("Edit it, check it with `coder personas check`, and use it with --persona {name}.", name))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A persona that can be used as it is, with every key of its head explained. The comments are TOML's.
+/// Returns a usable persona file with every key of its TOML head explained in comments.
 fn template(name: &str) -> String {
     text!(
         "+++\nname = \"{name}\"\n\n# One line, for lists.\ndescription = \"\"\n\n# The tools that the model gets. \
@@ -177,7 +177,7 @@ fn template(name: &str) -> String {
     .into_string(language())
 }
 
-/// Every tool that a persona can have.
+/// Returns the names of all built-in tools that a persona can have.
 fn known_tools() -> Vec<String> {
     tool::builtins()
         .iter()
@@ -187,33 +187,33 @@ fn known_tools() -> Vec<String> {
 }
 
 fn check(layers: Layers, file: &Path) -> Result<ExitCode, Failure> {
-    let shown = file.display().to_string();
+    let path = file.display().to_string();
     let Some(found) = personas::read(file, Place::File)? else {
-        return Err(Failure::wrong_use(text!("there is no file {path}", path = shown)));
+        return Err(Failure::wrong_use(text!("there is no file {path}", path)));
     };
     let persona = found.persona;
     let known = known_tools();
     let unknown: Vec<&str> =
-        // What has a dot is a tool of a server, which only the server knows.
+        // Names with a dot are tools of MCP servers, which are not started here.
         persona.tools.iter().flatten().filter(|tool| !known.contains(tool) && !tool.contains('.')).map(String::as_str).collect();
     if !unknown.is_empty() {
         return Err(Failure::wrong_use(text!(
             "{file}: there is no tool {unknown}; the tools are {known}",
-            file = shown,
+            file = path,
             unknown = unknown.join(", "),
             known = known.join(", ")
         )));
     }
-    // Its settings are read as they will be, and what of them has no effect is told.
+    // Merge the settings as in a conversation, to report those that have no effect.
     let layers = layers.with_persona(&persona)?;
     let mut out = Terminal::stdout();
-    out.styled_line(Style::Good, &text!("{file} is a persona: {name}", file = &shown, name = &persona.name))?;
-    asked_for(&persona).iter().try_for_each(|fact| out.line(&format!("  {}", fact.words())))?;
+    out.styled_line(Style::Good, &text!("{file} is a persona: {name}", file = &path, name = &persona.name))?;
+    requests_of(&persona).iter().try_for_each(|fact| out.line(&format!("  {}", fact.words())))?;
     let notes = layers.merged().notes;
     notes.iter().try_for_each(|note| out.styled_line(Style::Bad, &format!("  {}", note.words())))?;
-    let named =
+    let has_matching_name =
         file.file_name().and_then(|name| personas::stem(name.to_str()?)).is_some_and(|(name, _)| name == persona.name);
-    if !named {
+    if !has_matching_name {
         out.styled_line(
             Style::Dim,
             &format!(

@@ -1,4 +1,4 @@
-//! `coder pipe`: a session for a chat client in any language, over JSON lines.
+//! `coder pipe`: serves a session to a chat client over JSON lines.
 
 use crate::args::{Options, PipeArguments};
 use crate::failure::{Failure, INTERRUPTED};
@@ -11,7 +11,7 @@ use toolfence_agent::agent::Canceller;
 use toolfence_agent::transcript::Store;
 use toolfence_server::pipe::{Ending, Pipe, SCHEMA};
 
-/// Serves the client on stdin and stdout until it is gone.
+/// Serves the client on stdin and stdout until it disconnects.
 pub(crate) fn run(options: &Options, arguments: &PipeArguments) -> Result<ExitCode, Failure> {
     if arguments.schema {
         Terminal::stdout().line(SCHEMA.trim_end())?;

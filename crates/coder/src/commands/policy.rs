@@ -1,4 +1,4 @@
-//! `coder policy explain`: what the policy says to a call, and why.
+//! `coder policy explain`: prints what the policy decides about a call, and why.
 
 use crate::args::{ExplainArguments, Options};
 use crate::failure::Failure;
@@ -21,23 +21,23 @@ pub(crate) fn explain(options: &Options, arguments: &ExplainArguments) -> Result
     if arguments.batch {
         return batch(&project, &rules, &mut out);
     }
-    let call = asked_call(arguments)?;
+    let call = call_from(arguments)?;
     let command = command_of(&call);
     let decision = decide(&project, &rules, call).map_err(|failure| Failure::wrong_use(failure.message))?;
     match arguments.json {
-        true => out.line(&told(&rules, &decision).to_string())?,
-        false => shown(&rules.policy, &project.commands, command.as_deref(), &decision, &mut out)?,
+        true => out.line(&decision_as_json(&rules, &decision).to_string())?,
+        false => print_decision(&rules.policy, &project.commands, command.as_deref(), &decision, &mut out)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// `/policy`: what the policy of a conversation says to a command, with what was allowed in it.
+/// `/policy`: explains the decision about a command, including the approvals given in the conversation.
 pub(crate) fn typed(policy: &Policy, commands: &CommandRunner, line: &str, out: &mut Terminal) -> Result<(), Failure> {
     let mut call = call_of_command(line);
     let catalog = toolfence_policy::toolset::catalog();
     let judged = catalog.resolve(&mut call).and_then(|spec| policy.judge_read(&call, spec, commands));
     let decision = judged.map_err(|failure| Failure::wrong_use(failure.message))?;
-    shown(policy, commands, Some(line), &decision, out)
+    print_decision(policy, commands, Some(line), &decision, out)
 }
 
 /// A line of a batch.
@@ -55,40 +55,40 @@ fn batch(project: &Project, rules: &Rules, out: &mut Terminal) -> Result<ExitCod
     super::batch(
         out,
         text!("{{\"id\":..,\"command\":..}} or {{\"id\":..,\"tool\":..,\"args\":..}}"),
-        |asked: BatchLine| {
-            let call = match (asked.command, asked.tool) {
-                (Some(command), None) if asked.args.is_empty() => call_of_command(&command),
-                (None, Some(tool)) => ToolCall::new("1", tool, asked.args),
+        |request: BatchLine| {
+            let call = match (request.command, request.tool) {
+                (Some(command), None) if request.args.is_empty() => call_of_command(&command),
+                (None, Some(tool)) => ToolCall::new("1", tool, request.args),
                 _ => return Err(text!("expected a command, or a tool with its args")),
             };
             let decision = decide(project, rules, call).map_err(|failure| failure.message)?;
-            let mut value = told(rules, &decision);
-            value["id"] = asked.id;
+            let mut value = decision_as_json(rules, &decision);
+            value["id"] = request.id;
             Ok(value)
         },
     )
 }
 
-/// A call of the tool that takes a command, with this one.
+/// Returns a call of the tool that runs shell commands.
 pub(crate) fn call_of_command(command: &str) -> ToolCall {
     let catalog = toolfence_policy::toolset::catalog();
     let named = catalog.specs().iter().find_map(|spec| {
         let param = spec.params.iter().find(|param| param.kind == ParamKind::Command)?;
         Some((spec.name.clone().into_owned(), param.name.clone().into_owned()))
     });
-    // Without such a tool the call names none, and whoever judges it says so.
+    // Without such a tool the call has an empty name, and the policy rejects it.
     let (tool, argument) = named.unwrap_or_default();
     ToolCall::new("1", tool, Args::from_iter([(argument, command.into())]))
 }
 
-/// The command of a call, where its tool takes one.
+/// Returns the shell command of a call, if its tool has one.
 fn command_of(call: &ToolCall) -> Option<String> {
     let catalog = toolfence_policy::toolset::catalog();
     let (_, command) = catalog.find(&call.name)?.sole(&ParamKind::Command, &call.args)?;
     Some(command.to_owned())
 }
 
-fn asked_call(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
+fn call_from(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
     let Some(tool) = &arguments.tool else {
         return Ok(call_of_command(arguments.command.as_deref().unwrap_or_default()));
     };
@@ -98,14 +98,15 @@ fn asked_call(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
     Ok(ToolCall::new("1", tool, args))
 }
 
-/// Judges a call as it was read. All ten tools are known, those that are not on offer yet too: the question is about the rules.
+/// Judges a call. All built-in tools are accepted, even those that are not available now, because the question is about
+/// the rules.
 pub(crate) fn decide(project: &Project, rules: &Rules, mut call: ToolCall) -> Result<Decision, ToolFailure> {
     let catalog = toolfence_policy::toolset::catalog();
     let spec = catalog.resolve(&mut call)?;
     rules.policy.judge_read(&call, spec, &*project.commands)
 }
 
-fn told(rules: &Rules, decision: &Decision) -> Value {
+fn decision_as_json(rules: &Rules, decision: &Decision) -> Value {
     let effective = rules.policy.effective(decision);
     let modes: serde_json::Map<String, Value> = MODES
         .iter()
@@ -124,7 +125,7 @@ fn told(rules: &Rules, decision: &Decision) -> Value {
     value
 }
 
-fn shown(
+fn print_decision(
     policy: &Policy,
     commands: &CommandRunner,
     command: Option<&str>,
@@ -170,10 +171,10 @@ fn shown(
     }
 }
 
-/// The modes, the one with the most questions first.
+/// The modes, starting with the one that asks most.
 const MODES: &[AskMode] = &[AskMode::Always, AskMode::Risky, AskMode::Sandboxed, AskMode::Never];
 
-/// What happens with a call, in words.
+/// Describes what happens with a call under a policy.
 fn outcome(policy: &Policy, decision: &Decision) -> Text {
     let is_allowed = decision.rule == "commands.allow";
     match (policy.effective(decision), policy.settings().ask) {
@@ -187,7 +188,7 @@ fn outcome(policy: &Policy, decision: &Decision) -> Text {
     }
 }
 
-/// What is done, in words.
+/// Describes an effective decision.
 pub(crate) fn done(effective: Effective) -> Text {
     match effective {
         Effective::Run => text!("it runs"),
@@ -196,7 +197,7 @@ pub(crate) fn done(effective: Effective) -> Text {
     }
 }
 
-/// A judgement as a word, and how it looks.
+/// Returns the word for a judgement and its style.
 pub(crate) fn named(judgement: Judgement) -> (Style, &'static str) {
     match judgement {
         Judgement::Allow => (Style::Good, "allow"),

@@ -1,4 +1,4 @@
-//! `coder prompt`: persona and instructions as text to paste where only a web page is there to chat in.
+//! `coder prompt`: prints persona and instructions as text to paste into a web chat.
 
 use crate::args::{Options, PromptArguments, dialects_in_instructions};
 use crate::choices::PromptFormat;
@@ -10,7 +10,7 @@ use serde_json::json;
 use std::process::ExitCode;
 use toolfence_protocol::{Catalog, Dialect, Language, ToolSpec, prompt, text};
 
-/// Prints the text.
+/// Prints the prompt as text or JSON.
 pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<ExitCode, Failure> {
     let (project, rules) = rules::open_with_servers(options, false)?;
     let persona = rules.persona.text.trim();
@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// Leaves out what needs a process that continues to run after the reply.
+/// Removes the tools and arguments that need a process which outlives the reply.
 fn without_jobs(catalog: &Catalog) -> Catalog {
     let tools = catalog.specs().iter().filter(|tool| tool.name != "job").cloned();
     let without_background = |mut tool: ToolSpec| {
@@ -48,7 +48,7 @@ fn without_jobs(catalog: &Catalog) -> Catalog {
     tools.map(without_background).collect()
 }
 
-/// The persona and the instructions as one text.
+/// Returns the persona and the instructions as one text.
 pub(crate) fn text(project: &Project, rules: &Rules) -> String {
     let catalog = rules.policy.marked(&rules.toolbox.catalog(), &*project.commands);
     joined(rules, &prompt::instructions(&catalog, rules.language))
@@ -58,15 +58,15 @@ fn joined(rules: &Rules, instructions: &str) -> String {
     format!("{}\n\n{}", rules.persona.text.trim(), instructions.trim_end())
 }
 
-/// The instructions for a model that writes this dialect.
+/// Returns the instructions for a model that writes a dialect.
 fn in_dialect(name: &str, catalog: &Catalog, language: Language) -> Result<String, Failure> {
-    let shown = || dialects_in_instructions().collect::<Vec<_>>().join(", ");
+    let names = || dialects_in_instructions().collect::<Vec<_>>().join(", ");
     let unknown = || {
         Failure::wrong_use(text!(
             "there are no instructions for the dialect {name}, only for those whose calls are JSON between two tokens: \
              {shown}",
             name,
-            shown = shown()
+            shown = names()
         ))
     };
     let dialect = Dialect::ALL.iter().find(|dialect| dialect.name() == name).ok_or_else(unknown)?;

@@ -1,4 +1,4 @@
-//! `coder proxy`: function calling for clients that insist on it, in front of an upstream that only talks.
+//! `coder proxy`: offers function calling to clients, in front of an upstream without it.
 
 use crate::args::{Options, ProxyArguments};
 use crate::choices::Grammar;
@@ -23,13 +23,13 @@ use toolfence_server::proxy::{Profiles, Proxy, ProxyOptions};
 pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitCode, Failure> {
     let layers = Layers::read(options)?;
     let config = layers.merged();
-    let mut wanted = wanted(options, arguments)?;
-    wanted.limits = (&config.limits()).into();
-    server::reach_upstream(&config, &arguments.upstream, &mut wanted)?;
-    wanted.profiles =
+    let mut proxy_options = proxy_options(options, arguments)?;
+    proxy_options.limits = (&config.limits()).into();
+    server::reach_upstream(&config, &arguments.upstream, &mut proxy_options)?;
+    proxy_options.profiles =
         upstream(&layers.places, options, arguments).map(|upstream| Arc::new(upstream) as Arc<dyn Profiles>);
-    let open = wanted.key.is_none() && !arguments.listen.ip().is_loopback();
-    let proxy = Proxy::new(wanted).map_err(Failure::wrong_use)?;
+    let open = proxy_options.key.is_none() && !arguments.listen.ip().is_loopback();
+    let proxy = Proxy::new(proxy_options).map_err(Failure::wrong_use)?;
     if open {
         tell(&text!("other machines can use this proxy without a key; set TOOLFENCE_PROXY_KEY to ask them for one"));
     }
@@ -54,46 +54,47 @@ pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-fn wanted(options: &Options, arguments: &ProxyArguments) -> Result<ProxyOptions, Failure> {
+fn proxy_options(options: &Options, arguments: &ProxyArguments) -> Result<ProxyOptions, Failure> {
     let variable = |name| std::env::var(name).ok().filter(|key: &String| !key.is_empty());
-    let mut wanted = ProxyOptions::new(&arguments.upstream);
-    wanted.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
+    let mut proxy = ProxyOptions::new(&arguments.upstream);
+    proxy.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
     if let Some(names) = &options.dialects {
-        let mut reading = toolfence_protocol::parse::Options::default();
-        read_dialects(names, &mut reading).map_err(Failure::wrong_use)?;
-        wanted.dialects = reading.dialects;
+        let mut parser = toolfence_protocol::parse::Options::default();
+        read_dialects(names, &mut parser).map_err(Failure::wrong_use)?;
+        proxy.dialects = parser.dialects;
     }
-    wanted.key = variable("TOOLFENCE_PROXY_KEY");
-    wanted.language = language();
-    wanted.connect = Duration::from_secs(arguments.connect_timeout);
-    wanted.first_byte = Duration::from_secs(arguments.first_byte_timeout);
-    wanted.between = Duration::from_secs(arguments.between_timeout);
-    wanted.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
-    wanted.tool_details = arguments.tool_details.into();
-    wanted.origins.clone_from(&arguments.origin);
-    Ok(wanted)
+    proxy.key = variable("TOOLFENCE_PROXY_KEY");
+    proxy.language = language();
+    proxy.connect = Duration::from_secs(arguments.connect_timeout);
+    proxy.first_byte = Duration::from_secs(arguments.first_byte_timeout);
+    proxy.between = Duration::from_secs(arguments.between_timeout);
+    proxy.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
+    proxy.tool_details = arguments.tool_details.into();
+    proxy.origins.clone_from(&arguments.origin);
+    Ok(proxy)
 }
 
-/// The profiles of the upstream's models, as `coder` has them for the same server.
+/// The stored profiles of the upstream's models, shared with `coder` for the same server.
 struct Upstream {
     profiles: profile::Profiles,
     base_url: String,
-    /// Whether an option names the dialects.
+    /// Whether an option sets the dialects, which overrides the profile.
     dialects: bool,
-    /// What an option says of grammars.
+    /// The option for grammars, which overrides the profile.
     grammar: Option<Grammar>,
-    told: AtomicBool,
+    has_reported_error: AtomicBool,
 }
 
-/// Without a place for profiles the proxy learns as long as it runs.
+/// Opens the stored profiles. Without a folder for profiles, returns `None`, and the proxy keeps what it learns in
+/// memory.
 fn upstream(places: &Places, options: &Options, arguments: &ProxyArguments) -> Option<Upstream> {
     let profiles = profile::Profiles::of(places)?;
     let address = profile::address(&arguments.upstream);
-    // The proxy adds it where there is no path.
-    let bare = address.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
-    let base_url = if bare { address + "/v1" } else { address };
+    // The proxy appends /v1 to a URL without a path, so the profile uses the same URL.
+    let has_no_path = address.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
+    let base_url = if has_no_path { address + "/v1" } else { address };
     let (dialects, grammar) = (options.dialects.is_some(), options.grammar);
-    Some(Upstream { profiles, base_url, dialects, grammar, told: AtomicBool::new(false) })
+    Some(Upstream { profiles, base_url, dialects, grammar, has_reported_error: AtomicBool::new(false) })
 }
 
 impl Profiles for Upstream {
@@ -111,7 +112,7 @@ impl Profiles for Upstream {
     fn learned(&self, model: &str, before: Learned, now: Learned) {
         let stored = self.profiles.store(&self.base_url, model, before, now);
         if let Err(why) = stored
-            && !self.told.swap(true, Ordering::Relaxed)
+            && !self.has_reported_error.swap(true, Ordering::Relaxed)
         {
             tell(&text!("the profile of this backend cannot be saved: {why}", why));
         }

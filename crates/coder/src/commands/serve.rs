@@ -1,4 +1,4 @@
-//! `coder serve`: turns and tools over HTTP.
+//! `coder serve`: serves turns and tools over HTTP.
 
 use crate::args::{Options, ServeArguments};
 use crate::commands::sessions::resumed_note;
@@ -29,35 +29,35 @@ use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::OpenTurn;
 
-/// Characters of a token that a person chose: enough that nobody tries them all.
-const LEAST_OF_TOKEN: usize = 16;
+/// The fewest characters of a token from the environment, so that it cannot be guessed.
+const SHORTEST_TOKEN: usize = 16;
 
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let chosen = std::env::var("TOOLFENCE_SERVE_TOKEN").ok().filter(|token| !token.is_empty());
-    let told = chosen.is_none();
+    let is_random = chosen.is_none();
     let token = match chosen {
-        Some(token) if token.len() < LEAST_OF_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+        Some(token) if token.len() < SHORTEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
             return Err(Failure::wrong_use(text!(
                 "TOOLFENCE_SERVE_TOKEN needs at least {least} visible ASCII characters; unset it to get a random token",
-                least = LEAST_OF_TOKEN
+                least = SHORTEST_TOKEN
             )));
         }
         Some(token) => token,
         None => random_token().map_err(Failure::broken)?,
     };
     let (project, rules) = rules::open_with_servers(options, false)?;
-    let mut wanted = ApiOptions::new(&token);
-    wanted.language = language();
-    wanted.hosts.clone_from(&arguments.host);
-    wanted.origins.clone_from(&arguments.origin);
-    wanted.sessions = project.store.clone().map(|store| (store, project.workspace.root_path().to_owned()));
-    wanted.recording = rules.records && project.store.is_some();
-    wanted.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
-    wanted.turns = usize::try_from(arguments.turns).unwrap_or(usize::MAX);
-    wanted.turn = Duration::from_secs(arguments.turn_timeout);
-    wanted.approval = Duration::from_secs(arguments.approval_timeout);
-    let model = Model::open(&rules.config, &rules.persona, &project).map(Arc::new).map_err(words);
+    let mut api_options = ApiOptions::new(&token);
+    api_options.language = language();
+    api_options.hosts.clone_from(&arguments.host);
+    api_options.origins.clone_from(&arguments.origin);
+    api_options.sessions = project.store.clone().map(|store| (store, project.workspace.root_path().to_owned()));
+    api_options.recording = rules.records && project.store.is_some();
+    api_options.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
+    api_options.turns = usize::try_from(arguments.turns).unwrap_or(usize::MAX);
+    api_options.turn = Duration::from_secs(arguments.turn_timeout);
+    api_options.approval = Duration::from_secs(arguments.approval_timeout);
+    let model = Model::open(&rules.config, &rules.persona, &project).map(Arc::new).map_err(failure_text);
     if let Err(why) = &model {
         tell(&text!("no model can answer, so only direct calls work: {why}", why = why.clone()));
     }
@@ -68,8 +68,8 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
         ));
     }
     let first = Arc::new(Seat { project, rules, model });
-    let seats = Seats { options: options.clone(), first, others: Mutex::default(), left: Mutex::default() };
-    let api = Api::new(wanted, Arc::new(seats));
+    let seats = Seats { options: options.clone(), first, others: Mutex::default(), lengths: Mutex::default() };
+    let api = Api::new(api_options, Arc::new(seats));
     runtime::serve(|end| async move {
         let listener = TcpListener::bind(arguments.listen).await;
         let listener = listener.map_err(|error| {
@@ -82,9 +82,9 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
         let address = listener.local_addr().map_err(|error| Failure::broken(Text::from(&error)))?;
         let mut out = Terminal::stdout();
         out.line(&text!("listening on http://{address}", address = address.to_string()))?;
-        if told {
+        if is_random {
             out.line(&text!("Clients send this header: Authorization: Bearer {token}", token = &token))?;
-            // What stands behind the # stays in the browser: no server and no log is told it.
+            // The token is in the fragment, which browsers do not send, so it appears in no log of a server.
             out.line(&text!(
                 "A page for people: http://{address}/#token={token}",
                 address = address.to_string(),
@@ -97,10 +97,10 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// The most conversations of which it is known where they were left.
-const MOST_LEFT: usize = 1000;
+/// The most conversations of which the length after their last turn is kept.
+const MOST_LENGTHS: usize = 1000;
 
-/// A persona that answers: the project under its rules, and its model, or the reason why there is none.
+/// A persona with the project under its rules, and its model or the reason why no model is available.
 struct Seat {
     project: Project,
     rules: Rules,
@@ -108,20 +108,20 @@ struct Seat {
 }
 
 impl Seat {
-    /// The tools of one turn, what is known of the model, and its backend for these tools.
+    /// Returns the tools of one turn, what is known about the model, and the backend for these tools.
     ///
     /// # Errors
     /// There is no model.
     fn turn(&self, tool: Option<&str>) -> Result<(Toolbox, Learned, Arc<dyn Backend>), Text> {
-        let toolbox = self.tools_of(tool)?;
+        let toolbox = self.new_tools(tool)?;
         let model = self.model.as_ref().map_err(Text::clone)?;
         let backend = model.backend(&toolbox.catalog());
         Ok((toolbox, model.learned(), backend))
     }
 
-    /// All tools for a turn, or this one.
-    fn tools_of(&self, tool: Option<&str>) -> Result<Toolbox, Text> {
-        let all = self.rules.new_tools(&self.project).map_err(words)?;
+    /// Returns new tools for a turn: all of them, or only the named one.
+    fn new_tools(&self, tool: Option<&str>) -> Result<Toolbox, Text> {
+        let all = self.rules.new_tools(&self.project).map_err(failure_text)?;
         Ok(match tool {
             Some(tool) => all.only(&[tool.to_owned()]),
             None => all,
@@ -129,21 +129,21 @@ impl Seat {
     }
 }
 
-/// The personas of the project that is served.
+/// The personas of the served project.
 struct Seats {
     options: Options,
-    /// Who answers where nobody else is named.
+    /// The default persona.
     first: Arc<Seat>,
-    /// Who was named, by the name of the persona. There are no more than files of personas.
+    /// The other personas that requests have named, by name. Their number is limited by the files of personas.
     others: Mutex<HashMap<String, Arc<Seat>>>,
-    /// The files of conversations whose last turn ended here, with their lengths then: where nothing was added since, the model is in
-    /// the middle of a conversation and not back from a break.
-    left: Mutex<HashMap<PathBuf, u64>>,
+    /// Lengths of conversation files after the last turn in this process. A file with an unchanged length continues
+    /// without a break, so the model needs no note about resuming.
+    lengths: Mutex<HashMap<PathBuf, u64>>,
 }
 
 impl Seats {
-    /// The settings and the backend with which a persona answers, made at its first use and again when its file has changed. All
-    /// personas share the undo history of the project, and those that name one model share its backend.
+    /// Returns the seat of a persona. It is created at the first use and again after its file has changed. All personas
+    /// share the undo history of the project, and personas with the same model share its backend.
     fn seat(&self, persona: Option<&str>) -> Result<Arc<Seat>, Text> {
         let first = &self.first;
         let Some(name) = persona.filter(|name| *name != first.rules.persona.name) else { return Ok(first.clone()) };
@@ -155,9 +155,9 @@ impl Seats {
             return Ok(seat.clone());
         }
         let options = Options { persona: Some(name.to_owned()), ..self.options.clone() };
-        let (project, rules) = first.project.with_persona(&options, &first.rules).map_err(words)?;
+        let (project, rules) = first.project.with_persona(&options, &first.rules).map_err(failure_text)?;
         let model = first.model.clone().and_then(|model| {
-            let other = model.replacement(&rules, &project).map_err(words)?;
+            let other = model.replacement(&rules, &project).map_err(failure_text)?;
             Ok(other.map_or(model, Arc::new))
         });
         let seat = Arc::new(Seat { project, rules, model });
@@ -165,17 +165,17 @@ impl Seats {
         Ok(seat)
     }
 
-    fn left(&self) -> MutexGuard<'_, HashMap<PathBuf, u64>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lengths(&self) -> MutexGuard<'_, HashMap<PathBuf, u64>> {
+        self.lengths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a failure says, for a client.
-fn words(failure: Failure) -> Text {
+/// Returns the message of a failure for a client.
+fn failure_text(failure: Failure) -> Text {
     failure.message().clone()
 }
 
-/// How long a file is, if it is there.
+/// Returns the length of a file in bytes, or `None` if it cannot be stat'ed.
 fn length(file: &Path) -> Option<u64> {
     std::fs::metadata(file).ok().map(|file| file.len())
 }
@@ -189,7 +189,7 @@ impl Agents for Seats {
         let Seat { project, rules, .. } = &*self.first;
         let mut personas = vec![rules.persona.clone()];
         let folders = Folders::of(&project.places);
-        // One that cannot be read cannot answer.
+        // Personas that cannot be read are left out.
         let found = folders.names().into_iter().filter_map(|name| folders.find(&name, rules.language).ok()?);
         personas.extend(found.map(|found| found.persona).filter(|persona| persona.name != rules.persona.name));
         personas
@@ -203,12 +203,12 @@ impl Agents for Seats {
     ) -> Result<Agent, Text> {
         let seat = self.seat(persona)?;
         let (toolbox, learned, backend) = match backend {
-            Some(backend) => (seat.tools_of(tool)?, Learned::default(), backend),
+            Some(backend) => (seat.new_tools(tool)?, Learned::default(), backend),
             None => seat.turn(tool)?,
         };
         let Seat { project, rules, model } = &*seat;
-        let transcript = rules.new_transcript(project, model.as_deref().ok(), Store::runs).map_err(words)?;
-        rules.agent_with(toolbox, project, learned, backend, transcript).map_err(words)
+        let transcript = rules.new_transcript(project, model.as_deref().ok(), Store::runs).map_err(failure_text)?;
+        rules.agent_with(toolbox, project, learned, backend, transcript).map_err(failure_text)
     }
 
     fn conversation(
@@ -218,7 +218,7 @@ impl Agents for Seats {
         file: Option<&Path>,
         backend: Option<Arc<dyn Backend>>,
     ) -> Result<Agent, Error> {
-        let wrong = |failure: Failure| Error::new(words(failure));
+        let wrong = |failure: Failure| Error::new(failure_text(failure));
         let seat = self.seat(persona).map_err(Error::new)?;
         let Seat { project, rules, model } = &*seat;
         if !rules.records {
@@ -231,15 +231,15 @@ impl Agents for Seats {
             ));
         }
         let model = model.as_deref().ok();
-        let brought = backend.is_some();
+        let is_client_backend = backend.is_some();
         let (toolbox, learned, backend) = match backend {
-            Some(backend) => (seat.tools_of(tool).map_err(Error::new)?, Learned::default(), backend),
+            Some(backend) => (seat.new_tools(tool).map_err(Error::new)?, Learned::default(), backend),
             None => seat.turn(tool).map_err(Error::new)?,
         };
-        // A person carries each reply, so their number needs no limit.
-        let built = |transcript| -> Result<Agent, Error> {
+        // With a backend from the client, a person carries each reply, so the number of rounds needs no limit.
+        let build = |transcript| -> Result<Agent, Error> {
             let mut agent = rules.agent_with(toolbox, project, learned, backend, Some(transcript)).map_err(wrong)?;
-            if brought {
+            if is_client_backend {
                 agent.set_most_rounds(u64::MAX);
             }
             Ok(agent)
@@ -248,13 +248,13 @@ impl Agents for Seats {
             let transcript = rules.new_transcript(project, model, Store::folder).map_err(wrong)?;
             let transcript = transcript
                 .ok_or_else(|| Error::new(text!("there is no folder for conversations: set HOME or XDG_STATE_HOME")))?;
-            return built(transcript);
+            return build(transcript);
         };
         let transcript = Transcript::resume(file)?;
-        // Nobody else writes from here on.
-        let goes_on = self.left().remove(file).is_some_and(|then| length(file) == Some(then));
-        let note = (!goes_on).then(|| resumed_note(&transcript).into_string(language()));
-        let mut agent = built(rules.continue_transcript(transcript, model))?;
+        // The open transcript is locked, so no other program changes the file from here on.
+        let is_unchanged = self.lengths().remove(file).is_some_and(|then| length(file) == Some(then));
+        let note = (!is_unchanged).then(|| resumed_note(&transcript).into_string(language()));
+        let mut agent = build(rules.continue_transcript(transcript, model))?;
         note.iter().for_each(|note| agent.note(note));
         Ok(agent)
     }
@@ -285,9 +285,9 @@ impl Agents for Seats {
     }
 
     fn undo(&self, redo: bool) -> Result<Option<Value>, Text> {
-        // No model has seen what the files become, so each is told that they may have changed.
-        self.left().clear();
-        undo::one(&self.first.project, redo).map_err(words)
+        // Files change without a turn, so every conversation gets the note that files may have changed.
+        self.lengths().clear();
+        undo::undo_one(&self.first.project, redo).map_err(failure_text)
     }
 
     fn ended(&self, persona: Option<&str>, agent: Option<&mut Agent>) {
@@ -298,11 +298,11 @@ impl Agents for Seats {
             if let Some(file) = agent.recorded().map(|transcript| transcript.path().to_owned())
                 && let Some(length) = length(&file)
             {
-                let mut left = self.left();
-                if left.len() >= MOST_LEFT {
-                    left.clear();
+                let mut lengths = self.lengths();
+                if lengths.len() >= MOST_LENGTHS {
+                    lengths.clear();
                 }
-                left.insert(file, length);
+                lengths.insert(file, length);
             }
         }
         self.first.project.print_notes();

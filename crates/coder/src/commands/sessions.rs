@@ -1,4 +1,4 @@
-//! Conversations that were written down: `coder sessions`, what `coder resume` and `coder --continue` begin with, and `/sessions`,
+//! Recorded conversations: `coder sessions`, the start of `coder resume` and `coder --continue`, and `/sessions`,
 //! `/resume` and `/fork` in a conversation.
 
 use super::SCHEMA;
@@ -22,41 +22,41 @@ use toolfence_agent::transcript::{Record, Role, Store, Stored, Summary, rfc3339}
 use toolfence_protocol::clip;
 use toolfence_protocol::{Text, ToolSpec, text};
 
-/// Conversations that are shown to choose from.
-const MOST_SHOWN: usize = 20;
+/// The most conversations in a list to choose from.
+const MOST_LISTED: usize = 20;
 
-/// Characters of a name that are shown: enough to be the only one that begins so.
-const NAME: usize = 8;
+/// The characters of an ID that are printed: enough to be unique in practice.
+const SHORT_ID: usize = 8;
 
-/// Lines of the last answer that are shown where a conversation goes on.
-const SHOWN_LINES: usize = 20;
+/// The most lines of the last answer that are printed when a conversation is resumed.
+const MOST_ANSWER_LINES: usize = 20;
 
-/// Characters of a line that is shown of a conversation.
+/// The most characters of a printed line of a conversation.
 const LONGEST: usize = 120;
 
-/// Which conversation begins or goes on.
+/// The conversation to begin or resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// A new one.
+    /// A new conversation.
     New,
-    /// The last one about the project.
+    /// The last conversation in the project.
     Last,
-    /// One that is chosen from a list.
+    /// A conversation that the user chooses from a list.
     Chosen {
-        /// In a new conversation that has everything of it.
+        /// Whether to continue in a copy of it.
         fork: bool,
     },
-    /// One by the beginning of its name.
+    /// The conversation whose ID begins with `name`.
     Named {
-        /// The beginning.
+        /// The beginning of the ID.
         name: String,
-        /// In a new conversation that has everything up to a message of it, or all.
+        /// `Some` to continue in a copy: up to a message, or of the whole conversation.
         fork: Option<Option<String>>,
     },
 }
 
 impl Start {
-    /// What the arguments of `coder resume` say.
+    /// Returns the start that the arguments of `coder resume` ask for.
     pub(crate) fn of(arguments: &ResumeArguments) -> Start {
         let ResumeArguments { session, from, fork, .. } = arguments;
         match session {
@@ -69,14 +69,14 @@ impl Start {
     }
 }
 
-/// An agent, and what a person sees of the conversation it goes on with.
+/// An agent, and the summary of the resumed conversation for the user.
 pub(crate) struct Begun {
     pub(crate) agent: Agent,
-    /// Empty for a new one.
+    /// The lines of the summary; empty for a new conversation.
     pub(crate) resumed: Vec<(Style, Text)>,
 }
 
-/// Begins a conversation or goes on with one.
+/// Begins or resumes a conversation.
 pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Start) -> Result<Begun, Failure> {
     let (summary, fork) = match start {
         Start::New => {
@@ -88,7 +88,7 @@ pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Sta
             let newest = store(project)?.list(Some(project.workspace.root_path())).into_iter().next();
             let newest = newest.ok_or_else(|| Failure::wrong_use(no_conversation()))?;
             if newest.cleared {
-                // Whoever puts a conversation aside does not want it back by surprise, nor one from before it.
+                // After /clear the user does not expect this conversation back, nor an older one.
                 tell(&text!(
                     "the last conversation ended with /clear, so this is a new one; `coder resume {session}` continues \
                      the old one",
@@ -98,13 +98,13 @@ pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Sta
             }
             (newest, None)
         }
-        Start::Chosen { fork } => (chosen(project)?, fork.then_some(None)),
+        Start::Chosen { fork } => (choose(project)?, fork.then_some(None)),
         Start::Named { name, fork } => (named(project, name)?, fork.clone()),
     };
     let root = project.workspace.root_path();
     if std::path::Path::new(&summary.root) != root {
         return Err(Failure::wrong_use(text!(
-            "the conversation {session} is about another project: {root}. Go there, or name it with --root",
+            "the conversation {session} belongs to another project: {root}. Change to that folder or set --root",
             session = &summary.id,
             root = &summary.root
         )));
@@ -113,11 +113,11 @@ pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Sta
         None => Transcript::resume(&summary.path),
         Some(message) => Transcript::fork(&summary.path, message.as_deref()),
     };
-    with(project, rules, model, transcript.map_err(Failure::wrong_use)?)
+    resume(project, rules, model, transcript.map_err(Failure::wrong_use)?)
 }
 
-/// An agent that goes on with this transcript.
-fn with(project: &Project, rules: &Rules, model: &Model, transcript: Transcript) -> Result<Begun, Failure> {
+/// Returns an agent that continues a transcript.
+fn resume(project: &Project, rules: &Rules, model: &Model, transcript: Transcript) -> Result<Begun, Failure> {
     match transcript.unreadable() {
         0 => {}
         count => tell(&text!(
@@ -125,7 +125,7 @@ fn with(project: &Project, rules: &Rules, model: &Model, transcript: Transcript)
             count
         )),
     }
-    let resumed = shown(&transcript);
+    let resumed = summary_lines(&transcript);
     let note = resumed_note(&transcript);
     let transcript = rules.continue_transcript(transcript, Some(model));
     let mut agent = model.agent(project, rules, Some(transcript))?;
@@ -133,7 +133,7 @@ fn with(project: &Project, rules: &Rules, model: &Model, transcript: Transcript)
     Ok(Begun { agent, resumed })
 }
 
-/// What the model is told where a conversation goes on.
+/// Returns the note for the model at the start of a resumed conversation.
 pub(crate) fn resumed_note(transcript: &Transcript) -> Text {
     match is_cut_short(transcript.stored()) {
         true => text!(
@@ -147,7 +147,7 @@ pub(crate) fn resumed_note(transcript: &Transcript) -> Text {
     }
 }
 
-/// Whether the last turn has no end: the program was killed in it.
+/// Returns whether the last turn has no end because the program was killed.
 fn is_cut_short(records: &[Record]) -> bool {
     match records.last() {
         Some(record) if record.role == Role::Assistant => record.has_calls,
@@ -156,8 +156,8 @@ fn is_cut_short(records: &[Record]) -> bool {
     }
 }
 
-/// Where a conversation stands, for whoever goes on with it.
-fn shown(transcript: &Transcript) -> Vec<(Style, Text)> {
+/// Returns the summary of a conversation for the user who resumes it.
+fn summary_lines(transcript: &Transcript) -> Vec<(Style, Text)> {
     let records = transcript.stored();
     let turns = records.last().map_or(0, |record| record.turn);
     let head = match &transcript.head().fork {
@@ -182,7 +182,7 @@ fn shown(transcript: &Transcript) -> Vec<(Style, Text)> {
     }
     if let Some(reply) = last(Role::Assistant) {
         let all: Vec<&str> = reply.content.trim().lines().collect();
-        let from = all.len().saturating_sub(SHOWN_LINES);
+        let from = all.len().saturating_sub(MOST_ANSWER_LINES);
         lines.extend(all[from..].iter().map(|line| (Style::Plain, cut(line).into())));
     }
     lines
@@ -192,19 +192,19 @@ fn cut(line: &str) -> String {
     clip::middle(line, LONGEST).into_owned()
 }
 
-/// The beginning of a name, as lists show it.
+/// Returns the beginning of an ID, as lists print it.
 pub(crate) fn short(id: &str) -> String {
-    id.chars().take(NAME).collect()
+    id.chars().take(SHORT_ID).collect()
 }
 
-/// Says what of a conversation could not be written down.
-pub(crate) fn tell_trouble(agent: &mut Agent) {
+/// Reports a failure to record the conversation.
+pub(crate) fn report_recording_error(agent: &mut Agent) {
     if let Some(trouble) = agent.recorded().and_then(Transcript::trouble) {
         tell(&trouble);
     }
 }
 
-/// The conversations there are.
+/// Returns the store of conversations.
 pub(crate) fn store(project: &Project) -> Result<&Store, Failure> {
     project
         .store
@@ -212,32 +212,33 @@ pub(crate) fn store(project: &Project) -> Result<&Store, Failure> {
         .ok_or_else(|| Failure::wrong_use(text!("there is no folder for conversations: set HOME or XDG_STATE_HOME")))
 }
 
-/// The one whose name begins so.
+/// Finds the conversation whose ID begins with `name`.
 pub(crate) fn named(project: &Project, name: &str) -> Result<Summary, Failure> {
     store(project)?.find(project.workspace.root_path(), name).map_err(Failure::wrong_use)
 }
 
-fn chosen(project: &Project) -> Result<Summary, Failure> {
+/// Lets the user choose a conversation on the terminal.
+fn choose(project: &Project) -> Result<Summary, Failure> {
     let mut all = store(project)?.list(Some(project.workspace.root_path()));
     if all.is_empty() {
         return Err(Failure::wrong_use(no_conversation()));
     }
-    all.truncate(MOST_SHOWN);
+    all.truncate(MOST_LISTED);
     let mut text = String::new();
     for (number, session) in all.iter().enumerate() {
         text.push_str(&format!("{:>3}  {}\n", number + 1, crate::shown::escaped(&row(session, false))));
     }
     text.push_str(&text!("Which one? [1 to {count}, Enter for 1] ", count = all.len()).words());
     let canceller = Canceller::default();
-    let said = match crate::runtime::run(canceller.clone(), confirm::put_until(&text, &canceller))? {
+    let answer = match crate::runtime::run(canceller.clone(), confirm::put_until(&text, &canceller))? {
         Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),
-        said => said.map_err(|_| {
+        answer => answer.map_err(|_| {
             Failure::wrong_use(text!(
                 "name the conversation: there is no terminal to choose one on; `coder sessions` lists them"
             ))
         })?,
     };
-    let number = match said.trim() {
+    let number = match answer.trim() {
         "" => Some(1),
         word => word.parse::<usize>().ok(),
     };
@@ -246,7 +247,7 @@ fn chosen(project: &Project) -> Result<Summary, Failure> {
         .ok_or_else(|| Failure::wrong_use(text!("that is not a number from 1 to {count}", count = all.len())))
 }
 
-/// `coder sessions`.
+/// `coder sessions`: lists conversations.
 pub(crate) fn list(options: &Options, arguments: &SessionsArguments) -> Result<ExitCode, Failure> {
     let (project, _) = rules::open(options)?;
     let mut out = Terminal::stdout();
@@ -281,17 +282,17 @@ pub(crate) fn list(options: &Options, arguments: &SessionsArguments) -> Result<E
     Ok(if count == 0 && !words.is_empty() { UNSUCCESSFUL.into() } else { ExitCode::SUCCESS })
 }
 
-/// `/sessions`.
+/// `/sessions`: lists the conversations of the project.
 pub(crate) fn typed_list(project: &Project, out: &mut Terminal) -> Result<(), Failure> {
     let all = store(project)?.list(Some(project.workspace.root_path()));
-    all.iter().take(MOST_SHOWN).try_for_each(|session| out.line(&row(session, false)))?;
+    all.iter().take(MOST_LISTED).try_for_each(|session| out.line(&row(session, false)))?;
     match all.is_empty() {
         true => out.styled_line(Style::Dim, &no_conversation()),
         false => Ok(()),
     }
 }
 
-/// `/fork`: goes on in a new conversation that has everything of this one up to a message, or all.
+/// `/fork`: continues in a copy of this conversation, up to a message or of all of it.
 pub(crate) fn fork(
     project: &Project,
     rules: &Rules,
@@ -302,11 +303,11 @@ pub(crate) fn fork(
     let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
     let path = path.ok_or_else(|| Failure::wrong_use(text!("this conversation has no transcript to copy")))?;
     let message = Some(message).filter(|message| !message.is_empty());
-    with(project, rules, model, Transcript::fork(&path, message).map_err(Failure::wrong_use)?)
+    resume(project, rules, model, Transcript::fork(&path, message).map_err(Failure::wrong_use)?)
 }
 
-/// `/persona NAME`: continues the conversation under the rules of that persona, and with its model if it names another one. Returns
-/// the line for the user; the model gets a note with the next message.
+/// `/persona NAME`: continues the conversation under the rules of that persona, and with its model if it names another
+/// one. Returns the line for the user; the model gets a note with the next message.
 pub(crate) fn change_persona(
     options: &Options,
     name: &str,
@@ -329,7 +330,7 @@ pub(crate) fn change_persona(
     )
     .into_string(next.language);
     if other.session().instructions().is_empty() {
-        // The instructions were pasted elsewhere, and those of this persona were not.
+        // With pasted instructions, the text of this persona has not reached the model yet.
         note.push_str("\n\n");
         note.push_str(next.persona.text.trim());
     }
@@ -342,7 +343,8 @@ pub(crate) fn change_persona(
     Ok(text!("the model is now {name} and has {tools}", name = &rules.persona.name, tools = names))
 }
 
-/// `/model NAME`: continues the conversation with this model from the next turn on. If it cannot be opened, the present one stays.
+/// `/model NAME`: continues the conversation with this model from the next turn on. If it cannot be opened, the present
+/// one stays.
 pub(crate) fn change_model(
     options: &Options,
     name: &str,
@@ -361,7 +363,8 @@ pub(crate) fn change_model(
     Ok(())
 }
 
-/// Sets what is known of the model and its name in the transcript. What the agent has learned so far is about the model before.
+/// Sets what is known about the model, and records its name in the transcript. The agent's knowledge so far is about
+/// the previous model.
 fn begin_with_model(model: &Model, agent: &mut Agent) {
     agent.set_learned(model.learned());
     if let Some(transcript) = agent.recorded() {
@@ -369,7 +372,8 @@ fn begin_with_model(model: &Model, agent: &mut Agent) {
     }
 }
 
-/// `/mcp restart NAME`: continues the conversation with the tools that the server has now. If they differ, the model gets a note.
+/// `/mcp restart NAME`: continues the conversation with the tools that the server has now. If they differ, the model
+/// gets a note.
 pub(crate) fn change_server(
     server: Found,
     project: &mut Project,
@@ -386,7 +390,7 @@ pub(crate) fn change_server(
     let before = tools(rules);
     let revoked = project.replace_server(server);
     rules.replace_tools_of(&name, project, &revoked);
-    // The next agent takes over what the user has allowed in this one.
+    // The next agent takes over the approvals, except those for revoked tools.
     agent.set_policy(agent.session().policy().clone().forget_served(revoked));
     let now = tools(rules);
     let note = match now.is_empty() {
@@ -407,20 +411,20 @@ pub(crate) fn change_server(
     Ok(())
 }
 
-/// A line of what was said in a conversation that has one of the words, where all were said in it.
+/// Returns the line of a conversation that contains most of the words, if the conversation contains all of them.
 fn line_with(session: &Summary, words: &[String]) -> Option<String> {
     let stored = Stored::read(&session.path).ok()?;
-    let said = stored.records.iter().filter(|record| matches!(record.role, Role::User | Role::Assistant));
-    let texts: Vec<(String, &str)> = said.map(|record| (record.content.to_lowercase(), &*record.content)).collect();
+    let messages = stored.records.iter().filter(|record| matches!(record.role, Role::User | Role::Assistant));
+    let texts: Vec<(String, &str)> = messages.map(|record| (record.content.to_lowercase(), &*record.content)).collect();
     if !words.iter().all(|word| texts.iter().any(|(lower, _)| lower.contains(word))) {
         return None;
     }
     let lines = texts.iter().flat_map(|(_, text)| text.lines());
-    let most = lines.max_by_key(|line| {
+    let best = lines.max_by_key(|line| {
         let lower = line.to_lowercase();
         words.iter().filter(|word| lower.contains(*word)).count()
     });
-    most.map(str::to_owned)
+    best.map(str::to_owned)
 }
 
 fn row(session: &Summary, with_root: bool) -> String {
@@ -428,11 +432,11 @@ fn row(session: &Summary, with_root: bool) -> String {
     let age = age(u64::try_from(changed).unwrap_or(u64::MAX));
     let turns = text!("{count} {count|turn |turns}", count = session.turns);
     let root = if with_root { format!("  {}", session.root) } else { String::new() };
-    format!("{:<NAME$}  {:>9}  {:>9}{root}  {}", short(&session.id), age.words(), turns.words(), session.title)
+    format!("{:<SHORT_ID$}  {:>9}  {:>9}{root}  {}", short(&session.id), age.words(), turns.words(), session.title)
 }
 
 fn as_json(session: &Summary, found: Option<&str>) -> serde_json::Value {
-    // The file system tells time in ticks, and its last tick may lie before the moment in which a session began.
+    // File times are coarse, so the time of the last change may be earlier than the start of the session.
     let changed = rfc3339(session.changed).max(session.began.clone());
     let mut line = json!({
         "v": SCHEMA, "event": "session", "id": session.id, "began": session.began,

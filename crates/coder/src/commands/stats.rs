@@ -1,4 +1,4 @@
-//! `coder stats`: what conversations that were written down cost, which calls were made in them, and what became of those.
+//! `coder stats`: counts tokens, calls and outcomes in recorded conversations.
 
 use super::sessions::{named, store};
 use crate::args::{Options, StatsArguments};
@@ -18,27 +18,27 @@ use toolfence_agent::backend::Usage;
 use toolfence_agent::transcript::{Fork, Record, RecordedCall, RecordedResult, Role, Stored, rfc3339};
 use toolfence_protocol::{Text, text};
 
-/// What is counted.
+/// Statistics of one or more conversations.
 #[derive(Debug, Default)]
 struct Stats {
     sessions: u64,
-    /// By the model that answered; empty where it is not known.
+    /// Usage by the name of the model; the name is empty if it is unknown.
     models: BTreeMap<String, Usage>,
     decisions: Decisions,
     /// Turns of the user.
     turns: u64,
-    /// Replies of which a call was answered.
+    /// Replies with at least one answered call.
     rounds: u64,
     usage: Usage,
     /// Calls by the name of the tool.
     tools: BTreeMap<String, ToolCounts>,
-    /// Calls that did not succeed, by the code of the failure.
+    /// Failed calls, by error code.
     failures: BTreeMap<String, u64>,
-    /// Questions about calls, and their answers.
+    /// Approval questions, and the number of each answer.
     asked: u64,
     answers: BTreeMap<String, u64>,
     repairs: BTreeMap<String, u64>,
-    /// Blocks that were meant as calls and could not be read, or broke off.
+    /// Blocks that were meant as calls but were unreadable or broke off.
     unreadable_blocks: u64,
     model: Times,
     first_byte: Times,
@@ -50,11 +50,11 @@ struct Stats {
 struct ToolCounts {
     calls: u64,
     failed: u64,
-    /// How long those took that ran.
+    /// The durations of the calls that ran.
     times: Times,
 }
 
-/// How long something took each time, in milliseconds.
+/// Durations in milliseconds.
 #[derive(Debug, Default, Clone)]
 struct Times(Vec<u64>);
 
@@ -67,11 +67,11 @@ impl Times {
         self.0.len() as u64
     }
 
-    /// The times that half of them and nine of ten took at most, and the longest one.
+    /// Returns the median, the 90th percentile and the maximum.
     fn quantiles(&self) -> [u64; 3] {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
-        // The rank is rounded up, as for the nearest-rank method.
+        // The nearest-rank method rounds the rank up.
         [50, 90, 100].map(|percent| {
             let rank = (sorted.len() * percent).div_ceil(100);
             rank.checked_sub(1).map_or(0, |at| sorted[at])
@@ -79,7 +79,7 @@ impl Times {
     }
 }
 
-/// `{"count": .., "p50": .., "p90": .., "most": ..}`
+/// Serializes as `{"count": .., "p50": .., "p90": .., "most": ..}`.
 impl Serialize for Times {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let [p50, p90, most] = self.quantiles();
@@ -87,24 +87,24 @@ impl Serialize for Times {
     }
 }
 
-/// Returns `true` for a record that a fork has from its original.
+/// Returns `true` for a record that a fork has copied from its original.
 pub(crate) fn is_copied(record: &Record, fork: &Fork) -> bool {
     let number = |id: &str| id.parse::<u64>().unwrap_or(0);
     number(&record.id) <= number(&fork.message)
 }
 
-/// Who decided about calls.
+/// Numbers of calls by decision and decider.
 #[derive(Debug, Default, Serialize)]
 struct Decisions {
     allowed_by_policy: u64,
     denied_by_policy: u64,
     allowed_by_person: u64,
     denied_by_person: u64,
-    /// Nobody was there to be asked.
+    /// Calls denied because no person could be asked.
     denied_by_nobody: u64,
 }
 
-/// Counts what is asked for.
+/// Prints the statistics of the selected conversations.
 pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     let (project, rules) = rules::open(options)?;
     let summaries = match &arguments.session {
@@ -115,15 +115,15 @@ pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitC
     let mut stats = Stats::default();
     let counted: HashSet<&str> = summaries.iter().map(|summary| summary.id.as_str()).collect();
     for summary in &summaries {
-        // One that somebody removed meanwhile, or that cannot be read, takes the others nothing.
+        // A conversation that was removed meanwhile or cannot be read is reported and skipped.
         match Stored::read(&summary.path) {
             Ok(stored) => {
-                let mut own = stored.records;
+                let mut records = stored.records;
                 // The copied records are counted with their original.
                 if let Some(fork) = stored.head.fork.filter(|fork| counted.contains(&*fork.session)) {
-                    own.retain(|record| !is_copied(record, &fork));
+                    records.retain(|record| !is_copied(record, &fork));
                 }
-                stats.session(&own, since.as_deref());
+                stats.add_session(&records, since.as_deref());
             }
             Err(error) => tell(&error.text()),
         }
@@ -132,14 +132,14 @@ pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitC
     if arguments.json {
         out.line(&stats.as_value(&rules).to_string())?;
     } else {
-        stats.shown(&rules, &mut out)?;
+        stats.print(&rules, &mut out)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 impl Stats {
-    fn session(&mut self, records: &[Record], since: Option<&str>) {
-        // Times as they are written are in the order of time.
+    fn add_session(&mut self, records: &[Record], since: Option<&str>) {
+        // RFC 3339 timestamps sort as strings.
         let records: Vec<&Record> =
             records.iter().filter(|record| since.is_none_or(|since| record.timestamp.as_str() >= since)).collect();
         if records.is_empty() {
@@ -148,14 +148,14 @@ impl Stats {
         self.sessions += 1;
         let mut replied = false;
         for record in records {
-            // Calls stand behind their reply.
+            // The records of calls follow the record of their reply.
             self.rounds += u64::from(record.role == Role::Tool && std::mem::take(&mut replied));
             replied |= record.role == Role::Assistant;
-            self.record(record);
+            self.add_record(record);
         }
     }
 
-    fn record(&mut self, record: &Record) {
+    fn add_record(&mut self, record: &Record) {
         match record.role {
             Role::User => self.turns += 1,
             Role::Assistant => {
@@ -173,14 +173,14 @@ impl Stats {
             }
             Role::Tool => {
                 if let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) {
-                    self.call(call, result);
+                    self.add_call(call, result);
                 }
             }
             _ => {}
         }
     }
 
-    fn call(&mut self, call: &RecordedCall, result: &RecordedResult) {
+    fn add_call(&mut self, call: &RecordedCall, result: &RecordedResult) {
         let code = result.error.as_ref().map(|error| error.code.as_str());
         let verdict = call.decision.as_ref().map(|decision| decision.verdict.as_str());
         let denied = code == Some("denied") || verdict == Some("deny");
@@ -220,52 +220,55 @@ impl Stats {
         *count += 1;
     }
 
-    /// What all of them cost; `None` where the settings have no price of a model that answered.
+    /// Returns the total price, or `None` if the settings lack a price of one of the models.
     fn price(&self, rules: &Rules) -> Option<f64> {
         let prices = self.models.iter().map(|(model, usage)| rules.price(model, usage));
         prices.sum::<Option<f64>>().filter(|_| !self.models.is_empty())
     }
 
     fn as_value(&self, rules: &Rules) -> Value {
-        let told = |usage: &Usage, price: Option<f64>| {
+        let usage_as_json = |usage: &Usage, price: Option<f64>| {
             json!({
                 "replies": usage.replies, "estimated_replies": usage.estimated, "input": usage.input,
                 "cached": usage.cached, "output": usage.output, "price": price,
             })
         };
-        let models: Map<String, Value> =
-            self.models.iter().map(|(model, usage)| (model.clone(), told(usage, rules.price(model, usage)))).collect();
+        let models: Map<String, Value> = self
+            .models
+            .iter()
+            .map(|(model, usage)| (model.clone(), usage_as_json(usage, rules.price(model, usage))))
+            .collect();
         let Stats { turns, rounds, usage, tools, failures, asked, answers, repairs, unreadable_blocks, .. } = self;
         let tools: Map<String, Value> = tools
             .iter()
             .map(|(tool, counts)| {
-                let told = json!({"calls": counts.calls, "failed": counts.failed, "ms": counts.times});
-                (tool.clone(), told)
+                let counts = json!({"calls": counts.calls, "failed": counts.failed, "ms": counts.times});
+                (tool.clone(), counts)
             })
             .collect();
         let times: Map<String, Value> =
             self.times().map(|(name, _, times)| (name.to_owned(), json!(times))).into_iter().collect();
         json!({
             "v": super::SCHEMA, "sessions": self.sessions, "turns": turns, "rounds": rounds,
-            "tokens": told(usage, self.price(rules)), "models": models, "tools": tools, "failures": failures,
+            "tokens": usage_as_json(usage, self.price(rules)), "models": models, "tools": tools, "failures": failures,
             "decisions": self.decisions, "asked": asked, "answers": answers, "repairs": repairs,
             "unreadable_blocks": unreadable_blocks, "times": times,
         })
     }
 
-    /// How long everything took that somebody waited for: its name in JSON, and for people.
+    /// Returns all durations with their names in JSON and for people.
     fn times(&self) -> [(&'static str, Text, Times); 4] {
         let Stats { model, first_byte, person, tools, .. } = self;
-        let of_tools = Times(tools.values().flat_map(|counts| &counts.times.0).copied().collect());
+        let tool_times = Times(tools.values().flat_map(|counts| &counts.times.0).copied().collect());
         [
             ("model", text!("replies"), model.clone()),
             ("first_byte", text!("first bytes"), first_byte.clone()),
-            ("tools", text!("tools"), of_tools),
+            ("tools", text!("tools"), tool_times),
             ("person", text!("your answers"), person.clone()),
         ]
     }
 
-    fn shown(&self, rules: &Rules, out: &mut Terminal) -> Result<(), Failure> {
+    fn print(&self, rules: &Rules, out: &mut Terminal) -> Result<(), Failure> {
         let Stats { turns, rounds, usage, tools, failures, asked, answers, repairs, unreadable_blocks, .. } = self;
         out.line(&text!(
             "{sessions} {sessions|conversation|conversations} with {turns} {turns|turn|turns} and {rounds} \
@@ -280,14 +283,14 @@ impl Stats {
                 let numbers = [counts.calls, counts.failed].into_iter().chain(counts.times.quantiles());
                 (tool.clone(), numbers.collect())
             });
-            table(&text!("tool|calls|failed|p50 ms|p90 ms|most ms"), &rows.collect::<Vec<_>>(), out)?;
+            print_table(&text!("tool|calls|failed|p50 ms|p90 ms|most ms"), &rows.collect::<Vec<_>>(), out)?;
         }
         if usage.replies > 0 {
             let rows = self.times().map(|(_, name, times)| {
                 let numbers = [times.count()].into_iter().chain(times.quantiles());
                 (name.words().into_owned(), numbers.collect())
             });
-            table(&text!("time of|count|p50 ms|p90 ms|most ms"), &rows, out)?;
+            print_table(&text!("time of|count|p50 ms|p90 ms|most ms"), &rows, out)?;
         }
         out.write("\n")?;
         let Decisions { allowed_by_policy, denied_by_policy, allowed_by_person, denied_by_person, denied_by_nobody } =
@@ -322,23 +325,23 @@ impl Stats {
     }
 }
 
-/// Shows the statistics of the conversation under way: `/stats`. Without a transcript only its cost is known.
+/// `/stats`: prints the statistics of the current conversation. Without a transcript, only its usage is known.
 pub(crate) fn show(rules: &Rules, model: &Model, agent: &mut Agent, out: &mut Terminal) -> Result<(), Failure> {
     let mut stats = Stats::default();
     let recorded = agent.recorded().and_then(|transcript| Stored::read(transcript.path()).ok());
     if let Some(stored) = recorded {
-        stats.session(&stored.records, None);
+        stats.add_session(&stored.records, None);
     } else {
         stats.sessions = 1;
         stats.usage = agent.usage();
         stats.models = BTreeMap::from([(model.name().unwrap_or_default(), stats.usage)]);
     }
-    stats.shown(rules, out)
+    stats.print(rules, out)
 }
 
-/// A blank line, the names of the columns, which one text has with `|` between them, and the rows. Where the terminal is too narrow for
-/// them, each row is a list.
-fn table(columns: &Text, rows: &[(String, Vec<u64>)], out: &mut Terminal) -> Result<(), Failure> {
+/// Prints a blank line and a table. `columns` contains the column names, separated by `|`. On a terminal that is too
+/// narrow, each row becomes a list.
+fn print_table(columns: &Text, rows: &[(String, Vec<u64>)], out: &mut Terminal) -> Result<(), Failure> {
     const NARROWEST: usize = 16;
     const CELL: usize = 10;
     let columns = columns.words();

@@ -1,4 +1,4 @@
-//! `coder tools`: what the model is offered.
+//! `coder tools`: lists the available tools.
 
 use crate::args::{Options, ToolsArguments};
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitC
     let catalog = rules.toolbox.catalog();
     let mut out = Terminal::stdout();
     if arguments.json {
-        let tools: Vec<Value> = catalog.specs().iter().map(described).collect();
+        let tools: Vec<Value> = catalog.specs().iter().map(tool_as_json).collect();
         out.line(&json!({"v": super::SCHEMA, "tools": tools}).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -36,29 +36,29 @@ pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-fn described(spec: &ToolSpec) -> Value {
-    let params: Vec<Value> = spec.params.iter().map(param).collect();
+fn tool_as_json(spec: &ToolSpec) -> Value {
+    let params: Vec<Value> = spec.params.iter().map(param_as_json).collect();
     json!({
         "name": spec.name, "aliases": spec.aliases, "purpose": spec.purpose,
         "signature": spec.signature(), "params": params, "schema": spec.json_schema(),
     })
 }
 
-fn param(param: &Param) -> Value {
+fn param_as_json(param: &Param) -> Value {
     json!({
-        "name": param.name, "aliases": param.aliases, "type": kind(&param.kind), "required": param.required,
+        "name": param.name, "aliases": param.aliases, "type": kind_as_json(&param.kind), "required": param.required,
         "default": param.default, "help": param.help,
     })
 }
 
-fn kind(kind: &ParamKind) -> Value {
+fn kind_as_json(kind: &ParamKind) -> Value {
     match kind {
         ParamKind::Path | ParamKind::Command | ParamKind::Patch | ParamKind::Text { .. } => "string".into(),
         ParamKind::Integer { least, most } => json!({"integer": [least, most]}),
         ParamKind::Flag => "boolean".into(),
         ParamKind::Choice(words) => json!({"one_of": words}),
         ParamKind::Texts => "strings".into(),
-        ParamKind::Objects(fields) => json!({"objects": fields.iter().map(param).collect::<Vec<_>>()}),
+        ParamKind::Objects(fields) => json!({"objects": fields.iter().map(param_as_json).collect::<Vec<_>>()}),
         _ => "any".into(),
     }
 }

@@ -1,4 +1,5 @@
-//! `coder undo`, `coder redo`, `coder diff`, and `/undo`, `/redo`, `/diff` in a conversation.
+//! Undoes, redoes and prints the changes of turns: `coder undo`, `coder redo`, `coder diff`, and the same slash
+//! commands in a conversation.
 
 use super::SCHEMA;
 use crate::args::{BackArguments, DiffArguments, Options, UndoArguments};
@@ -16,33 +17,33 @@ use toolfence_protocol::Text;
 use toolfence_protocol::{clip, text};
 use toolfence_workspace::undo::{Difference, History, Listed, Outcome};
 
-/// Names that are shown of a list.
-const MOST_NAMED: usize = 200;
+/// The most names of a list that are printed.
+const MOST_NAMES: usize = 200;
 
-/// Characters of a name that are shown: a deep tree has names that fill pages.
+/// The most characters of a name that are printed. In deep trees, whole paths would fill pages.
 const LONGEST_NAME: usize = 160;
 
-/// Takes turns back.
+/// `coder undo`: undoes turns, or lists those that can be undone.
 pub(crate) fn undo(options: &Options, arguments: &UndoArguments) -> Result<ExitCode, Failure> {
     let (project, _) = rules::open(options)?;
-    let UndoArguments { turn, back: BackArguments { turns, dry_run: would, json }, list: only_list } = *arguments;
+    let UndoArguments { turn, back: BackArguments { turns, dry_run, json }, list: only_list } = *arguments;
     let mut out = Terminal::stdout();
     if only_list {
         list(&project, json, &mut out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let which = turn.map_or(Which::Newest(turns), Which::Number);
-    go(&project, How { way: Way::Back, would, json }, which, &mut out).map(|(status, _)| status)
+    let selection = turn.map_or(Selection::Newest(turns), Selection::Number);
+    run(&project, UndoMode { direction: Direction::Undo, dry_run, json }, selection, &mut out).map(|(status, _)| status)
 }
 
-/// Takes undos back.
+/// `coder redo`: redoes turns that were undone.
 pub(crate) fn redo(options: &Options, arguments: &BackArguments) -> Result<ExitCode, Failure> {
     let (project, _) = rules::open(options)?;
-    let how = How { way: Way::Forth, would: arguments.dry_run, json: arguments.json };
-    go(&project, how, Which::Newest(arguments.turns), &mut Terminal::stdout()).map(|(status, _)| status)
+    let mode = UndoMode { direction: Direction::Redo, dry_run: arguments.dry_run, json: arguments.json };
+    run(&project, mode, Selection::Newest(arguments.turns), &mut Terminal::stdout()).map(|(status, _)| status)
 }
 
-/// Shows what turns changed.
+/// `coder diff`: prints what turns changed.
 pub(crate) fn diff(options: &Options, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     let (project, _) = rules::open(options)?;
     let turns = if arguments.all { usize::MAX } else { arguments.turns };
@@ -50,36 +51,40 @@ pub(crate) fn diff(options: &Options, arguments: &DiffArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Undoes, redoes or shows what turns changed, as a line of a conversation asks for. Gives what the model has to be told of it.
+/// `/undo`, `/redo` and `/diff`: runs the command and returns the note for the model, if files changed.
 pub(crate) fn typed(project: &Project, name: &str, rest: &str, out: &mut Terminal) -> Result<Option<String>, Failure> {
     let number = || match rest {
         "" => Ok(1),
-        _ => rest.parse().ok().filter(|turns| *turns > 0).ok_or_else(|| wrong_words(name, rest)),
+        _ => rest.parse().ok().filter(|turns| *turns > 0).ok_or_else(|| invalid_count(name, rest)),
     };
     let none = |()| None;
     match (name, rest) {
         ("undo", "list") => return list(project, false, out).map(none),
         ("diff", "all") => {
-            return show(project, kept(project)?.of_this_session(&project.workspace), false, out).map(none);
+            return show(project, history_of(project)?.of_this_session(&project.workspace), false, out).map(none);
         }
         ("diff", _) => return show(project, number()?, false, out).map(none),
         _ => {}
     }
-    let how = How { way: if name == "undo" { Way::Back } else { Way::Forth }, would: false, json: false };
-    let (_, outcomes) = go(project, how, Which::Newest(number()?), out)?;
-    Ok(note(&outcomes, how.way))
+    let mode = UndoMode {
+        direction: if name == "undo" { Direction::Undo } else { Direction::Redo },
+        dry_run: false,
+        json: false,
+    };
+    let (_, outcomes) = run(project, mode, Selection::Newest(number()?), out)?;
+    Ok(note(&outcomes, mode.direction))
 }
 
-/// Takes the last turn back, or the last undo; gives what `--json` prints of it.
-pub(crate) fn one(project: &Project, redo: bool) -> Result<Option<Value>, Failure> {
-    let (history, workspace) = (kept(project)?, &project.workspace);
+/// Undoes or redoes one turn and returns the object that `--json` prints.
+pub(crate) fn undo_one(project: &Project, redo: bool) -> Result<Option<Value>, Failure> {
+    let (history, workspace) = (history_of(project)?, &project.workspace);
     let done = if redo { history.redo(workspace) } else { history.undo(workspace) };
     project.print_notes();
-    let way = if redo { Way::Forth } else { Way::Back };
-    let how = How { way, would: false, json: true };
+    let direction = if redo { Direction::Redo } else { Direction::Undo };
+    let mode = UndoMode { direction, dry_run: false, json: true };
     Ok(done.map_err(Failure::broken)?.map(|outcome| {
-        let mut value = as_json(&outcome, how);
-        let skipped = outcome.skipped.iter().map(|skipped| as_json(skipped, how)).collect::<Vec<_>>();
+        let mut value = as_json(&outcome, mode);
+        let skipped = outcome.skipped.iter().map(|skipped| as_json(skipped, mode)).collect::<Vec<_>>();
         if !skipped.is_empty() {
             value["skipped"] = skipped.into();
         }
@@ -87,11 +92,11 @@ pub(crate) fn one(project: &Project, redo: bool) -> Result<Option<Value>, Failur
     }))
 }
 
-/// Which files are not what the model left or saw.
-fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
-    /// So many are named.
+/// Returns the note for the model about the files that changed, or `None` if none did.
+fn note(outcomes: &[Outcome], direction: Direction) -> Option<String> {
+    /// The most files that the note names.
     const MOST: usize = 50;
-    /// Characters of one name: those of files that people have are shorter.
+    /// The most characters of a name. Usual names are shorter.
     const LONGEST: usize = 300;
     let mut done: Vec<Text> = outcomes
         .iter()
@@ -105,9 +110,9 @@ fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
     done.truncate(MOST);
     let names = Text::join(done, ", ");
     let names = if more > 0 { text!("{names} and {count} more", names, count = more) } else { names };
-    let what = match way {
-        Way::Back => text!("undid changes of your earlier turns"),
-        Way::Forth => text!("redid a change"),
+    let what = match direction {
+        Direction::Undo => text!("undid changes of your earlier turns"),
+        Direction::Redo => text!("redid a change"),
     };
     Some(
         text!(
@@ -120,7 +125,7 @@ fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
     )
 }
 
-fn wrong_words(name: &str, rest: &str) -> Failure {
+fn invalid_count(name: &str, rest: &str) -> Failure {
     Failure::wrong_use(text!(
         "/{command} takes a number of turns, such as /{command} 2, not {rest}",
         command = name,
@@ -129,20 +134,20 @@ fn wrong_words(name: &str, rest: &str) -> Failure {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Back,
-    Forth,
+enum Direction {
+    Undo,
+    Redo,
 }
 
 #[derive(Clone, Copy)]
-struct How {
-    way: Way,
-    /// Whether it is only said what would be done.
-    would: bool,
+struct UndoMode {
+    direction: Direction,
+    /// Whether to print the effect without applying it.
+    dry_run: bool,
     json: bool,
 }
 
-fn kept(project: &Project) -> Result<&History, Failure> {
+fn history_of(project: &Project) -> Result<&History, Failure> {
     project.history.as_deref().ok_or_else(|| {
         Failure::wrong_use(text!(
             "undo is not available: undo.journal is off, or there is no folder for it (set HOME or XDG_STATE_HOME)"
@@ -150,26 +155,31 @@ fn kept(project: &Project) -> Result<&History, Failure> {
     })
 }
 
-/// Which turns are meant.
+/// The selected turns.
 #[derive(Clone, Copy)]
-enum Which {
-    /// The newest that can be undone or redone.
+enum Selection {
+    /// The newest turns that can be undone or redone.
     Newest(usize),
-    /// The one with this number.
+    /// The turn with this number.
     Number(u64),
 }
 
-fn go(project: &Project, how: How, which: Which, out: &mut Terminal) -> Result<(ExitCode, Vec<Outcome>), Failure> {
-    let history = kept(project)?;
+fn run(
+    project: &Project,
+    mode: UndoMode,
+    selection: Selection,
+    out: &mut Terminal,
+) -> Result<(ExitCode, Vec<Outcome>), Failure> {
+    let history = history_of(project)?;
     let mut outcomes = Vec::new();
-    let done = match which {
-        Which::Number(number) => go_to(project, how, number, out, &mut outcomes),
-        Which::Newest(turns) => go_back(project, how, turns, out, &mut outcomes),
+    let done = match selection {
+        Selection::Number(number) => undo_turn(project, mode, number, out, &mut outcomes),
+        Selection::Newest(turns) => run_newest(project, mode, turns, out, &mut outcomes),
     };
     project.print_notes();
     done?;
-    if outcomes.is_empty() && !how.json {
-        nothing(history, how.way, out)?;
+    if outcomes.is_empty() && !mode.json {
+        print_nothing_to_do(history, mode.direction, out)?;
     }
     let failed = |outcome: &Outcome| !outcome.refused.is_empty();
     let failed = outcomes.is_empty() || outcomes.iter().any(failed);
@@ -177,15 +187,15 @@ fn go(project: &Project, how: How, which: Which, out: &mut Terminal) -> Result<(
 }
 
 /// Undoes the turn with this number.
-fn go_to(
+fn undo_turn(
     project: &Project,
-    how: How,
+    mode: UndoMode,
     number: u64,
     out: &mut Terminal,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<(), Failure> {
-    let (history, workspace) = (kept(project)?, &project.workspace);
-    let outcome = match how.would {
+    let (history, workspace) = (history_of(project)?, &project.workspace);
+    let outcome = match mode.dry_run {
         true => history.would_undo_turn(workspace, number),
         false => history.undo_turn(workspace, number),
     };
@@ -194,74 +204,74 @@ fn go_to(
         Failure::wrong_use(text!("no turn {number} can be undone; coder undo --list prints those that can", number))
     })?;
     outcomes.push(outcome);
-    print_outcome(&outcomes[0], how, out)
+    print_outcome(&outcomes[0], mode, out)
 }
 
 /// Undoes or redoes the newest turns. Turns of which nothing can be restored are skipped.
-fn go_back(
+fn run_newest(
     project: &Project,
-    how: How,
+    mode: UndoMode,
     turns: usize,
     out: &mut Terminal,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<(), Failure> {
-    let (history, workspace) = (kept(project)?, &project.workspace);
-    if how.would {
-        let would = match how.way {
-            Way::Back => history.would_undo(workspace, turns),
-            Way::Forth => history.would_redo(workspace, turns),
+    let (history, workspace) = (history_of(project)?, &project.workspace);
+    if mode.dry_run {
+        let outcomes_of_dry_run = match mode.direction {
+            Direction::Undo => history.would_undo(workspace, turns),
+            Direction::Redo => history.would_redo(workspace, turns),
         };
-        outcomes.extend(would.map_err(Failure::broken)?);
-        return outcomes.iter().try_for_each(|outcome| print_outcome(outcome, how, out));
+        outcomes.extend(outcomes_of_dry_run.map_err(Failure::broken)?);
+        return outcomes.iter().try_for_each(|outcome| print_outcome(outcome, mode, out));
     }
-    let undoable = if how.way == Way::Back { history.undoable(workspace) } else { Vec::new() };
+    let undoable = if mode.direction == Direction::Undo { history.undoable(workspace) } else { Vec::new() };
     let mut undoable = undoable.into_iter();
     let mut count = 0;
     while count < turns {
-        let outcome = match how.way {
-            Way::Forth => history.redo(workspace),
-            Way::Back => match undoable.next() {
+        let outcome = match mode.direction {
+            Direction::Redo => history.redo(workspace),
+            Direction::Undo => match undoable.next() {
                 Some(turn) => history.undo_turn(workspace, turn.number),
                 None => return Ok(()),
             },
         };
         let Some(outcome) = outcome.map_err(Failure::broken)? else { return Ok(()) };
-        print_outcome(&outcome, how, out)?;
+        print_outcome(&outcome, mode, out)?;
         let is_refused = outcome.is_refused();
         outcomes.push(outcome);
         count += usize::from(!is_refused);
-        if is_refused && how.way == Way::Forth {
-            return Ok(()); // the same undo is the next one again
+        if is_refused && mode.direction == Direction::Redo {
+            return Ok(()); // the next redo would be the same turn again
         }
     }
     Ok(())
 }
 
-fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failure> {
-    out.line(&match way {
-        Way::Forth => text!("There is nothing to redo."),
-        Way::Back if history.has_dropped() => {
+fn print_nothing_to_do(history: &History, direction: Direction, out: &mut Terminal) -> Result<(), Failure> {
+    out.line(&match direction {
+        Direction::Redo => text!("There is nothing to redo."),
+        Direction::Undo if history.has_dropped() => {
             text!("There is nothing more to undo: older turns were dropped (undo.turns, undo.megabytes).")
         }
-        Way::Back => text!("There is nothing to undo."),
+        Direction::Undo => text!("There is nothing to undo."),
     })
 }
 
-fn print_outcome(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), Failure> {
-    if how.json {
-        return out.line(&as_json(outcome, how).to_string());
+fn print_outcome(outcome: &Outcome, mode: UndoMode, out: &mut Terminal) -> Result<(), Failure> {
+    if mode.json {
+        return out.line(&as_json(outcome, mode).to_string());
     }
-    out.line(&head(outcome, how))?;
+    out.line(&head(outcome, mode))?;
     let done = outcome.done.iter().map(|done| {
         let mut short = done.clone();
         short.name = clip::middle(&done.name, LONGEST_NAME).into_owned();
         (done.name.as_str(), &done.what, short.text())
     });
-    let done = folded(done);
-    for row in done.iter().take(MOST_NAMED) {
+    let done = folded_rows(done);
+    for row in done.iter().take(MOST_NAMES) {
         out.styled_line(Style::Good, &format!("  {}", row.words()))?;
     }
-    and_more(done.len(), out)?;
+    print_rest(done.len(), out)?;
     let reasons: Vec<Text> = outcome.refused.iter().map(|refused| refused.why.text()).collect();
     let refused = outcome.refused.iter().zip(&reasons).map(|(refused, why)| {
         let mut short = refused.clone();
@@ -269,38 +279,38 @@ fn print_outcome(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), 
         (refused.name.as_str(), why, short.text())
     });
     let refused: Vec<Text> =
-        folded(refused).into_iter().map(|refused| text!("{refused}; left as it is", refused)).collect();
-    for row in refused.iter().take(MOST_NAMED) {
+        folded_rows(refused).into_iter().map(|refused| text!("{refused}; left as it is", refused)).collect();
+    for row in refused.iter().take(MOST_NAMES) {
         out.styled_line(Style::Bad, &format!("  {}", row.words()))?;
     }
-    and_more(refused.len(), out)?;
+    print_rest(refused.len(), out)?;
     if outcome.done.is_empty() && outcome.refused.is_empty() {
-        out.line(&format!("  {}", text!("all of it is applied already").words()))?;
+        out.line(&format!("  {}", text!("all of it is already applied").words()))?;
     }
     outcome.turn.notes.iter().try_for_each(|note| out.styled_line(Style::Dim, &format!("  [{}]", note.words())))
 }
 
-/// What was done with the turn as a whole.
-fn head(outcome: &Outcome, how: How) -> Text {
-    let turn = titled(&outcome.turn);
+/// Returns the first line of an outcome: what happened to the turn as a whole.
+fn head(outcome: &Outcome, mode: UndoMode) -> Text {
+    let turn = turn_with_title(&outcome.turn);
     let (done, skipped) = (outcome.done.len(), outcome.refused.len());
-    match (how.way, how.would) {
+    match (mode.direction, mode.dry_run) {
         (_, false) if outcome.is_refused() => text!("Skipped {turn}; nothing was changed:", turn),
         (_, true) if outcome.is_refused() => text!("Would skip {turn}:", turn),
-        (Way::Back, false) if skipped > 0 => {
+        (Direction::Undo, false) if skipped > 0 => {
             text!("Undid {turn} in part; {done} restored, {skipped} skipped:", turn, done, skipped)
         }
-        (Way::Forth, false) if skipped > 0 => {
+        (Direction::Redo, false) if skipped > 0 => {
             text!("Redid {turn} in part; {done} restored, {skipped} skipped:", turn, done, skipped)
         }
-        (Way::Back, false) => text!("Undid {turn}:", turn),
-        (Way::Forth, false) => text!("Redid {turn}:", turn),
-        (Way::Back, true) => text!("Would undo {turn}:", turn),
-        (Way::Forth, true) => text!("Would redo {turn}:", turn),
+        (Direction::Undo, false) => text!("Undid {turn}:", turn),
+        (Direction::Redo, false) => text!("Redid {turn}:", turn),
+        (Direction::Undo, true) => text!("Would undo {turn}:", turn),
+        (Direction::Redo, true) => text!("Would redo {turn}:", turn),
     }
 }
 
-/// Folders whose content a build makes again. A folder that may well hold sources, such as `build`, is not among them.
+/// Folders whose content a build generates. Folders that may contain sources, such as `build`, are not included.
 const BUILD_FOLDERS: &[&str] = &[
     "__pycache__",
     "node_modules",
@@ -318,7 +328,8 @@ const BUILD_FOLDERS: &[&str] = &[
     ".parcel-cache",
 ];
 
-/// The build folder that a name is or is in. A folder is one too if a `CACHEDIR.TAG` among `tags` marks it, as cargo does.
+/// Returns the build folder that is, or contains, a name. Folders in `tags` count as build folders too: cargo and
+/// others mark them with a `CACHEDIR.TAG`.
 fn build_folder<'n>(name: &'n str, tags: &HashSet<&str>) -> Option<&'n str> {
     let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
     ends.map(|end| &name[..end]).find(|folder| {
@@ -327,14 +338,14 @@ fn build_folder<'n>(name: &'n str, tags: &HashSet<&str>) -> Option<&'n str> {
     })
 }
 
-/// The folders among these names that a `CACHEDIR.TAG` marks.
+/// Returns the folders that contain a `CACHEDIR.TAG`.
 fn tagged<'n>(names: impl Iterator<Item = &'n str>) -> HashSet<&'n str> {
     names.filter_map(|name| name.strip_suffix("/CACHEDIR.TAG")).collect()
 }
 
-/// The rows of these names, with one row in place of those of a build folder. Each name has what happened to it, alone and in
-/// a row.
-fn folded<'n>(names: impl Iterator<Item = (&'n str, &'n Text, Text)> + Clone) -> Vec<Text> {
+/// Returns one row per name, but a single row for all names in a build folder. Each name comes with its change, alone
+/// and as a whole row.
+fn folded_rows<'n>(names: impl Iterator<Item = (&'n str, &'n Text, Text)> + Clone) -> Vec<Text> {
     let tags = tagged(names.clone().map(|(name, ..)| name));
     let mut rows: Vec<(Option<&str>, usize, Option<&Text>, Text)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -365,9 +376,9 @@ fn folded<'n>(names: impl Iterator<Item = (&'n str, &'n Text, Text)> + Clone) ->
     rows.into_iter().map(text).collect()
 }
 
-/// How many of so many names were not shown.
-fn and_more(names: usize, out: &mut Terminal) -> Result<(), Failure> {
-    match names.saturating_sub(MOST_NAMED) {
+/// Prints how many of `names` were not printed.
+fn print_rest(names: usize, out: &mut Terminal) -> Result<(), Failure> {
+    match names.saturating_sub(MOST_NAMES) {
         0 => Ok(()),
         more => out.styled_line(
             Style::Dim,
@@ -376,19 +387,19 @@ fn and_more(names: usize, out: &mut Terminal) -> Result<(), Failure> {
     }
 }
 
-fn as_json(outcome: &Outcome, how: How) -> Value {
+fn as_json(outcome: &Outcome, mode: UndoMode) -> Value {
     let Listed { number, title, notes, .. } = &outcome.turn;
     let done =
         outcome.done.iter().map(|done| json!({"name": done.name, "what": done.what, "by_others": done.by_others}));
     let refused = outcome.refused.iter().map(|left| json!({"name": left.name, "why": left.why.to_string()}));
-    let event = if how.way == Way::Back { "undo" } else { "redo" };
+    let event = if mode.direction == Direction::Undo { "undo" } else { "redo" };
     json!({
-        "v": SCHEMA, "event": event, "dry_run": how.would, "turn": number, "title": title,
+        "v": SCHEMA, "event": event, "dry_run": mode.dry_run, "turn": number, "title": title,
         "done": done.collect::<Vec<_>>(), "refused": refused.collect::<Vec<_>>(), "notes": notes,
     })
 }
 
-fn titled(turn: &Listed) -> Text {
+fn turn_with_title(turn: &Listed) -> Text {
     match turn.title.as_str() {
         "" => text!("turn {number}", number = turn.number),
         title => text!("turn {number}, {title}", number = turn.number, title),
@@ -396,7 +407,7 @@ fn titled(turn: &Listed) -> Text {
 }
 
 fn list(project: &Project, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
-    let history = kept(project)?;
+    let history = history_of(project)?;
     let turns = history.list(&project.workspace).map_err(Failure::broken)?;
     if as_json {
         return turns.iter().try_for_each(|Listed { number, at, title, names, undone, notes, .. }| {
@@ -416,7 +427,7 @@ fn list(project: &Project, as_json: bool, out: &mut Terminal) -> Result<(), Fail
         }
     }
     match turns.is_empty() {
-        true => nothing(history, Way::Back, out),
+        true => print_nothing_to_do(history, Direction::Undo, out),
         false if history.has_dropped() => {
             out.styled_line(Style::Dim, &text!("Older turns were dropped (undo.turns, undo.megabytes)."))
         }
@@ -424,7 +435,7 @@ fn list(project: &Project, as_json: bool, out: &mut Terminal) -> Result<(), Fail
     }
 }
 
-/// How long ago something was.
+/// Describes how long ago a time was, given in milliseconds since the epoch.
 pub(crate) fn age(at: u64) -> Text {
     let then = SystemTime::UNIX_EPOCH + Duration::from_millis(at);
     let seconds = SystemTime::now().duration_since(then).map_or(0, |age| age.as_secs());
@@ -437,7 +448,7 @@ pub(crate) fn age(at: u64) -> Text {
 }
 
 fn show(project: &Project, turns: usize, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
-    let differences = kept(project)?.diff(&project.workspace, turns).map_err(Failure::broken)?;
+    let differences = history_of(project)?.diff(&project.workspace, turns).map_err(Failure::broken)?;
     if as_json {
         let line =
             |name: &str, text: &Text| json!({"v": SCHEMA, "event": "diff", "name": name, "diff": text}).to_string();
@@ -460,19 +471,19 @@ fn show(project: &Project, turns: usize, as_json: bool, out: &mut Terminal) -> R
             continue;
         }
         let text = difference.text.render(language());
-        // What has lines is shown whole, so that it can be applied; names alone are a list like any other.
+        // A diff with hunks is printed whole, so that it can be applied. Lists of names are limited.
         if text.lines().any(|line| line.starts_with("@@")) {
             styled_diff(&text).try_for_each(|(style, line)| out.exact_line(style, line))?;
             continue;
         }
         for line in text.lines() {
             sentences += 1;
-            if sentences <= MOST_NAMED {
+            if sentences <= MOST_NAMES {
                 out.exact_line(Style::Dim, &*clip::middle(line, LONGEST_NAME))?;
             }
         }
     }
-    and_more(sentences, out)
+    print_rest(sentences, out)
 }
 
 #[cfg(test)]
@@ -480,7 +491,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_folder_is_one_row() {
+    fn names_in_a_build_folder_share_one_row() {
         let (made, changed) = (Text::from("removed"), Text::from("changed back"));
         let names = [
             ("a/__pycache__", &made),
@@ -492,7 +503,7 @@ mod tests {
             ("target/debug/x", &changed),
             ("targets/x", &made),
         ];
-        let rows = folded(names.iter().map(|(name, what)| (*name, *what, format!("{name}: {what}").into())));
+        let rows = folded_rows(names.iter().map(|(name, what)| (*name, *what, format!("{name}: {what}").into())));
         let rows: Vec<String> = rows.iter().map(Text::to_string).collect();
         assert_eq!(
             rows,
