@@ -72,7 +72,7 @@ fn read_one<'a>(lines: &[&'a str], begin: usize, end: usize, patch: &mut Patch<'
     reader.skip_blank();
     let inside = &lines[begin..end];
     if inside.iter().all(|line| grammar::mark(line).is_none()) && inside.iter().any(|line| line.starts_with("--- ")) {
-        // Some wrap a unified diff in the marks of this form.
+        // Some models wrap a unified diff in the marks of this form.
         patch.files.extend(unified::read(&lines[..end], begin)?.files);
         return Ok(());
     }

@@ -125,7 +125,8 @@ fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec
     found
 }
 
-/// Finds a removal by another hunk among the lines of this one. The removals are sorted and do not overlap.
+/// Finds a removal by another hunk among the old lines of `hunk`, which are `length` lines from `at` on. The removals
+/// are sorted and do not overlap.
 fn find_foreign_removal<'e, 'h, 'a>(
     removals: &[&'e Edit<'h, 'a>],
     hunk: usize,
@@ -137,7 +138,8 @@ fn find_foreign_removal<'e, 'h, 'a>(
     inside.copied().find(|edit| edit.hunk != hunk)
 }
 
-/// Returns whether the new text ends with a line feed: as the hunk at the end of the file says, otherwise as before.
+/// Returns whether the new text ends with a line feed. A hunk at the end of the file decides; without one, it ends as
+/// the old text did.
 fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
     let at_end = |(hunk, place): &(&Hunk<'_>, &Place)| place.at + hunk.old().count() == text.len();
     let unended = |line: Option<&Line<'_>>| line.is_some_and(|line| line.unended);

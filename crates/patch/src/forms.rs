@@ -8,7 +8,8 @@ use super::model::{FilePatch, Hunk, Line, Patch, Sign};
 use super::{body, unified};
 use std::collections::HashSet;
 
-/// Returns the text with each form undone that it may have, except for the escaping that [`unescaped`] undoes.
+/// Returns one text for each form that the text may have, with this form undone. The escaping that [`unescaped`] undoes
+/// is not among the forms.
 pub(super) fn undone(text: &str) -> impl Iterator<Item = String> {
     const FORMS: [fn(&str) -> Option<String>; 4] =
         [without_quote_marks, without_colours, with_plus_before_blanks, with_slashes];
@@ -85,9 +86,8 @@ pub(super) fn unescaped(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Returns whether the entities in the added lines of
-/// `file` certainly come from escaping the patch and are not content. `file` is the patch before decoding, and
-/// `old` the content of the file, or `None` if the patch creates it.
+/// Returns whether the entities in the added lines of `file` certainly come from escaping the patch and are not
+/// content. `file` is the patch before decoding, and `old` the content of the file, or `None` if the patch creates it.
 ///
 /// A file with entities of its own could get more of them. So each hunk must have an old line that is certainly
 /// escaped: it has an entity and does not occur in the file in that form.

@@ -330,7 +330,8 @@ fn depth(name: &str) -> usize {
     name.matches('/').count()
 }
 
-/// Returns the prefix of `full` before `name`: nothing, or whole parts of a path.
+/// Returns the part of `full` before `name`. `None` unless `full` ends with `name` and that part is empty or ends with
+/// a slash.
 fn prefix_of(full: &[u8], name: &[u8]) -> Option<String> {
     let prefix = full.strip_suffix(name).filter(|prefix| prefix.is_empty() || prefix.ends_with(b"/"))?;
     String::from_utf8(prefix.to_vec()).ok()

@@ -9,8 +9,8 @@
 //! # The grammar
 //! Lines end with a line feed; a carriage return before it was added in transport if the line of the hunk's head has
 //! one too. Other lines are prose and skipped, except inside a hunk. A line of a change that belongs to no file is an
-//! error: a hunk after prose, a misspelt mark, half a head. After the first hunk, so is any line that begins like the
-//! head of another file.
+//! error: a hunk after prose, a misspelt mark, half a head. After the first hunk, a line that begins like the head of
+//! another file is an error too.
 //!
 //! ```text
 //! patch      = unified* | begin* | block*
@@ -33,8 +33,8 @@
 //! block      = [ name LF ] "<<<<<<< SEARCH" LF { text LF } "=======" LF { text LF } ">>>>>>> REPLACE" LF
 //! ```
 //!
-//! Numbers and counts are hints. A body ends where its counts are met if something else begins there; otherwise it
-//! continues to the last line that begins as lines of bodies do.
+//! Line numbers and counts are hints. A body ends where its counts are met if something else begins there; otherwise it
+//! continues to the last line that begins like a line of a body.
 //!
 //! ```
 //! use toolfence_patch as patch;
@@ -186,8 +186,8 @@ fn parse_anywhere<'t>(text: &'t str, base: &Base) -> Result<Patch<'t>, Problem> 
 pub struct Names {
     /// Every name that [`plan()`] may use: with its prefix and without, if it is not certain which is meant.
     pub names: Vec<String>,
-    /// Whether the patch could be read. If not, nothing of it is ever applied, and the names are all texts that are at
-    /// the place of a file name.
+    /// Whether the patch could be read. If not, no part of it is ever applied, and `names` has every text in a position
+    /// where a patch has a file name.
     pub read: bool,
 }
 

@@ -10,7 +10,7 @@ use toolfence_protocol::{Text, text};
 /// Candidate lines listed in a message; the number of the others follows.
 const MOST_NAMED: usize = 20;
 
-/// Maximum number of characters displayed of a line.
+/// Maximum number of characters of a line that a message shows.
 const MOST_SHOWN: usize = 160;
 
 /// A hunk that could not be placed.
@@ -45,9 +45,9 @@ impl Miss {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Why {
-    /// Its old lines do not occur; the closest place, if any of them occurs.
+    /// The old lines of the hunk do not occur. Contains the closest place, if any of the lines occurs.
     NotFound(Option<Closest>),
-    /// It has U+FFFD where the file has bytes that are not UTF-8.
+    /// The hunk has U+FFFD where the file has bytes that are not UTF-8.
     NotUtf8 {
         /// The first line of the file with such bytes.
         line: usize,
@@ -55,52 +55,52 @@ pub enum Why {
     /// The file ends its lines with carriage returns alone, so that it counts as one line, in which nothing can be
     /// changed.
     LoneReturns,
-    /// Its old lines occur in several places.
+    /// The old lines of the hunk occur in several places.
     Ambiguous {
         /// The first of these places.
         lines: Vec<usize>,
         /// The number of places.
         total: usize,
     },
-    /// Its new lines already are in the file.
+    /// The new lines of the hunk are already in the file.
     AlreadyApplied {
-        /// The line where they begin.
+        /// The line where the new lines begin.
         line: usize,
     },
     /// Another hunk changes the same lines.
     Overlap {
         /// The number of the other hunk in the file.
         with: usize,
-        /// The line where they meet.
+        /// The line where the changes of both meet.
         line: usize,
     },
-    /// It must be at the end of the file and is not.
+    /// The hunk must be at the end of the file, but its old lines occur elsewhere.
     NotAtEnd {
         /// The line where its old lines occur.
         line: usize,
         /// The number of lines in the file.
         lines: usize,
     },
-    /// Its only place is above its heading.
+    /// The only place of the hunk is above its heading.
     AboveHeading {
         /// The line where its old lines occur.
         line: usize,
         /// The line of the heading.
         heading: usize,
     },
-    /// Its old lines are indented differently from the file's, and the added lines can be read in two ways: as written,
-    /// or shifted as the old ones are. Or the file is indented so much deeper that the lines would get more than 1 MB
-    /// of blanks.
+    /// The old lines of the hunk are indented differently from those of the file, and the added lines can be read in
+    /// two ways: as written, or shifted like the old ones. Or the file is indented so much deeper that the lines would
+    /// get more than 1 MB of blanks.
     Indentation {
         /// The line where its old lines occur.
         line: usize,
     },
-    /// It only adds, and its line number is after the end of the file.
+    /// The hunk only adds lines, and its line number is after the end of the file.
     BehindEnd {
         /// The number of lines in the file.
         lines: usize,
     },
-    /// It only adds, and neither a line number nor a heading gives the place.
+    /// The hunk only adds lines, and neither a line number nor a heading gives the place.
     NoPlace,
     /// There are too many hunks for a file of this length.
     TooMuchWork,

@@ -62,8 +62,8 @@ pub enum Kind {
     Copy,
 }
 
-/// A checked name of a file, without
-/// `..` and empty parts. It is relative to the root, or to the folder passed to [`parse_below`](super::parse_below).
+/// A checked name of a file, without `..` and empty parts. It is relative to the root, or to the folder passed to
+/// [`parse_below`](super::parse_below).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Name {

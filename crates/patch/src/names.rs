@@ -37,7 +37,7 @@ impl Base {
     /// Reads the path of a folder, which is absolute or relative to the root; `""` and `"."` are the root.
     ///
     /// # Errors
-    /// The path contains `..`, or it is no path of this system.
+    /// Fails if the path contains `..` or is not a path of this system.
     pub fn new(folder: &str) -> Result<Base, Text> {
         let mut prefix = cleaned(folder).map_err(|why| why.then(text!("Give paths relative to the project root.")))?;
         if !prefix.is_empty() && !prefix.ends_with('/') {

@@ -53,7 +53,7 @@ struct Placer<'p, 'a> {
     lone_returns: bool,
     /// The passes that can match anything the one before does not.
     passes: Vec<Pass>,
-    /// The distance of each hunk placed so far from its stated line, by that line.
+    /// For each hunk placed so far, the distance from its stated line, keyed by that line.
     offsets: BTreeMap<u64, i64>,
     work: WorkLimit,
 }
@@ -133,9 +133,10 @@ impl<'p, 'a> Placer<'p, 'a> {
         headings::narrow(&all, &sections).map_err(above)
     }
 
-    /// A hunk with context above and none below has the form of one at the end of the file. If it fits there as well,
-    /// its number and its form contradict each other. A number that means the end is right if a looser pass finds the
-    /// lines there: lines that are indented one level too deep match exactly at another bracket (`}` below `}`).
+    /// Refuses a place above the end of the file for a hunk that may belong at the end. A hunk with context above and
+    /// none below has the form of one at the end; if it also fits there, its number and its form contradict each other.
+    /// If its number means the end, a match there in a looser pass is enough: lines that are indented one level too
+    /// deep match exactly at another bracket (`}` below `}`).
     fn check_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize, near: Option<usize>) -> Result<(), Why> {
         let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.sign == Sign::Context);
         let end = self.text.len().saturating_sub(hunk.old().count());

@@ -327,8 +327,8 @@ impl<S: Source> Planner<'_, '_, S> {
         self.content(file, path)
     }
 
-    /// Returns whether the hunk has
-    /// `-0,0` and the file does not exist: then the patch creates it, whatever name follows `---`.
+    /// Returns whether the hunk has `-0,0` and the file does not exist: then the patch creates it, whatever name
+    /// follows `---`.
     fn is_new(&mut self, file: &FilePatch<'_>, path: &str) -> Result<bool, Failure<S::Error>> {
         let adds = |hunk: &Hunk<'_>| hunk.stated == Some(0) && hunk.lines.iter().all(|line| line.sign == Sign::Add);
         Ok(self.read(path)?.is_none() && matches!(file.hunks.as_slice(), [only] if adds(only)))

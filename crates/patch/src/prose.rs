@@ -44,7 +44,7 @@ pub(super) fn refuse(lines: &[&str], from: usize, to: usize, position: Position)
     Ok(())
 }
 
-/// Refuses a line of prose that belongs to a change. It is not the first line of a pair of names.
+/// Refuses a line of prose that belongs to a change. The line must not be the first of a pair of names.
 pub(super) fn refuse_line(lines: &[&str], at: usize, position: Position) -> Result<(), Problem> {
     let message = of_change(lines, at).or_else(|| {
         let stray = match position {

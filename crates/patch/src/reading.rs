@@ -159,8 +159,8 @@ impl<'a> HunkText<'_, 'a> {
         self.blocks.iter().filter_map(Block::anchors).all(|(own, mut pairs)| pairs.any(|(_, file)| file == own))
     }
 
-    /// Returns whether lines are off by one column, all in the same direction: the blank that is the sign of context
-    /// was forgotten, or written twice.
+    /// Returns whether all lines that differ are off by one column in the same direction: the blank that marks a line
+    /// as context was forgotten, or written twice.
     fn is_off_by_one(&self) -> bool {
         let one = |longer: &[u8], shorter: &[u8]| {
             longer.len() == shorter.len() + 1 && (longer.strip_prefix(b" ") == Some(shorter))
@@ -216,7 +216,7 @@ impl<'a> HunkText<'_, 'a> {
         if self.blocks.iter().flat_map(|block| &block.added).all(|line| stays(line)) {
             return IndentReading::Written;
         }
-        // Steps of another width look like a shift if all old lines have one depth.
+        // If all old lines have the same depth, an indentation of another width looks the same as a shift.
         let steps = |indent: &[u8]| indent.contains(&b'\t') || indent.len().is_multiple_of(self.unit);
         let whole = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| steps(&image));
         let mut added = self.blocks.iter().flat_map(|block| &block.added);

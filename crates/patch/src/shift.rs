@@ -111,7 +111,8 @@ impl<'a> Shift<'a> {
         Shift { is_told: true, images, rule }
     }
 
-    /// Returns the conversion between tabs and spaces, if some of the shifts have one and they all agree.
+    /// Returns the conversion between tabs and spaces that all shifts with such a conversion have in common. `None` if
+    /// none has one or if they differ.
     pub(super) fn agreed(shifts: &[Shift<'_>]) -> Option<Shift<'a>> {
         let mut units = shifts.iter().filter_map(|shift| match shift.rule {
             Rule::Tabs(width) => Some(Rule::Tabs(width)),

@@ -159,7 +159,7 @@ impl<'a> UnifiedReader<'_, 'a> {
         Ok(hunk)
     }
 
-    /// Returns where something other than the body of this hunk certainly begins.
+    /// Returns the line at which the body of this hunk certainly ends, because something else begins there.
     ///
     /// A removed and an added line can look like the head of another file. The counts distinguish them, if they are
     /// right.
@@ -193,8 +193,9 @@ impl<'a> UnifiedReader<'_, 'a> {
             || (is_pair(self.lines, at) && self.has_prefixes(at))
     }
 
-    /// Returns whether a pair names the same file as `a/` and as `b/`, which is unlikely to be a change of lines. After
-    /// more than one blank, which no tool writes, the counts decide: it may be a removed comment.
+    /// Returns whether a pair of lines names the same file with the prefixes `a/` and `b/`, as changed lines hardly
+    /// ever do. Returns `false` if more than one blank precedes a name: no tool writes that, and the first line may be
+    /// a removed comment, so the counts decide.
     fn has_prefixes(&self, at: usize) -> bool {
         let written = [at, at + 1].map(|at| &self.lines[at][4..]);
         if written.iter().any(|name| name.starts_with(char::is_whitespace)) {

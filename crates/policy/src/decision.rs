@@ -172,7 +172,7 @@ impl Decision {
         let asked = [&self, &other].into_iter().filter(|decision| decision.judgement == Judgement::Ask);
         let question = asked.map(|decision| decision.question).max().unwrap_or(self.question);
         let met = self.met.iter().chain(&other.met).take(MAX_MET).cloned().collect();
-        // Of two questions, the reason of the one that fewer modes answer is displayed.
+        // If there are two questions, the reason of the one that fewer modes answer is displayed.
         let rank = |decision: &Decision| (decision.judgement, decision.question);
         let (mut kept, dropped) = if rank(&other) > rank(&self) { (other, self) } else { (self, other) };
         if kept.commands.is_empty() {

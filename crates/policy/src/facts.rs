@@ -24,7 +24,7 @@ pub trait Facts: Send + Sync {
         None
     }
 
-    /// Returns paths below the root that `path`, which leads out of it, may mean.
+    /// Returns the paths below the root that may be meant by a `path` that leads out of it.
     fn instead(&self, path: &str) -> Vec<String> {
         let _ = path;
         Vec::new()

@@ -68,8 +68,8 @@ impl Cleared {
         self.effect
     }
 
-    /// Returns whether it may change anything: it does more than read, and is not one of the harmless commands that run
-    /// without a sandbox.
+    /// Returns whether the call may change anything. Calls that only read do not, and neither do the harmless commands
+    /// that run without a sandbox.
     pub fn may_change(&self) -> bool {
         self.effect != Effect::Read && self.decision.rule != HARMLESS
     }
@@ -79,7 +79,7 @@ impl Cleared {
         &self.decision
     }
 
-    /// Returns whether the user approved it.
+    /// Returns whether the user approved the call.
     pub fn is_approved(&self) -> bool {
         self.approved
     }

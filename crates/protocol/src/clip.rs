@@ -7,7 +7,7 @@ use crate::text::Field;
 use crate::{Language, Text, text};
 use std::borrow::Cow;
 
-/// The most bytes that the note about the cut takes, including its line breaks.
+/// The maximum number of bytes that the note about the cut takes, including its line breaks.
 const MOST_NOTE: usize = 96;
 
 /// A text within its budget.

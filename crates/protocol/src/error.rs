@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::Language;
 
-    /// The error number is of no use to a person, and frequent messages are translated.
+    /// Messages of the system are shown without their error number, and the frequent ones are translated.
     #[test]
     fn system_messages_have_no_error_number() {
         let of = |code: i32| Text::from(&io::Error::from_raw_os_error(code));

@@ -35,8 +35,8 @@ pub fn opening(line: &str) -> Option<Opening<'_>> {
     (length >= 3 && !has_backtick).then_some(Opening { mark, length, info })
 }
 
-/// Returns `true` if a line closes the block that `length` times `mark` opened: a run of `mark` that is at least as
-/// long, followed only by whitespace.
+/// Returns `true` if a line closes a block whose opening fence is `length` times the character `mark`: the line is a
+/// run of at least `length` of these characters, followed only by whitespace.
 pub fn closes(line: &str, mark: u8, length: usize) -> bool {
     let marks = run_length(line.as_bytes(), mark);
     marks >= length && is_blank(&line[marks..])

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// Most characters of a name.
+/// The maximum number of characters in a name.
 const LONGEST_NAME: usize = 200;
 
 /// A picture for a model that accepts images: PNG, JPEG, GIF or WebP, of at most 10 MiB. Cloning is cheap.
@@ -44,10 +44,10 @@ enum MediaType {
 }
 
 impl Image {
-    /// The most bytes of an image.
+    /// The maximum number of bytes in an image.
     pub const MOST_BYTES: usize = 10 << 20;
 
-    /// The most images of a message.
+    /// The maximum number of images in a message.
     pub const MOST: usize = 8;
 
     /// The estimated tokens of an image if the backend reports no count: about what most models use for one that fills
@@ -57,7 +57,7 @@ impl Image {
     /// Creates an image from the content of a file. The first bytes determine its type.
     ///
     /// # Errors
-    /// The bytes are not a PNG, JPEG, GIF or WebP file, or there are too many.
+    /// Fails if the bytes are not a PNG, JPEG, GIF or WebP file, or there are too many.
     pub fn new(name: impl AsRef<str>, bytes: &[u8]) -> Result<Image, Error> {
         let name = sanitize_name(name.as_ref());
         let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));

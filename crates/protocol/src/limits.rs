@@ -118,7 +118,8 @@ impl Limits {
     /// Sets a limit by its key to a number in decimal notation.
     ///
     /// # Errors
-    /// The key is unknown, or `written` is not a whole number within the range of the limit, which the error states.
+    /// Fails if the key is unknown, or if `written` is not a whole number within the range of the limit, which the
+    /// error states.
     pub fn set(&mut self, key: &str, written: &str) -> Result<()> {
         let wrong = |message| Error::with_kind(ErrorKind::InvalidInput, message);
         let Some(limit) = Limit::named(key) else {

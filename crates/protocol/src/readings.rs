@@ -4,7 +4,7 @@ use crate::json;
 use crate::parse::python_literal;
 use serde_json::Value;
 
-/// Most bytes of a text that is read as JSON.
+/// The maximum number of bytes in a text that is read as JSON.
 const MOST_TEXT: usize = 1 << 20;
 
 /// Returns the only reading that fits; `None` if several fit, since the meaning is then ambiguous.

@@ -9,10 +9,10 @@ use crate::{Catalog, ToolCall};
 
 pub use crate::parse::reasoning::LeadingReasoning;
 
-/// Most characters of a tool's name.
+/// The maximum number of characters in a tool's name.
 const MOST_NAME: usize = 64;
 
-/// Most bytes of a misplaced call.
+/// The maximum number of bytes in a misplaced call.
 const MOST_MISPLACED: usize = 16 * 1024;
 
 /// Collects the events of one reply.

@@ -33,7 +33,7 @@ pub fn mark(line: &str) -> Option<Mark> {
     }
 }
 
-/// Most bytes of a line that may name a file.
+/// The maximum number of bytes in a line that may name a file.
 pub const MOST_PATH: usize = 512;
 
 /// Parses a line as the path of a file: one word, or any text in backticks. A leading `#`, a trailing `:`, and the

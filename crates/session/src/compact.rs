@@ -34,19 +34,20 @@ const AROUND: usize = 16;
 /// The size of an image in bytes of text, assuming the usual 3.5 bytes per token.
 const IMAGE: usize = Image::TOKENS * 7 / 2;
 
-/// Bytes to which old output is cut, enough for a note and some lines of head and tail.
+/// The limit in bytes to which old outputs are cut, enough for a note and some lines of head and tail.
 const SHORT: usize = 1000;
 
-/// Bytes to which output in the last exchanges is cut, in descending order.
+/// The limits in bytes to which outputs in the last exchanges are cut. They are tried in this order until the whole
+/// fits.
 const CAPS: &[usize] = &[32_000, 8000, 2500, SHORT];
 
-/// Bytes of `data` in a result, such as a diff, beyond which it is dropped with the output.
+/// The size in bytes up to which the `data` of a result, such as a diff, is kept when the result is shortened.
 const SMALL_DATA: usize = 300;
 
-/// The most files, decisions or rules that a note lists.
+/// The maximum number of files, decisions or rules that a note lists.
 const MOST_LISTED: usize = 60;
 
-/// The most characters of a line in such a list.
+/// The maximum number of characters of a line in such a list.
 const LONGEST_LINE: usize = 240;
 
 /// The session's data that compaction needs in addition to the history.
@@ -535,7 +536,7 @@ fn line(text: &str) -> String {
 
 /// Returns the tool and the path, command or pattern of a call: `read_file README.md`.
 fn label(call: &ToolCall, catalog: &Catalog) -> String {
-    /// The most characters of a label.
+    /// The maximum number of characters in a label.
     const LONGEST_TARGET: usize = 80;
     let telling = catalog.find(&call.name).and_then(|spec| spec.telling(&call.args));
     let target = telling.map_or("", |(_, text)| text);
@@ -839,7 +840,7 @@ mod tests {
             let tail: Vec<&Message> = history.iter().filter(|message| message.role == Role::Assistant).collect();
             assert!(tail.ends_with(&replies), "{what}: all replies but the oldest stay unchanged");
 
-            // A result stays a result, and no text in it becomes a result or a call.
+            // After compaction each result can still be read back, and no text inside it has become a result or a call.
             let nonce = world.format.nonce.as_deref();
             let kept = &history[history.len() - (view.messages.len() - layout.start.min(view.messages.len()))..];
             if view.dropped == 0 || layout.task {

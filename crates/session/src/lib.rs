@@ -88,7 +88,7 @@ pub enum Input<'a> {
     Result(ToolResult),
     /// The person approved the call with [`Pending::approve`].
     Approved(Cleared),
-    /// The person approved it for the rest of the session with [`Pending::approve_always`].
+    /// The person approved the call for the rest of the session with [`Pending::approve_always`].
     Always(Cleared, Vec<Rule>),
     /// The person denied the call with [`Pending::deny`].
     Denied(ToolResult),
@@ -187,8 +187,8 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Interprets the answer to the question whether to keep a command's changes: whether to keep them, or why not, and
-    /// the rules to remember in the [policy](Policy::remember).
+    /// Interprets the answer to the question whether to keep a command's changes. Returns whether to keep them, or the
+    /// reason not to, and the rules to remember in the [policy](Policy::remember).
     pub fn to_changes(self, question: &Pending) -> (Result<(), Text>, Vec<Rule>) {
         let kept = match &self {
             Answer::Yes | Answer::Always(_) => Ok(()),
@@ -392,8 +392,8 @@ impl Session {
         matches!(&self.state, State::Streaming(reply) if reply.may_continue_block())
     }
 
-    /// While a person is asked about a call, returns the later calls that would also need approval now. Each is judged
-    /// again in its turn, so that a call can only be approved as it is at that time.
+    /// While a person is asked about a call, returns the later calls that would also need approval now. The session
+    /// judges each of these calls again in its turn, so an approval always applies to the call as it is then.
     pub fn asked_later(&mut self) -> Vec<Pending> {
         match &self.state {
             State::Working(work, _) => work.asked_later(&mut self.judge),

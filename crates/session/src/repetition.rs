@@ -9,8 +9,8 @@ const MOST_REPEATS: usize = 20;
 /// The longest paragraph, in pieces, whose repetition is detected.
 const LONGEST_PERIOD: usize = 32;
 
-/// The fewest letters of a repeated text that counts. Good answers also repeat rules, closing braces and rows of
-/// numbers.
+/// The minimum number of letters that a repeated text must have to count. Good answers also repeat rules, closing
+/// braces and rows of numbers.
 const FEWEST_LETTERS: usize = 8;
 
 /// Detects a text in which the same part occurs [`MOST_REPEATS`] times in a row.

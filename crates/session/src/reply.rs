@@ -10,7 +10,8 @@ use toolfence_protocol::parse::{Event, Ignored, Options, Parser, Span};
 use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{ErrorCode, FinishReason, Repair, ToolCall, ToolFailure, ToolResult};
 
-/// The most unreadable blocks of one reply that get an answer. A reply with more is noise, and answers cost memory.
+/// The maximum number of unreadable blocks of one reply that get an answer. A reply with more is noise, and answers
+/// cost memory.
 const MOST_BROKEN: usize = 64;
 
 /// A call or an unreadable block of a reply.
@@ -28,7 +29,7 @@ pub(super) struct ReplyContents {
     pub(super) items: Vec<Item>,
     /// Unreadable blocks beyond those in `items`.
     pub(super) unanswered: usize,
-    /// Whether all of it is reasoning or whitespace.
+    /// Whether the whole reply is reasoning or whitespace.
     pub(super) is_only_reasoning: bool,
     /// The parser's summary of the reply.
     pub(super) summary: Summary,
@@ -39,7 +40,7 @@ pub(super) struct ReplyContents {
     /// Whether the reply should have continued a block, but does not and does not begin with a whole block either. Its
     /// calls are not run, because they may be content of the block that it should have continued.
     pub(super) not_continued: bool,
-    /// Whether it was ended because its text repeated itself.
+    /// Whether the session ended the reply because its text repeated itself.
     pub(super) repeats: bool,
 }
 

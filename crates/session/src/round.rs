@@ -26,7 +26,7 @@ fn note_about_thought_calls(found: &ReplyContents) -> Option<Text> {
     })
 }
 
-/// The most calls in reasoning, or images that are not shown, that a note to the model names.
+/// The maximum number of names in a note to the model about calls in reasoning or about images that are not shown.
 const MOST_NAMED: usize = 8;
 
 /// Counters of one turn.
@@ -263,7 +263,8 @@ impl Session {
         self.call_model();
     }
 
-    /// Returns the call that had the same result most often in a row, if it is often enough for a warning.
+    /// Returns the tool of the call that had the same result most often in a row, and how often. `None` if no call
+    /// reached the limit for a warning.
     fn most_repeated_call(&mut self, work: &Work) -> Option<(String, u64)> {
         let mut most: Option<(String, u64)> = None;
         for outcome in work.outcomes() {

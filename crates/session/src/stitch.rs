@@ -7,13 +7,13 @@ use toolfence_protocol::fence;
 use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::reply::LeadingReasoning;
 
-/// The fewest bytes that must match at the seam.
+/// The minimum number of bytes that must match at the seam.
 const SHORTEST: usize = 32;
-/// The most bytes that the model is asked to repeat.
+/// The maximum number of bytes that the model is asked to repeat.
 const LONGEST: usize = 1 << 10;
-/// The most lines before the end from which the model may continue.
+/// The maximum number of lines before the end from which the model may continue.
 const MOST_LINES: usize = 32;
-/// The most searches for duplicate lines in the block.
+/// The maximum number of searches for duplicate lines in the block.
 const MOST_SEARCHES: usize = 16;
 
 /// A block that broke off, and the positions from which it may be continued.

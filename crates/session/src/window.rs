@@ -23,8 +23,8 @@ const SHORT: u64 = 2000;
 /// The target size of compaction in per cent of the window, small enough that the next reply does not need another one.
 const TARGET: u64 = 50;
 
-/// The most bytes of images in a request, not counting those of the newest message. Servers refuse much larger
-/// requests.
+/// The maximum number of bytes of images in a request, not counting those of the newest message. Servers refuse much
+/// larger requests.
 const MOST_OF_IMAGES: usize = 20 << 20;
 
 /// The result of a compaction.
@@ -198,7 +198,7 @@ impl Session {
     /// Returns the most bytes for the results of a reply: a third of the room left in the window, but at least a
     /// sixteenth of the window.
     pub(super) fn room_for_results(&self) -> usize {
-        /// The fewest bytes that hold a useful part of a result with its note.
+        /// The minimum number of bytes that hold a useful part of a result with its note.
         const LEAST: usize = 2000;
         let most = self.options.format.message_limit;
         let (Some(window), Some(left)) = (self.options.window, self.room()) else { return most };

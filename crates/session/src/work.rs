@@ -171,7 +171,7 @@ impl Work {
 
     /// Returns the calls after the pending one that would need approval too.
     pub(super) fn asked_later(&self, judge: &mut Judge) -> Vec<Pending> {
-        /// The most calls that fit into one question.
+        /// The maximum number of calls that fit into one question.
         const MOST: usize = 16;
         let later = if self.asked { self.slots.get(self.next + 1..).unwrap_or_default() } else { &[] };
         let asks = |call: &ToolCall| match judge.review(call) {

@@ -20,7 +20,7 @@ use toolfence_protocol::{Error, ErrorKind, Text, text};
 /// How to reach a server, where the environment and the operating system do not determine it.
 #[derive(Clone, Default)]
 pub struct Route {
-    /// The most time to connect, if limited.
+    /// The maximum time to connect, if limited.
     pub connect: Option<Duration>,
     /// The URL of a proxy that replaces those of the environment, or [`NO_PROXY`] for none.
     pub proxy: Option<String>,

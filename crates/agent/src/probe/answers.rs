@@ -25,7 +25,7 @@ pub struct Answers {
 pub enum StreamAnswer {
     /// The reply arrived in several pieces.
     Streams {
-        /// How many.
+        /// The number of pieces.
         pieces: usize,
     },
     /// The reply arrived at once.
@@ -45,12 +45,12 @@ pub enum StreamAnswer {
 pub enum ProtocolAnswer {
     /// The model wrote the block of the protocol.
     Follows {
-        /// Whether the instructions reached it in a system message. If not, they did in the message of the user.
+        /// Whether the instructions reached it in a system message. If not, they reached it in the message of the user.
         system_message: bool,
     },
     /// The model wrote a call in a dialect.
     Dialect {
-        /// Which.
+        /// The dialect.
         dialect: Dialect,
         /// Whether the instructions reached it in a system message.
         system_message: bool,
@@ -110,7 +110,8 @@ pub enum TextAnswer {
         /// The text that came back instead.
         received: String,
     },
-    /// The model did not repeat the text, or changed it differently each time, so nothing is known about the way between.
+    /// The model did not repeat the text, or changed it differently each time, so it is unknown whether anything
+    /// changes text on the way.
     NotRepeated,
     /// The backend failed or did not answer.
     NoAnswer {

@@ -9,13 +9,13 @@ use toolfence_protocol::parse::{self, Event};
 use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Language, Message, Role, Text, ToolCall, text};
 
-/// The most bytes of a reply that are read. The answers to all questions are shorter.
+/// The maximum number of bytes of a reply that are read. The answers to all questions are shorter.
 const MOST_BYTES: usize = 32 << 10;
 
-/// The most bytes of a reply under a grammar that are read. Some models do not stop under one.
+/// The maximum number of bytes of a reply under a grammar that are read. Some models do not stop under one.
 const MOST_BYTES_WITH_GRAMMAR: usize = 400;
 
-/// The most calls of the server's own channel that are read.
+/// The maximum number of calls of the server's own channel that are read.
 const MOST_CALLS: usize = 64;
 
 /// The reason why a request got no reply.
@@ -104,7 +104,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Sends no further requests.
+    /// Makes every later request fail with [`Failure::NotAsked`] without being sent.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }

@@ -28,7 +28,7 @@ use ask::Asker;
 use std::time::Duration;
 use toolfence_protocol::{Language, Text};
 
-/// The most requests that [`ask_backend`] sends.
+/// The maximum number of requests that [`ask_backend`] sends.
 pub const MOST_REQUESTS: usize = 11;
 
 /// The settings of a probe.

@@ -36,7 +36,7 @@ mike is the last line
 /// The first and the last word of [`SENT`].
 const WITNESSES: [&str; 2] = ["alpha", "mike"];
 
-/// No model writes a text of this grammar unless the server makes it.
+/// A grammar whose texts no model writes unless the server enforces the grammar.
 const SMALL_GRAMMAR: &str = "root ::= \"heron-\" [0-9] [0-9] [0-9] [0-9] \"-stop\"\n";
 
 /// Bytes of a reply of one piece that a streaming backend would have split.

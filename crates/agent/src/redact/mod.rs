@@ -26,7 +26,7 @@ use std::borrow::Cow;
 /// The shortest value that is searched for; shorter ones would occur by chance.
 const SHORTEST_VALUE: usize = 8;
 
-/// The most values of the environment that are searched for, one after another.
+/// The maximum number of values of the environment that are searched for, one after another.
 const MOST_VALUES: usize = 64;
 
 /// Recognises and replaces secrets.

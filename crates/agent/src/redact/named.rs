@@ -1,4 +1,4 @@
-//! Finds secrets by the name before them, by headers, and as passwords in URLs.
+//! Finds secrets that follow the name of a secret, the values of certain headers, and passwords in URLs.
 
 use super::Secret;
 
@@ -22,7 +22,7 @@ const WORDS: &[&str] = &[
     "senha",
 ];
 
-/// Names that contain such a part but name no secret.
+/// Names that contain one of [`WORDS`] but do not name a secret.
 const HARMLESS: &[&str] =
     &["tokens", "tokenizer", "tokenlimit", "maxtoken", "tokencount", "secretname", "tokentype", "credentialhelper"];
 
@@ -30,7 +30,7 @@ const HARMLESS: &[&str] =
 /// `PWD` is a folder and `PASS` the outcome of a test.
 const SHORT_WORDS: &[&str] = &["pass", "pwd"];
 
-/// Words before such a word in a lower-case name, since `render_pass` is not a password.
+/// In a lower-case name one of these words must precede the short word, since `render_pass` is not a password.
 const OWNERS: &[&str] = &[
     "admin", "api", "auth", "bind", "db", "ftp", "http", "imap", "key", "ldap", "mail", "my", "mysql", "pg", "proxy",
     "redis", "root", "smtp", "sql", "store", "user",
@@ -39,7 +39,7 @@ const OWNERS: &[&str] = &[
 /// Names of passwords that people also write without quotes: `password: hunter`.
 const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pwd", "senha"];
 
-/// Values after such a name in the description of a type or a form.
+/// Values after a name of [`PASSWORDS`] that describe a type or a form, and are not passwords.
 const KINDS_OF_VALUES: &[&str] = &[
     "any",
     "bool",
@@ -78,14 +78,14 @@ const LONGEST_NAME: usize = 64;
 /// The longest name of a known header.
 const LONGEST_HEADER: usize = 19;
 
-/// The fewest characters of a value.
+/// The minimum number of characters in a value that counts as a secret.
 const SHORTEST_VALUE: usize = 6;
 
-/// The most bytes of a value that are checked before it counts as a secret. The text of a rejected value is scanned
-/// again.
+/// The maximum number of bytes of a value that are checked before it counts as a secret. The text of a rejected value
+/// is scanned again.
 const LOOKED_AT: usize = 512;
 
-/// The most backslashes before a quote: a text in a text in a text in a text.
+/// The maximum number of backslashes before a quote, as in a text that is quoted several levels deep.
 const MOST_ESCAPES: usize = 15;
 
 /// The longest beginning of a URL that is searched for a password.

@@ -179,7 +179,7 @@ const LONGEST_NAME: usize = 48;
 /// Bytes before an option that are searched for the name of a program.
 const LOOKED_BACK: usize = 256;
 
-/// The most bytes of a value that are checked before it counts as a secret.
+/// The maximum number of bytes of a value that are checked before it counts as a secret.
 const LOOKED_AT: usize = 512;
 
 struct ShortOption {
@@ -283,7 +283,7 @@ fn short_option_value(bytes: &[u8], end: usize, short: &ShortOption) -> Option<S
 /// Finds the value that a program stores under the name of a secret: `aws configure set aws_secret_access_key X`, `git
 /// config http.x.password X`, also as texts of a list: `["aws", "configure", "set", "aws_secret_access_key", "X"]`.
 pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
-    /// The most options between the verb and the name, and between the name and the value.
+    /// The maximum number of options between the verb and the name, and between the name and the value.
     const MOST_OPTIONS: usize = 3;
     if at == 0 || !matches!(bytes[at - 1], b' ' | b'"' | b'\'') {
         return None;

@@ -2,7 +2,7 @@
 
 use super::Secret;
 
-/// The prefix of the tokens of a service, the fewest characters after it, and the name of the token.
+/// The prefix of the tokens of a service, the minimum number of characters after it, and the name of the token.
 const TOKENS: &[(&str, usize, &str)] = &[
     ("ghp_", 30, "GitHub token"),
     ("gho_", 30, "GitHub token"),
@@ -59,7 +59,7 @@ const WEBHOOKS: &[&str] = &[
 /// Words that precede a credential in a header.
 const SCHEMES: &[&str] = &["Bearer ", "bearer ", "Basic ", "basic ", "Token ", "token "];
 
-/// The fewest characters of a credential in a header.
+/// The minimum number of characters of a credential in a header.
 const SHORTEST_CREDENTIAL: usize = 16;
 
 /// Finds a token that begins at `at`.

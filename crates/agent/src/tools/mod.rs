@@ -106,8 +106,8 @@ impl Tools {
 
     /// Handles a whole reply of the model. Nothing runs before [`PendingReply::next`] is awaited.
     ///
-    /// The next reply ends the turn of one that was handled only in part: open questions are denied and running commands are
-    /// stopped.
+    /// If a reply was handled only in part, the next reply ends its turn: open questions are denied and running
+    /// commands are stopped.
     pub fn reply(&mut self, text: impl Into<String>) -> PendingReply<'_> {
         PendingReply::new(self, text.into())
     }

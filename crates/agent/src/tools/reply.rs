@@ -206,7 +206,8 @@ impl StepHost {
     }
 
     fn report(&self, report: Report) {
-        // Without a receiver the tools are being dropped, and this turn with them.
+        // Sending only fails while the tools are being dropped. This turn is then dropped too, so the report is not
+        // needed.
         let _ = self.reports.send(report);
     }
 

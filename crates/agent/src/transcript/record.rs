@@ -62,50 +62,51 @@ pub struct Record {
     /// The text for people: the user's words, the prose of a reply without its calls, or a note.
     #[serde(default)]
     pub content: String,
-    /// Of a user or a tool: the images of the message or the result. Images are not redacted.
+    /// The images of a user's message or of a tool's result. Images are not redacted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// Of a head: the description of the session.
+    /// The description of the session. Only a head has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Head>,
-    /// Of a note: its kind.
+    /// The kind of a note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
-    /// Of a reply: the whole text of the model, if it differs from the content.
+    /// The whole text of a reply, if it differs from the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
-    /// Of a reply: the text that is sent back to the model, if it differs from both `raw` and the content.
+    /// The text of a reply that is sent back to the model, if it differs from both `raw` and the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
-    /// Of a reply: the reasoning of the model.
+    /// The reasoning of a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thoughts: Option<String>,
-    /// Of a reply: the model.
+    /// The model that wrote a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Of a reply: its usage, if known.
+    /// The usage of a reply, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// Of a reply: its duration, if known.
+    /// The duration of a reply, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<RecordedTimes>,
-    /// Of a reply: the state that its backend, which keeps the conversation by itself, needs with the next request.
+    /// The state that the backend of a reply needs with the next request, if that backend keeps the conversation by
+    /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Of a reply: whether it has calls, whose records follow. If no record follows, the process was killed while the
-    /// first call ran.
+    /// Whether a reply has calls, whose records follow. If no record follows, the process was killed while the first
+    /// call ran.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_calls: bool,
-    /// Of a tool: the call.
+    /// The call of a record with the role `tool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<RecordedCall>,
-    /// Of a tool: the result of the call.
+    /// The result of the call of a record with the role `tool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_result: Option<RecordedResult>,
-    /// Of a note of the kind `history`: the messages that replace all earlier ones for the model.
+    /// The messages of a note of the kind `history`, which replace all earlier ones for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Message>>,
-    /// Of such a note: the images of that history, which earlier records contain.
+    /// The images of that history, which earlier records contain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history_images: Vec<HistoryImage>,
 }

@@ -14,7 +14,7 @@ use toolfence_protocol::parse::Event;
 use toolfence_protocol::{Error, ErrorCode, Image, ToolResult};
 use toolfence_session::{Action, Answer, Note, Session, StopReason, Turn};
 
-/// The most calls of a reply that are remembered until they are answered.
+/// The maximum number of calls of a reply that are remembered until they are answered.
 const MOST_CALLS: usize = 1000;
 
 /// The recorded state of a running session.
@@ -29,7 +29,7 @@ pub(super) struct Recording {
     answers: HashMap<String, Vec<RecordedAnswer>>,
 }
 
-/// How much of a session is recorded. Turns only grow at their end.
+/// How much of a session is recorded. Counts are enough, because turns only grow at their end.
 #[derive(Debug, Clone, Copy, Default)]
 struct RecordedCounts {
     turns: usize,

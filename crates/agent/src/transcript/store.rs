@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use toolfence_protocol::{Error, ErrorKind, Result, text};
 use toolfence_workspace::undo::History;
 
-/// The most bytes of a session's first line that are read to list it.
+/// The maximum number of bytes of a session's first line that are read to list it.
 const MOST_OF_HEAD: u64 = 1 << 20;
 
 /// The bytes at a session's end that are read first to find its last record; four times as many each time they are too

@@ -16,7 +16,7 @@ use toolfence_protocol::{Error, ErrorKind, Result, Text, text};
 use toolfence_sandbox::project::random_name;
 use toolfence_session::{Turn, render};
 
-/// The most characters of a title.
+/// The maximum number of characters in a title.
 const LONGEST_TITLE: usize = 120;
 
 /// The bytes of a file that are read at a time to find its last line.

@@ -29,7 +29,8 @@ impl<'a> Flat<'a> {
         &self.bytes
     }
 
-    /// Maps a position between two bytes to the original text, counted from the end of its mark.
+    /// Maps a position between two bytes of this text to the position in the original text, counted from the end of its
+    /// byte order mark.
     pub(super) fn to_original(&self, at: usize) -> usize {
         at + self.dropped.partition_point(|feed| (*feed as usize) < at)
     }

@@ -39,7 +39,7 @@ pub enum PassageProblem {
     Same,
     /// It occurs several times; occurrences may overlap.
     Several {
-        /// The lines where the first hundred begin, from 1. A line with two occurrences is listed twice.
+        /// The lines where the first hundred occurrences begin, from 1. A line where two of them begin is listed twice.
         lines: Vec<u64>,
         /// The number of occurrences.
         total: u64,

@@ -6,13 +6,13 @@ const EXTENSIONS: &[&str] = &["backup", "bak", "copy", "old", "orig", "rej", "sa
 /// Endings of copies that need no dot.
 const ENDINGS: &[&str] = &["_backup", "-backup", "_bak", "-bak", "_old", "-old", " copy", "~"];
 
-/// Returns whether this is an extension of copies, in lower case.
+/// Returns whether an extension, in lower case, marks a file as a copy. A number does too.
 pub(super) fn is_extension(extension: &str) -> bool {
     let counted = !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_digit());
     EXTENSIONS.contains(&extension) || counted
 }
 
-/// Returns the paths of the files that a path may name a copy of; none if its name is not that of a copy.
+/// Returns the paths of the files of which `path` may be a copy. Empty if its name is not that of a copy.
 pub(super) fn originals(path: &str) -> Vec<String> {
     /// Maximum depth of copies of copies.
     const MOST: usize = 4;

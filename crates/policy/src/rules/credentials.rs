@@ -1,15 +1,15 @@
-//! Recognises names of files that contain only credentials: `credentials`, `token.txt`,
-//! `aws-credentials.json`, `prod_db_password`.
+//! Recognises names of files that contain only credentials: `credentials`, `token.txt`, `aws-credentials.json`,
+//! `prod_db_password`.
 //!
 //! This module looks only at text. A name is split into words at everything that is no letter or digit and where small
 //! letters change to capitals. It matches if it *is* one of [`CREDENTIALS`], or ends in one after a word of [`OWNERS`].
-//! Only the names of [`DATA`] files match: `credentials.rs` is source,
-//! `secrets.md` is documentation. Many files of software are named after secrets and contain none (`tokenizer.json`,
-//! `design-tokens.json`, `reset-password.json`), which is why the last word alone is not enough.
+//! Only the names of [`DATA`] files match: `credentials.rs` is source, `secrets.md` is documentation. Many files of
+//! software are named after secrets and contain none (`tokenizer.json`, `design-tokens.json`, `reset-password.json`),
+//! which is why the last word alone is not enough.
 
 use super::copies;
 
-/// The last word of a name of credentials, and the rule as displayed.
+/// The words with which names of credentials end, each with the rule as displayed.
 const CREDENTIALS: &[(&str, &str)] = &[
     ("credential", "*credential (data)"),
     ("credentials", "*credentials (data)"),
@@ -189,8 +189,8 @@ const HARMLESS: &[&str] = &[
     "validate",
 ];
 
-/// Folders in which files named after credentials are examples, texts, templates or steps: Helm's
-/// `templates/secret.yaml`.
+/// Folders in which files named after credentials contain none, but are test data, translations, schemas, templates or
+/// workflows, such as Helm's `templates/secret.yaml`.
 const HARMLESS_FOLDERS: &[&str] = &[
     "__fixtures__",
     "__mocks__",
@@ -305,8 +305,7 @@ pub(super) fn find(path: &str) -> Option<&'static str> {
     folders.split('/').find_map(rule_of).map(|(_, rule)| *rule)
 }
 
-/// Returns whether one of the words can occur at all, which is a fast check that answers for nearly every path of a
-/// tree.
+/// Returns whether one of the words can occur at all. This fast check rules out nearly every path of a tree.
 fn speaks_of_credentials(path: &[u8]) -> bool {
     /// Setting these bits makes a capital letter small, and turns no other byte into a letter.
     const SMALL: u32 = 0x2020_2020;

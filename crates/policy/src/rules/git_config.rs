@@ -1,9 +1,10 @@
-//! Lists the keys of git's configuration with which git runs no program, reads no further configuration and reaches no
-//! unusual place.
+//! Lists the harmless keys of git's configuration: git runs no program for them, reads no further configuration, and
+//! connects to no unusual address.
 //!
-//! Both questions are answered by a positive list of keys with a check of the value: a key that is not listed is not
-//! harmless, whatever it does. Keys have the form that `git config --list -z` prints: section and name in lower case,
-//! the subsection between them unchanged. A value of `None` is a key without `=`, which git treats as `true`.
+//! [`is_harmless`] and [`is_as_cloned`] look up the key in a list and check the value. A key that is not listed does
+//! not count as harmless, whatever it does. Keys have the form that `git config --list -z` prints: section and name in
+//! lower case, the subsection between them unchanged. A value of `None` is a key without `=`, which git treats as
+//! `true`.
 
 use toolfence_protocol::{Text, text};
 
@@ -181,8 +182,9 @@ const AS_CLONED: &[Row] = &[
 /// Keys that `git config` may set as an ordinary write, and for which [`AS_CLONED`] allows more values.
 const REMOTE: &[Row] = &[("remote.*.url", ValueRule::Url), ("submodule.*.url", ValueRule::SubmoduleUrl)];
 
-/// Returns whether `git config` may set this key without a further warning, if the user lets git write the repository:
-/// git then runs no program for it, reads no other configuration, and reaches servers only by http, https, ssh or git.
+/// Returns whether `git config` may set this key to this value without a further warning, once the user has allowed git
+/// to write to the repository. With such a value, git runs no program, reads no other configuration, and connects to
+/// servers only by http, https, ssh or its own protocol.
 ///
 /// [`is_as_cloned`] is the check for keys that git writes into new repositories by itself.
 pub fn is_harmless(key: &str, value: Option<&str>) -> bool {

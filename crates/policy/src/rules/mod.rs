@@ -14,8 +14,8 @@ pub use git_hooks::GIT_HOOKS;
 pub use globs::UserGlob;
 pub use paths::{Blocked, Harmless, PathRules};
 
-/// Files that instruct agents in a project. Of those in one folder only the first counts: the others usually have the
-/// same text, or are links to it. A command's change to one of them is always asked about.
+/// Files that instruct agents in a project. If a folder has several, only the first counts, because the others usually
+/// have the same text or are links to it. The user is always asked about a change that a command makes to one of them.
 pub const AGENTS_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"];
 
 /// Returns `true` if a path, relative to the root, is one of [`AGENTS_FILES`] in any folder and in any case.

@@ -168,7 +168,7 @@ pub struct PathRules {
     allowed: Vec<UserGlob>,
     /// Lists of globs. A file must match a glob of each list.
     only: Vec<Vec<UserGlob>>,
-    /// Paths that are protected at this place only, in lower case.
+    /// Paths from the root that are protected only where they are, in lower case.
     guarded: Vec<String>,
 }
 
@@ -228,7 +228,7 @@ impl PathRules {
         !is_root && self.only.iter().any(|list| !list.iter().any(|glob| glob.covers(path)))
     }
 
-    /// Returns whether none of the user's globs blocks anything.
+    /// Returns whether the user has no globs that block files.
     pub fn is_built_in(&self) -> bool {
         self.denied.is_empty()
     }
@@ -238,9 +238,8 @@ impl PathRules {
         self.guarded.push(path.trim_matches('/').to_lowercase());
     }
 
-    /// Returns the pattern of the rule that blocks
-    /// `path` from being read, written, listed or searched, judged by the name alone: a file `x.pem` may turn out to
-    /// contain certificates, and `token` may be a folder.
+    /// Returns the pattern of the rule that blocks `path` from being read, written, listed or searched. Only the name
+    /// is judged: a file `x.pem` may turn out to contain only certificates, and `token` may be a folder.
     ///
     /// It is cheap enough for every file of a walk: it allocates nothing if no user glob is set and the name is ASCII
     /// and contains no word for credentials.
@@ -312,8 +311,8 @@ impl PathRules {
     /// rule that it could match: the built-in rules, and the settings' globs for hidden names. The pattern is one name
     /// of a path, in which `*` and `?` are active, even if quoted. There may be false matches.
     ///
-    /// Names of data are not included, because then `*.csv` would always ask. Where nothing masks blocked files, a
-    /// program that reads files that no word names asks anyway, whatever its glob is.
+    /// Names of data are not included, because then `*.csv` would always ask. Where blocked files are not masked, the
+    /// user is asked anyway about a program that reads files not named by any word, whatever its glob is.
     pub fn could_block<'r>(&'r self, component: &str) -> impl Iterator<Item = (&'r str, &'r str)> {
         let built_in = self.blocked.could_match(component).chain(self.outside_packages.could_match(component));
         let hidden = |glob: &'r UserGlob| {
@@ -377,7 +376,7 @@ struct NameTable {
     except: &'static [&'static str],
 }
 
-/// Two bytes in lower case, as a number, which is compared without a call.
+/// Two bytes in lower case as a number, which is compared without a function call.
 type Ends = u16;
 
 /// Patterns by two of their bytes.
@@ -475,12 +474,14 @@ fn last_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Returns the first two bytes of a name; every pattern without a leading `*` is longer.
+/// Returns the first two bytes of a name as a key. `None` for a shorter name, which no pattern without a leading `*`
+/// matches.
 fn head(name: &str) -> Option<Ends> {
     name.as_bytes().first_chunk().map(ends)
 }
 
-/// Returns the last two bytes of a name; every pattern with a leading `*` is longer.
+/// Returns the last two bytes of a name as a key. `None` for a shorter name, which no pattern with a leading `*`
+/// matches.
 fn tail(name: &str) -> Option<Ends> {
     name.as_bytes().last_chunk().map(ends)
 }

@@ -85,8 +85,8 @@ impl CommandRule {
             ));
         }
         let words = shell_words::split(line).map_err(|_| text!("a quote in the command rule is not closed."))?;
-        // The crate skips comments, as a shell does, and the rule would match more than its text. Replacing each `#` by
-        // a letter prevents that.
+        // The crate `shell_words` skips comments, as a shell does, and the rule would match more than its text. If the
+        // number of words differs once each `#` is replaced by a letter, there is a comment.
         let all = shell_words::split(&line.replace('#', "x"));
         if all.map_or(true, |all| all.len() != words.len()) {
             return Err(text!(

@@ -212,7 +212,7 @@ fn path_text(word: &ShellWord) -> Option<&str> {
     }
 }
 
-/// Formats a word for display. `..` is an unknown part.
+/// Formats a word for display. `..` represents an unknown part.
 pub(super) fn display(word: &ShellWord) -> String {
     match word {
         ShellWord::Literal(text) | ShellWord::Pattern(text) | ShellWord::Home(text) => text.clone(),

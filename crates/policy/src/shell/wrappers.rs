@@ -1,5 +1,5 @@
-//! Finds the commands that a command runs: under wrappers (`env`, `sudo`, `xargs`, `find
-//! -exec`, ..) and in literal scripts (`sh -c`, `eval`, `trap`, a here-document of a shell).
+//! Finds the commands that a command runs: under wrappers (`env`, `sudo`, `xargs`, `find -exec`, ..) and in literal
+//! scripts (`sh -c`, `eval`, `trap`, a here-document of a shell).
 
 use super::block_list::resolve;
 use super::parse::{ShellWord, SimpleCommand, is_plain_assignment};
@@ -22,9 +22,9 @@ pub(super) enum Inner {
 /// The options of some programs.
 pub(super) struct Options {
     pub(super) programs: &'static str,
-    /// Short options without and with a value. A `:` after a letter: its value is the rest of the word, if there is
-    /// any.
+    /// Short options without a value. A letter before a `:` is an option whose value, if any, is the rest of its word.
     pub(super) flags: &'static str,
+    /// Short options with a value, which is the rest of the word or else the next word.
     pub(super) values: &'static str,
     /// Long options with a value in the next word; all others are flags or have a `=`.
     pub(super) long_values: &'static str,
@@ -216,7 +216,7 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
     for at in places.into_iter().take(MAX_PLACES) {
         let mut words = arguments.get(at + options.operands..).unwrap_or(&[]);
         let operands = arguments.get(at..at + options.operands).unwrap_or(&[]);
-        // The command begins elsewhere if one of these words is an option, no word or several.
+        // The command begins elsewhere if one of these words is an option, or expands to no word or to several.
         if may_move_words(&arguments[..at.min(arguments.len())]) || operands.iter().any(|word| word.literal().is_none())
         {
             all.push(Inner::Unknown);
@@ -259,7 +259,7 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
     all
 }
 
-/// Reports whether some word can be no word or several when the command runs.
+/// Reports whether some word can expand to no word or to several when the command runs.
 pub(super) fn may_move_words(words: &[ShellWord]) -> bool {
     words.iter().any(|word| matches!(word, ShellWord::Unknown { several: true, .. } | ShellWord::Pattern(_)))
 }

@@ -139,7 +139,7 @@ impl<'a> Permit<'a> {
         self.cleared.consent_to_changes()
     }
 
-    /// Returns whether its changes may be kept if they lose history of a repository.
+    /// Returns whether the changes of the command may be kept if they lose history of a repository.
     #[doc(hidden)]
     pub fn consent_to_lost_history(&self) -> Consent {
         self.cleared.consent_to_lost_history()
@@ -209,8 +209,8 @@ pub trait Progress: Send + Sync {
     /// ignores it.
     fn printed(&self, _end: &str) {}
 
-    /// Asks the user whether to keep the changes of the call, and waits for the answer. An error is the reason why not.
-    /// By default no user can answer.
+    /// Asks the user whether to keep the changes of the call, and waits for the answer. Returns an error with the
+    /// reason if they must not be kept. By default no user can answer.
     fn ask(&self, _question: Pending) -> BoxFuture<'_, Result<(), Text>> {
         Box::pin(async { Err(text!("No user can be asked.")) })
     }
@@ -271,8 +271,8 @@ impl Toolbox {
         self
     }
 
-    /// Sets the language of the output of the tools; the default is English. An agent and a pipe set that of their
-    /// session.
+    /// Sets the language of the output of the tools; the default is English. An agent or a pipe replaces it with the
+    /// language of its session.
     #[must_use]
     pub fn in_language(self, language: Language) -> Toolbox {
         Toolbox { language, ..self }
@@ -283,8 +283,9 @@ impl Toolbox {
         self.language
     }
 
-    /// Sets the limits of the tools. An agent and a pipe set those of their session. A host that writes instructions
-    /// from the [`catalog`](Toolbox::catalog) sets them first, so that the instructions contain the right numbers.
+    /// Sets the limits of the tools. An agent or a pipe replaces them with the limits of its session. A host that
+    /// writes instructions from the [`catalog`](Toolbox::catalog) sets them first, so that the instructions contain the
+    /// right numbers.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Toolbox {
         Toolbox { limits: limits.in_force(), ..self }

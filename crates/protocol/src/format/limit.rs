@@ -3,9 +3,9 @@
 use crate::clip::floor_boundary;
 use crate::{Language, Text, ToolFailure, ToolResult, text};
 
-/// Most bytes of an id or a tool's name, which a hostile model may write at any length.
+/// The maximum number of bytes in an id or a tool's name, which a hostile model may write at any length.
 const NAME: usize = 200;
-/// Most bytes of an error's message or of data for the host, once the message is too long.
+/// The maximum number of bytes in an error's message or in data for the host, once the message is too long.
 const DETAIL: usize = 4 << 10;
 
 /// Clips results until the sum of their sizes, as `cost` returns them, is at most `limit`, if the headers leave room

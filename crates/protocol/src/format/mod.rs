@@ -49,7 +49,8 @@ pub struct Format {
     pub data: bool,
     /// The language of error messages and of notes about omitted text.
     pub language: Language,
-    /// Most bytes of one message. The longest outputs are clipped first, with a note; headers always stay.
+    /// The maximum number of bytes in one message. The longest outputs are clipped first, with a note; headers always
+    /// stay.
     pub message_limit: usize,
 }
 
@@ -281,9 +282,8 @@ fn next_line(text: &str) -> Option<(&str, &str)> {
     (!text.is_empty()).then(|| text.split_once('\n').unwrap_or((text, "")))
 }
 
-/// Returns the content of a block and the text after its closing line. Only `
-/// ` ends a line here, since the writer uses nothing else, and no run of backticks in an output is long enough to close
-/// its own fence after a lone CR.
+/// Returns the content of a block and the text after its closing line. Only `\n` ends a line here, since the writer
+/// uses nothing else, and no run of backticks in an output is long enough to close its own fence after a lone CR.
 fn until_closed(text: &str, mark: u8, length: usize) -> (&str, &str) {
     let mut rest = text;
     while let Some((line, after)) = next_line(rest) {

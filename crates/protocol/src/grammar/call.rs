@@ -85,7 +85,7 @@ fn add_values(rules: &mut Rules, options: &GrammarOptions) {
         "decimal",
         match options.endless {
             false => "\"-\"? (\"0\" | [1-9] [0-9]{0,8}) (\".\" [0-9]{1,6})?",
-            // Exactly representable numbers have at most as many digits as 64 bits.
+            // An integer of at most 18 digits fits into 64 bits and is represented exactly.
             true => "\"-\"? (\"0\" | [1-9] [0-9]{0,17}) (\".\" [0-9]{1,17})? ([eE] [-+]? [0-9]{1,2})?",
         },
     );

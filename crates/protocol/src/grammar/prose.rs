@@ -2,8 +2,9 @@
 //!
 //! A fence at the left margin leaves every quote and list item, interrupts a paragraph and ends indented code. Only
 //! three things could swallow it: another fence, an HTML block, and a section of reasoning. The first characters of a
-//! line, after indentation and the delimiters of quotes and list items, identify all three; no line may begin like
-//! that. A byte order mark at the very beginning would hide such characters, so no line may begin with one either.
+//! line, after indentation and the delimiters of quotes and list items, identify all three, so the grammar allows no
+//! line that begins with them. A byte order mark at the very beginning would hide such characters, so no line may begin
+//! with one either.
 
 use super::rules::{Rules, but};
 use super::{FENCE, GrammarOptions};

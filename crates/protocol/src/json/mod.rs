@@ -86,7 +86,8 @@ impl std::error::Error for Problem {}
 /// ```
 ///
 /// # Errors
-/// JSON's own errors, a duplicate key, a number that exceeds every type, nesting over 127.
+/// Fails if the text is not valid JSON, has a duplicate key, has a number that exceeds every type, or is nested more
+/// than 127 levels deep.
 pub fn strict(text: &str) -> Result<Value, Problem> {
     strict::read(text)
 }
@@ -106,7 +107,7 @@ pub fn strict(text: &str) -> Result<Value, Problem> {
 /// ```
 ///
 /// # Errors
-/// The cause and the position, if the text cannot be read even with repairs.
+/// Fails with the cause and the position if the text cannot be read even with repairs.
 pub fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
     match strict::value(text) {
         Some(value @ (Value::Object(_) | Value::Array(_))) => Ok(Reading { values: vec![value], repairs: Vec::new() }),

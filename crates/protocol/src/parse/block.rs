@@ -76,7 +76,8 @@ pub(super) enum Phase {
     Body(BodyPhase),
     /// All bodies are complete.
     After,
-    /// The block is malformed, whatever follows. With `full` it exceeds the limit, and no more of it is kept.
+    /// The block is malformed, whatever follows. If `full` is set, the block exceeds the limit and no more of it is
+    /// kept.
     Spoiled { problem: Problem, full: bool },
 }
 
@@ -135,14 +136,14 @@ pub(super) enum Stage {
     Spoiled,
 }
 
-/// What precedes the content of a line.
+/// The part of a line in the reply that precedes its content.
 #[derive(Debug)]
 struct Prefix {
     /// The position of the line in the body.
     at: usize,
-    /// Characters of the reply before the content.
+    /// The number of characters of the reply before the content.
     taken: usize,
-    /// Spaces in the body that replace the columns of a tab.
+    /// The number of spaces in the body that replace the columns of a tab.
     pad: usize,
 }
 
@@ -161,10 +162,10 @@ pub(super) struct Block {
     pub(super) at_line_start: bool,
     /// Set if the text of the block is the argument of a call, in a dialect that was enabled by name.
     pub(super) text_call: Option<CallBlock>,
-    /// The indentation of its lines.
+    /// The indentation of the lines of that text.
     text_indentation: Indentation,
-    /// Whether closing fences inside strings and bodies count as content if everything else fits, and the block may
-    /// also end where CommonMark sees no end.
+    /// Whether the block is read beyond the rules of CommonMark: a closing fence inside a string or body counts as
+    /// content if everything else fits, and the block may also end where CommonMark sees no end.
     pub(super) speculates: bool,
     pub(super) lexer: Lexer,
     pub(super) phase: Phase,
@@ -172,18 +173,19 @@ pub(super) struct Block {
     /// Whether the object is on the line of the opening fence, where nothing is read.
     pub(super) object_on_fence_line: bool,
     limits: ParserLimits,
-    /// The lines of the reply with something before their content.
+    /// For each line whose content does not begin at the start of the line in the reply, the length of what precedes
+    /// it.
     prefixes: Vec<Prefix>,
     /// The number of closing tags of reasoning for which the text before them was read.
     tags_tried: usize,
 }
 
-/// Most closing tags of reasoning in a block for which the text before them is read. Each reading takes time linear in
-/// the block.
+/// The maximum number of closing tags of reasoning in a block for which the text before them is read. Each reading
+/// takes time linear in the block.
 const MOST_TAGS_TRIED: usize = 16;
 
 impl Block {
-    /// Creates an empty block. One precedes the first block of a reply.
+    /// Creates an empty block, which the parser holds until the first block of a reply opens.
     pub(super) fn new(limits: &ParserLimits) -> Block {
         Block {
             span: Span::default(),
@@ -392,8 +394,8 @@ impl Block {
     }
 
     /// Ends a line whose content was appended. `taken` characters of the reply precede the content; `pad` spaces of the
-    /// body replace them. `indent`: how many columns of the fence's own indentation the line has, and how many the
-    /// fence has.
+    /// body replace them. `indent` is how many columns of the fence's indentation the line has, and how many columns
+    /// the fence is indented.
     pub(super) fn end_line(&mut self, taken: usize, pad: usize, indent: Option<(usize, usize)>, queue: &mut Queue) {
         if self.is_full() {
             return;
@@ -503,7 +505,7 @@ impl Block {
     }
 
     /// Finds the first closing tag of reasoning in the last line that follows a whole call in the block, outside of
-    /// code spans. Returns the end of the text that is read as the call, and the tag with its position.
+    /// code spans. Returns the end of the text that is read as the call, the position of the tag, and the tag.
     pub(super) fn tag_after_call(&mut self, catalog: Option<&Catalog>) -> Option<(usize, usize, &'static TagPair)> {
         let line = self.body.rfind('\n').map_or(0, |at| at + 1);
         if self.text_call.is_some() && self.stage() == Stage::Complete {

@@ -6,8 +6,8 @@ use super::dialect::{self, Token, blocks};
 use super::reasoning::{TAGS, begins_tag, may_close};
 use crate::Dialects;
 
-/// Most bytes of a fence or a token that are examined. A longer one is held back until its line has ended, since it
-/// would be examined again with each piece of the line.
+/// The maximum number of bytes of a fence or a token that are examined. A longer one is held back until its line has
+/// ended, since it would be examined again with each piece of the line.
 const MOST_HELD: usize = 256;
 
 /// Returns `true` if this byte may precede a block or a token at the beginning of a line: whitespace and the delimiters

@@ -8,8 +8,8 @@ use super::cursor::{Content, Cursor};
 use super::{dialect, html, link_definition};
 use crate::fence::{self, Opening};
 
-/// Most bytes of a paragraph that are kept to see whether it consists of link reference definitions; a longer one
-/// counts as having text.
+/// The maximum number of bytes of a paragraph that are kept to see whether it consists of link reference definitions; a
+/// longer one counts as having text.
 const MOST_DEFINITIONS: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,8 +139,8 @@ impl Containers {
         Some(if closes { LineKind::Closes(content) } else { LineKind::Inside(content) })
     }
 
-    /// Returns how many columns of the open fence's own indentation a line has, and how many the fence has. `None` if
-    /// the fence is not indented or the line is blank.
+    /// Returns how many columns of the open fence's indentation a line has, and how many columns the fence is indented.
+    /// `None` if the fence is not indented or the line is blank.
     pub(super) fn fence_indent(&self, line: &str) -> Option<(usize, usize)> {
         let Leaf::Fence { indent: indent @ 1.., .. } = self.leaf else { return None };
         let mut cursor = Cursor::new(line);

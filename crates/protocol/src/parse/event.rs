@@ -29,7 +29,7 @@ impl Serialize for Span {
 pub enum Event<'a> {
     /// A piece of prose for the user, including quoted examples.
     Text {
-        /// The bytes of the span.
+        /// The text of the span.
         text: Cow<'a, str>,
         /// The position of the text.
         span: Span,

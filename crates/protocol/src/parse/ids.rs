@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-/// Most bytes of the model's id. Every piece of an argument repeats it, so a long id would make time and memory grow
-/// with the product of both lengths.
+/// The maximum number of bytes in the model's id. Every piece of an argument repeats it, so a long id would make time
+/// and memory grow with the product of both lengths.
 const MOST_ID: usize = 256;
 
 #[derive(Debug, Default)]

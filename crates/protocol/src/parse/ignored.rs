@@ -40,7 +40,7 @@ pub(super) struct IgnoredCalls {
     /// The first call in a form that no dialect has.
     wrong_form: WrongForm,
     dialects: Dialects,
-    /// Most bytes of a body; longer ones are not examined.
+    /// The maximum number of bytes in a body; longer ones are not examined.
     limit: usize,
     catalog: Option<Arc<Catalog>>,
 }
@@ -54,7 +54,7 @@ pub(super) struct IgnoredCall {
     why: Ignored,
 }
 
-/// Most bytes of an info word; a longer one is not the name of a tool.
+/// The maximum number of bytes in an info word; a longer one is not the name of a tool.
 const MOST_WORD: usize = 128;
 
 /// Labels of the button that copies a block from a web page; the label is copied with the block.

@@ -7,7 +7,8 @@ use super::dialect;
 use crate::{Args, Catalog, ToolCall, ToolSpec, json};
 use serde_json::Value;
 
-/// Most objects and names that are tried in a text, and most bytes between a name and its arguments.
+/// The maximum number of objects and names that are tried in a text, and the maximum number of bytes between a name and
+/// its arguments.
 const MOST_TRIED: usize = 8;
 const MOST_GAP: usize = 64;
 

@@ -34,8 +34,8 @@ pub(super) struct StringValue {
     emitted: bool,
 }
 
-/// Most bytes of a key, and of the keys that lead to a value. Longer ones are cut: every argument stores its own, and
-/// one long key before many values would multiply its length.
+/// The maximum number of bytes in a key, and in the keys that lead to a value. Longer ones are cut: every argument
+/// stores its own, and one long key before many values would multiply its length.
 const MOST_KEY: usize = 256;
 
 /// An open object or array.

@@ -365,9 +365,10 @@ fn bare_announcement(text: &str) -> String {
     bare_word(&text.replace("&lt;", "<")).to_owned()
 }
 
-/// Handles bodies in the arguments of calls in a dialect, which has no bodies itself: models also write what they
-/// learned about blocks of the protocol in the form of their training. A body in the string that announces it is read.
-/// An announcement without its body is refused, because it would be written to a file in place of the text.
+/// Handles verbatim bodies in the arguments of calls in a dialect. Dialects have no bodies, but models combine what
+/// they learned about blocks of the protocol with the form that they were trained on. A body in the string that
+/// announces it is read. An announcement without its body is refused, because it would be written to a file in place of
+/// the text.
 pub(super) fn bodies_of_dialect(drafts: &mut [Draft], catalog: Option<&Catalog>) -> Result<(), Problem> {
     for draft in drafts {
         let spec = call::spec(catalog, &draft.name);

@@ -49,7 +49,7 @@ pub(super) struct ReasoningSection {
     line: String,
 }
 
-/// Most bytes of a line of reasoning that are kept, enough to recognise a quote.
+/// The maximum number of bytes of a line of reasoning that are kept, enough to recognise a quote.
 const MOST_LINE: usize = 64;
 
 impl ReasoningSection {

@@ -7,7 +7,7 @@
 use super::certain_text::marks;
 use super::reasoning::{self, TagPair};
 
-/// Runs up to this length are distinguished. All longer ones count as equally long.
+/// The maximum length of a run that is distinguished from longer ones. All longer runs count as equally long.
 const LONGEST: usize = 64;
 
 /// The unmatched runs of backticks of a paragraph, by length, in order.

@@ -3,7 +3,7 @@
 //! Pure functions on a text. A near announcement is never read as one: the call is refused, since otherwise the
 //! announcement would be written in place of the text.
 
-/// Most bytes of a text that may still become an inexact announcement.
+/// The maximum number of bytes in a text that may still become an inexact announcement.
 pub(super) const MOST_LOOSE: usize = 64;
 
 /// Returns `true` if `text` is the announcement of a body, exact or nearly so, or may become one when more text

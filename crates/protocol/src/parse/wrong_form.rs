@@ -14,14 +14,16 @@ use crate::tool::ToolSpec;
 use crate::{Catalog, Dialects};
 use std::borrow::Cow;
 
-/// Most bytes of a paragraph. A name and its arguments are at its beginning.
+/// The maximum number of bytes of a paragraph that are examined. A name and its arguments are at the beginning of a
+/// paragraph.
 const MOST_BODY: usize = 4096;
 
-/// Most bytes of a line in which the name of a tool is searched, and most names that are examined in it.
+/// The maximum number of bytes in a line in which the name of a tool is searched, and the maximum number of names that
+/// are examined in it.
 const MOST_LINE: usize = 512;
 const MOST_NAMES: usize = 8;
 
-/// Most bytes of a tool's name, and of a label before it.
+/// The maximum number of bytes in a tool's name, and in a label before it.
 const MOST_WORD: usize = 128;
 
 /// The first call of the reply in a form that no dialect has, and the paragraph that may contain it.
@@ -307,7 +309,8 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '\\' | '/')
 }
 
-/// Splits off the word at the beginning of a text. A longer word than [`MOST_WORD`] is cut; it is not a name.
+/// Splits off the word at the beginning of a text. A word longer than [`MOST_WORD`] is cut, because it cannot be a
+/// name.
 fn split_word(text: &str) -> (&str, &str) {
     let near = &text[..floor_boundary(text, MOST_WORD)];
     text.split_at(near.find(|c| !is_word(c)).unwrap_or(near.len()))

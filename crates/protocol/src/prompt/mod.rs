@@ -48,7 +48,7 @@ pub(crate) fn keeps_last_line_break(name: &str) -> bool {
     is_long_text(name) || PASSAGES.iter().any(|end| lower.ends_with(end))
 }
 
-/// Most tools of other servers that get an example call in the list.
+/// The maximum number of tools of other servers that get an example call in the list.
 const MOST_EXAMPLES: usize = 12;
 
 /// Writes the instructions: how to call a tool, what a result looks like, and the list of tools. Tools that [ask
@@ -249,7 +249,8 @@ fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     format!("{several}{}{cancelled}{asking}{on_copy}{quoting}{paths}", words.rules)
 }
 
-/// Most bytes of the call in a reminder, and most characters of an argument if the call is longer.
+/// The maximum number of bytes of the call in a reminder, and the maximum number of characters of an argument if the
+/// call is longer.
 const MOST_SHOWN: usize = 2_000;
 const MOST_SHOWN_VALUE: usize = 200;
 

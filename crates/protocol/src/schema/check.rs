@@ -12,7 +12,7 @@ pub(super) const BUDGET: u64 = 300_000;
 /// The fixed cost of matching a pattern, which may need to be compiled first.
 const MATCHING: u64 = 200;
 
-/// Most schemas applied inside of one another; parsed arguments have at most 128 levels.
+/// The maximum number of schemas applied inside of one another; parsed arguments have at most 128 levels.
 const MOST_DEPTH: usize = 400;
 
 /// A violation of the schema.
@@ -63,7 +63,8 @@ impl Schema {
     /// Checks a value against the whole schema.
     ///
     /// # Errors
-    /// What is not allowed. If no alternative allows the value, it is about the one that was plainly meant.
+    /// Returns the violation. If no alternative of the schema allows the value, the violation is that of the
+    /// alternative that was plainly meant, if there is one.
     pub(crate) fn check<'a>(&'a self, value: &'a Value) -> Result<(), Box<Fault<'a>>> {
         self.check_within(&self.root, value, &mut BUDGET.clone())
     }

@@ -5,7 +5,7 @@ use super::{Schema, additional, items};
 use crate::readings::readings;
 use serde_json::{Map, Value};
 
-/// Most levels of a value that are coerced, and most alternatives of one value.
+/// The maximum number of levels of a value that are coerced, and the maximum number of alternatives of one value.
 const MOST_LEVELS: usize = 64;
 const MOST_ALTERNATIVES: usize = 32;
 

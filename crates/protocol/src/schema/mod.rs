@@ -23,15 +23,15 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// Most patterns that are checked, and most bytes of a pattern.
+/// The maximum number of patterns that are checked, and the maximum number of bytes in a pattern.
 const MOST_PATTERNS: usize = 64;
 const LONGEST_PATTERN: usize = 1024;
 
-/// Most bytes of a compiled pattern, and the cost factor of its matches. A pattern that repeats a Unicode class is
-/// large.
+/// The maximum number of bytes in a compiled pattern, and the cost factor of its matches. A pattern that repeats a
+/// Unicode class is large.
 const PATTERN_SIZES: [(usize, u64); 2] = [(64 << 10, 1), (4 << 20, 8)];
 
-/// Most levels of a schema that are searched; parsed JSON has at most 127.
+/// The maximum number of levels of a schema that are searched; parsed JSON has at most 127.
 const MOST_LEVELS: usize = 160;
 
 /// Keywords that may refuse a value but are not checked.
@@ -106,7 +106,8 @@ impl Schema {
         self.patterns.get(pattern)?.get_or_init(|| compile(pattern)).as_ref()
     }
 
-    /// Returns the patterns in order, each with whether it is checked. Patterns compiled for this are not kept.
+    /// Returns the patterns in order, and whether each of them is checked. A pattern that this method compiles is not
+    /// cached.
     pub(crate) fn patterns(&self) -> impl Iterator<Item = (&str, bool)> {
         self.patterns.iter().map(|(pattern, compiled)| {
             let is_checked = compiled.get().map_or_else(|| compile(pattern).is_some(), Option::is_some);

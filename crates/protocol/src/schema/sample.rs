@@ -7,19 +7,19 @@ use super::view::View;
 use super::{Schema, check};
 use serde_json::{Map, Number, Value};
 
-/// Most values that are tried for one example.
+/// The maximum number of values that are tried for one example.
 const MOST_TRIED: usize = 3000;
 
-/// Most levels of an example, and the level from which optional arrays stay empty.
+/// The maximum number of levels of an example, and the level from which optional arrays stay empty.
 const MOST_LEVELS: usize = 12;
 const DEEP: usize = 4;
 
-/// Most elements of an array, characters of a text, and alternatives that are tried.
+/// The maximum number of elements of an array, characters of a text, and alternatives that are tried.
 const MOST_ITEMS: u64 = 64;
 const LONGEST: u64 = 2000;
 const MOST_ALTERNATIVES: usize = 16;
 
-/// Most members of an object without required ones.
+/// The maximum number of members of an object without required ones.
 const MOST_OPTIONAL: usize = 3;
 
 /// Sample texts with their formats. One that matches the pattern of a schema also serves as its example.

@@ -8,10 +8,10 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ptr;
 
-/// Most schemas of one view.
+/// The maximum number of schemas in one view.
 const MOST_LAYERS: usize = 32;
 
-/// Most members that the model sees.
+/// The maximum number of members that the model sees.
 pub(crate) const MOST_FIELDS: usize = 1000;
 
 /// The types of values, in the order used in sentences and examples.

@@ -7,23 +7,24 @@ use crate::{Language, Text, text};
 use serde_json::{Map, Value};
 use std::ptr;
 
-/// Most levels described in a phrase.
+/// The maximum number of levels described in a phrase.
 const MOST_LEVELS: usize = 2;
 
-/// Most levels, lines and bytes of a list. The rest is left out.
+/// The maximum number of levels, lines and bytes of a list. The rest is left out.
 const MOST_LISTED_LEVELS: usize = 8;
 const MOST_LINES: usize = 300;
 const MOST_BYTES: usize = 32 << 10;
 
-/// Most schemas that a list examines, and most that are open inside of one another. Not each of them has a line.
+/// The maximum number of schemas that a list examines, and the maximum number that are open inside one another. Not
+/// each of them has a line.
 const MOST_EXAMINED: usize = 1000;
 const MOST_OPEN: usize = 64;
 
-/// Most choices and names in one phrase, and most alternatives.
+/// The maximum number of choices and names in one phrase, and the maximum number of alternatives.
 const MOST_NAMED: usize = 40;
 const MOST_ALTERNATIVES: usize = 12;
 
-/// Most characters of a value or a pattern, and of a description.
+/// The maximum number of characters in a value or a pattern, and in a description.
 const MOST_SHOWN: usize = 200;
 const LONGEST_DESCRIPTION: usize = 4000;
 

@@ -103,7 +103,7 @@ fn check_value(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFail
 /// Builds the message for a control character. In JSON, `"\b"` is a backspace and `"\t"` a tab, so a pattern or a path
 /// became something else.
 fn control_character(param: &Param, text: &str, control: char, owner: &str) -> Text {
-    // Of a long text, the message shows the part around the character.
+    // For a long text, the message shows the part around the character.
     let at = text.find(control).unwrap_or_default();
     let from = text[..at].char_indices().rev().nth(20).map_or(0, |(index, _)| index);
     let around: String = text[from..].chars().take(60).collect();

@@ -1,4 +1,4 @@
-//! Coerces values of the wrong type if only_fitting one value can be meant.
+//! Coerces values of the wrong type if only one value can be meant.
 //!
 //! A model may write `"3"` for 3, or a list as its text. A value of the right type is never changed.
 
@@ -25,7 +25,7 @@ pub(super) fn fit_arguments(params: &[Param], args: &mut Args) -> bool {
     changed
 }
 
-/// Returns the list of objects that was given as its text or as its only_fitting element.
+/// Returns the list of objects that was given as its text or as its only element.
 pub(super) fn object_list(kind: &ParamKind, value: &Value) -> Option<Value> {
     let wanted = matches!(kind, ParamKind::Objects(_)) && !kind.holds(value);
     if wanted { only_fitting(readings(value), |reading| kind.holds(reading)) } else { None }

@@ -318,8 +318,8 @@ impl ToolSpec {
         self
     }
 
-    /// Sets the function that returns the words of the command that a call amounts to. The policy judges the call as
-    /// that command.
+    /// Sets the function that returns the command to which a call is equivalent, as words. The policy judges the call
+    /// as that command.
     #[must_use]
     pub fn runs(mut self, command: impl Fn(&Args) -> Option<Vec<String>> + Send + Sync + 'static) -> ToolSpec {
         self.command = Arc::new(command);
@@ -345,8 +345,9 @@ impl ToolSpec {
         (self.effect)(args)
     }
 
-    /// Returns the words of the command that a call with these arguments (under their canonical names) amounts to, run
-    /// in the root of the project. `None` for a tool that runs no command or takes one as an argument.
+    /// Returns the command to which a call with these arguments, under their canonical names, is equivalent. It is a
+    /// list of words and runs in the root of the project. `None` for a tool that runs no command or takes one as an
+    /// argument.
     pub fn equivalent_command(&self, args: &Args) -> Option<Vec<String>> {
         (self.command)(args)
     }
@@ -532,7 +533,8 @@ pub(crate) fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Para
         .or_else(|| params.iter().find(|param| param.aliases.iter().any(|alias| same_word(alias, name))))
 }
 
-/// Most regular expressions that [`Catalog::unchecked_patterns`] examines; each may take some milliseconds.
+/// The maximum number of regular expressions that [`Catalog::unchecked_patterns`] examines; each may take some
+/// milliseconds.
 const MOST_EXAMINED: usize = 128;
 
 /// The tools that a session offers, in the order in which the model sees them.
@@ -594,8 +596,8 @@ impl Catalog {
     /// for the list. Valid values stay unchanged.
     ///
     /// # Errors
-    /// `unknown_tool` with the closest names and the list of tools; `invalid_argument` with the argument, the value
-    /// given and the kind of value required.
+    /// Fails with `unknown_tool`, which names the closest tools and lists all of them, or with `invalid_argument`,
+    /// which states the argument, the value given and the kind of value required.
     pub fn resolve(&self, call: &mut ToolCall) -> Result<&ToolSpec, ToolFailure> {
         let spec = self.find(&call.name).ok_or_else(|| self.unknown(&call.name))?;
         call.name = spec.name.clone().into_owned();

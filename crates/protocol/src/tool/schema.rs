@@ -8,9 +8,9 @@ use crate::schema::{MOST_FIELDS, Schema, View};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Most nesting levels of objects in arrays that get kinds of their own.
+/// The maximum number of nesting levels of objects in arrays that get kinds of their own.
 const MOST_LEVELS: usize = 4;
-/// Most arguments of all levels together that are examined.
+/// The maximum number of arguments of all levels together that are examined.
 const MOST_NESTED: usize = 2000;
 
 impl ToolSpec {

@@ -63,11 +63,11 @@ pub struct CommandOptions {
     pub json: bool,
     /// The working folder of the program; `None` for that of the host.
     pub folder: Option<PathBuf>,
-    /// The most time until the first piece of a reply.
+    /// The maximum time until the first piece of a reply.
     pub first_byte: Duration,
-    /// The most time until each further piece, and until the end of the program after the last one.
+    /// The maximum time until each further piece, and until the end of the program after the last one.
     pub between: Duration,
-    /// The most bytes of a reply. A longer reply ends there, as at a length limit of the model.
+    /// The maximum number of bytes in a reply. A longer reply ends there, as at a length limit of the model.
     pub most_bytes: usize,
 }
 
@@ -154,7 +154,7 @@ impl Command {
     /// Creates the backend without starting the program.
     ///
     /// # Errors
-    /// Fails if there is no word.
+    /// Fails if the options name no program.
     pub fn new(options: CommandOptions) -> Result<Command, Error> {
         match options.words.first() {
             Some(program) if !program.trim().is_empty() => Ok(Command { options }),

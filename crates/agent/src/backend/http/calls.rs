@@ -4,7 +4,8 @@ use crate::backend::Chunk;
 use serde_json::Value;
 use toolfence_protocol::{Args, ToolCall};
 
-/// The most calls of one reply, and the most bytes of all their arguments. Anything beyond is dropped.
+/// The maximum number of calls of one reply, and the maximum number of bytes of all their arguments. Anything beyond is
+/// dropped.
 const MOST_CALLS: usize = 64;
 const MOST_BYTES: usize = 8 << 20;
 
@@ -125,7 +126,7 @@ mod tests {
             (Some(0), "a", "read_file", ""),
             (Some(0), "", "", "{\"path\":"),
             (Some(0), "", "", "\"x\"}"),
-            // The same index again, and no index.
+            // The second call has the same index as the first, and the third has none.
             (Some(0), "b", "list_files", ""),
             (None, "c", "bash", "{\"command\": "),
             (None, "", "", "}"),

@@ -21,7 +21,7 @@ const LOADING: &[&str] = &[
     "currently loading", // Hugging Face
 ];
 
-/// The most characters of a server's message that errors show.
+/// The maximum number of characters of a server's message that errors show.
 const SHOWN: usize = 400;
 
 #[derive(Debug)]
@@ -190,7 +190,7 @@ pub(super) fn says_loading(body: &str) -> bool {
     LOADING.iter().any(|sign| body.contains(sign))
 }
 
-/// Returns the reason for the cut of a reply that the server ended with this word, which may be empty.
+/// Returns why a reply was cut off if the server ended it with this word, which may be empty.
 pub(super) fn ended_as(reason: &str) -> Text {
     match reason {
         "" => text!("the server ended it without a reason"),

@@ -12,13 +12,13 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{self, Instant};
 
-/// The most time for all addresses together.
+/// The maximum time for all addresses together.
 const WHOLE: Duration = Duration::from_millis(300);
 
-/// The most time for a server that the person named to list its models.
+/// The maximum time for a server that the person named to list its models.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The most bytes of a response; a gateway may list many models.
+/// The maximum number of bytes in a response; a gateway may list many models.
 const LONGEST_ANSWER: usize = 4 << 20;
 
 /// The most models of one server.

@@ -41,7 +41,7 @@ use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text, text};
 /// The longest event of a stream, in bytes.
 const LONGEST_EVENT: usize = 8 << 20;
 
-/// The most bytes of an error response that are read.
+/// The maximum number of bytes of an error response that are read.
 const LONGEST_REFUSAL: usize = 64 << 10;
 
 /// The settings of a model over HTTP: its name, its address and its limits.
@@ -55,17 +55,17 @@ pub struct HttpOptions {
     pub base_url: Option<String>,
     /// The bearer token; `None` sends none.
     pub key: Option<String>,
-    /// The most time until the first piece of a reply.
+    /// The maximum time until the first piece of a reply.
     pub first_byte: Duration,
-    /// The most time until each further piece.
+    /// The maximum time until each further piece.
     pub between: Duration,
-    /// The most retries after status 429 or 5xx. A reply that has begun is never retried. A server that is loading its
-    /// model is asked until the time for the first piece is over.
+    /// The maximum number of retries after status 429 or 5xx. A reply that has begun is never retried. A server that is
+    /// loading its model is asked until the time for the first piece is over.
     pub retries: u32,
     /// The first wait before a retry; it doubles each time, up to a minute. A server's `Retry-After` takes precedence.
     /// If the server requests more than a minute, there is no retry.
     pub back_off: Duration,
-    /// The most tokens of a reply; `None` leaves it to the server.
+    /// The maximum number of tokens in a reply; `None` leaves it to the server.
     pub max_tokens: Option<u32>,
     /// The sampling temperature; `None` leaves it to the server.
     pub temperature: Option<f64>,
@@ -75,7 +75,7 @@ pub struct HttpOptions {
     pub stop: Vec<String>,
     /// Additional headers by name. A header of the same name as a default one replaces it.
     pub headers: Vec<(String, String)>,
-    /// The most time to connect; `None` leaves it to the time for the first piece.
+    /// The maximum time to connect; `None` leaves it to the time for the first piece.
     pub connect: Option<Duration>,
     /// The URL of a proxy that replaces those of the environment, or `none` for no proxy. A server on this machine is
     /// reached without a proxy.

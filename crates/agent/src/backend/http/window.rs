@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time;
 
-/// The most time for all requests together.
+/// The maximum time for all requests together.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Http {

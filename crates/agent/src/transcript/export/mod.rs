@@ -138,9 +138,9 @@ fn name_of(record: &Record) -> Option<Text> {
     })
 }
 
-/// Renders the conversation as Markdown in which no dialect has a call, whatever the tools of the reader are.
+/// Renders the conversation as Markdown that contains no call in any dialect, even for a reader with other tools.
 pub fn markdown(stored: &Stored, records: &[&Record], shown: Shown, catalog: &Arc<Catalog>) -> String {
-    /// The most rounds of escaping calls; each round escapes all calls that it finds.
+    /// The maximum number of rounds of escaping calls; each round escapes all calls that it finds.
     const ROUNDS: usize = 8;
     let mut page = written(stored, records, shown);
     for _ in 0..ROUNDS {

@@ -103,8 +103,8 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
     if is_readable { Ok(()) } else { Err("a builtin that evaluates its words or changes the language") }
 }
 
-/// Reports whether a value of `ENV` is only text. Many programs use this name for `test` or `production`; an
-/// interactive shell expands it and runs the file.
+/// Reports whether a variable is `ENV` with a plain word as its value. An interactive shell expands the value of `ENV`
+/// and runs the file of that name, but many programs use the variable for words such as `test` or `production`.
 pub(super) fn is_plain_env(name: &str, value: &str) -> bool {
     name == "ENV" && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }

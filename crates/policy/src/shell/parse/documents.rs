@@ -13,7 +13,8 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Reads the delimiter after `<<`. Bash expands nothing in it; `None` if it has more than text and plain quotes.
+    /// Reads the delimiter after `<<`. Bash expands nothing in a delimiter. Returns `None` if it contains anything but
+    /// text and plain quotes.
     pub(super) fn read_delimiter(source: &mut Source<'_>, strip: bool, index: usize) -> Option<Self> {
         while matches!(source.peek(), Some(' ' | '\t')) {
             source.take();

@@ -1,9 +1,8 @@
 //! The shell parser lists the simple commands that bash would run, with the words it would pass to them.
 //!
 //! Bash is the oracle (`tests/policy/agreement/parser.rs`). For every text that [`parse`] accepts, each program that
-//! bash starts is in the list, and each word that is a
-//! [`ShellWord::Literal`] is exactly the word that bash passes. Everything else is [`Unreadable`]: a caller must not
-//! allow it based on its appearance.
+//! bash starts is in the list, and each word that is a [`ShellWord::Literal`] is exactly the word that bash passes.
+//! Everything else is [`Unreadable`]: a caller must not allow it based on its appearance.
 //!
 //! ```text
 //! list      pipeline ((";" | "&" | "&&" | "||" | newline) pipeline)*
@@ -33,7 +32,8 @@
 //! - a target of `>&` or `<&` that is not plain: bash expands it a second time if it is no number;
 //! - whatever bash reports as a syntax error, and nesting of more than 200 levels.
 //!
-//! Every loop takes a character or ends; the stack is a vector. So time is linear and nothing recurses.
+//! Every step of a loop takes a character or ends the loop, and the stack is a vector. Therefore time is linear and
+//! nothing recurses.
 
 mod builtins;
 mod documents;

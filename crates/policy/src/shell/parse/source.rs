@@ -65,7 +65,8 @@ impl<'a> Source<'a> {
         found
     }
 
-    /// Takes the text up to the next `end`, and `end`. Returns `None` if there is no `end`.
+    /// Takes the text up to and including the next `end`, and returns the text before it. Returns `None` if there is no
+    /// `end`.
     pub(super) fn take_until(&mut self, end: char) -> Option<&'a str> {
         let rest = &self.text[self.at..];
         let length = rest.find(end)?;

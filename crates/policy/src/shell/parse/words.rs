@@ -95,7 +95,8 @@ impl WordBuilder {
         if self.quoted { None } else { Some(&self.text) }
     }
 
-    /// Reports whether the word so far is the name of a variable at the place of an assignment: a `[` would be a subscript.
+    /// Reports whether the word so far is the name of a variable in the position of an assignment, so that a `[` would
+    /// begin a subscript.
     pub(super) fn may_take_subscript(&self) -> bool {
         self.place == WordPlace::Leading && is_name(&self.text)
     }

@@ -133,7 +133,8 @@ impl RepairReader<'_> {
             return self.problem(text!("{bracket} is outside of the object; remove it", bracket));
         }
         let is_end = self.rest().trim_start_matches(['}', ']', ' ', '\t', '\n', '\r']).is_empty();
-        // A comment may contain what these brackets close, or one of them may have come too early.
+        // These brackets may close what a comment contains. Or an earlier bracket may have closed an object before all
+        // of its members.
         if !is_end || self.comment_hides_members || self.outer_members {
             return self.problem(text!("{bracket} closes nothing that is open here", bracket));
         }

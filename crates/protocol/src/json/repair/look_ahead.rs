@@ -124,7 +124,8 @@ impl<'a> Look<'a> {
         }
         let fits = match self.peek() {
             None | Some(b'}' | b']') => true,
-            // A number is not a key, but its colon shows that the string did end; the reader then refuses it.
+            // A number is not a key, but the colon after it shows that the string did end. The reader then refuses the
+            // number.
             Some(b'0'..=b'9') if in_object => self.numeric_key(),
             Some(_) if in_object => self.key(),
             Some(b'{' | b'[' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') => true,

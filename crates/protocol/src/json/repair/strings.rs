@@ -78,7 +78,7 @@ impl RepairReader<'_> {
         Some(inside[..length].to_owned())
     }
 
-    /// Returns `true` if the text from `at` on leaves no doubt that a value ends before it.
+    /// Returns `true` if the text from `at` on shows with certainty that a value ends there.
     fn ends_value_before(&mut self, at: usize) -> bool {
         let mut look = Look::new(self.text, at, b'"');
         let follow = look.follow(&self.stack);

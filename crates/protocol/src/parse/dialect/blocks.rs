@@ -19,8 +19,8 @@ pub(in crate::parse) fn are_read(dialects: Dialects) -> bool {
     dialects.contains(Dialect::ShellBlock) || dialects.contains(Dialect::SearchReplace)
 }
 
-/// Most bytes of a line with the fence of such a block: the line is examined again with each awaited piece of the
-/// reply.
+/// The maximum number of bytes in a line with the fence of such a block: the line is examined again with each awaited
+/// piece of the reply.
 const MOST_LINE: usize = 4096;
 
 /// Returns `true` if a line may be the opening fence of such a block.

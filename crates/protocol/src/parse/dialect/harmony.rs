@@ -18,7 +18,7 @@ pub(super) const ENDS: &[&str] = &["<|call|>", "<|end|>", "<|return|>", "<|messa
 /// Precedes the name of the tool in a head.
 pub(super) const RECIPIENT: &str = "to=functions.";
 
-/// Most bytes of the head of a message: a name, a channel and a type.
+/// The maximum number of bytes in the head of a message: a name, a channel and a type.
 const MOST_HEAD: usize = 512;
 
 /// Reads a message after `<|start|>assistant`.

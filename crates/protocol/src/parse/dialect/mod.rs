@@ -34,7 +34,7 @@ struct Row {
     dialect: Dialect,
     /// The token at the beginning of a call or a list of calls.
     opener: &'static str,
-    /// Whether nothing else begins with such a token, so that it also counts after prose.
+    /// Whether no other text begins with this token, so that it also counts after prose.
     special: bool,
     shape: Shape,
 }
@@ -224,7 +224,7 @@ pub(super) fn read(
             Err(Stop::Incomplete) => return (CallReading::Incomplete(row.dialect), sketch),
             Err(Stop::Bad(problem)) => problem,
         };
-        // The text after the closing token is read on; without a closing token, the whole rest may be part of the call.
+        // Reading continues after the closing token; without a closing token, the whole rest may be part of the call.
         let from = crate::clip::floor_boundary(text, problem.at);
         let closers = row.shape.closers().filter(|close| close.len() > 1);
         let end = closers.filter_map(|close| text[from..].find(close).map(|at| from + at + close.len())).min();
@@ -300,7 +300,7 @@ fn end_of_line(mut rest: &str, whole: bool) -> LineRest {
     }
 }
 
-/// Most bytes of a token that ends a message.
+/// The maximum number of bytes in a token that ends a message.
 const MOST_END_TOKEN: usize = 64;
 
 /// Returns `true` for a token that ends a message, such as `<|im_end|>`.
@@ -379,7 +379,8 @@ pub(crate) fn python_literal(text: &str) -> Option<serde_json::Value> {
     scan.rest().trim().is_empty().then_some(value)
 }
 
-/// Returns the closing tokens that nothing else begins with.
+/// Returns the closing tokens of the forms that no other text resembles: those with a special opening token, and
+/// `<function=`.
 fn closing_tokens(dialects: Dialects) -> impl Iterator<Item = &'static str> {
     rows(dialects).filter(|row| row.special || row.opener == "<function=").flat_map(|row| row.shape.closers())
 }

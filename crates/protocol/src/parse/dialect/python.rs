@@ -126,7 +126,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
     Ok(())
 }
 
-/// Reads `key=value` or a value alone. A text after the first key shows that a call of the tool `name` has begun.
+/// Reads `key=value` or a value alone. A string after a key shows that a call of the tool `name` has begun.
 fn argument<'a>(scan: &mut Scan<'a>, name: &str) -> Read<(Option<&'a str>, Value)> {
     let rest = scan.rest();
     let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());

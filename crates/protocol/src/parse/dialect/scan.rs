@@ -45,18 +45,18 @@ pub(super) struct Scan<'a> {
     pub(super) inner_tag: bool,
 }
 
-/// Most levels of lists and objects in a form that is not JSON.
+/// The maximum number of levels of lists and objects in a form that is not JSON.
 const MOST_DEPTH: usize = 64;
 
-/// Most bytes of the head of a tag: a name and a few attributes.
+/// The maximum number of bytes in the head of a tag: a name and a few attributes.
 const MOST_HEAD: usize = 512;
 
 /// Repairs that are not recorded for a dialect: what deviates from the shape of a tool block is the dialect's own form.
 const OWN_SHAPES: [Repair; 5] =
     [Repair::ArgsAlias, Repair::NameAlias, Repair::SeveralCalls, Repair::Wrapper, Repair::NameDecoration];
 
-/// Bytes that the lexer reads at once. A value ends somewhere in them, so at most this much text after it is read in
-/// vain.
+/// The number of bytes that the lexer reads in one step. A value ends within the last step, so the lexer reads at most
+/// this many bytes after it in vain.
 const AT_ONCE: usize = 4096;
 
 impl<'a> Scan<'a> {

@@ -1,9 +1,9 @@
 //! Follows the text of a shell script to decide whether a here-document or a quoted text is open at the end of a line
 //! (POSIX.1-2017, Shell Command Language, sections 2.2 and 2.7.4).
 //!
-//! It knows no commands. It matters only for a fence inside of a script: a script that seems open at its last fence is
-//! refused, and one that seems closed ends at the first fence. Both can be wrong for rare syntax, such as `case` in a
-//! command substitution.
+//! This module knows no commands. Its decision matters only for a script that contains a fence: a script that seems
+//! open at its last fence is refused, and a script that seems closed at a fence ends there. Either decision can be
+//! wrong for rare syntax, such as `case` in a command substitution.
 
 use crate::{Text, text};
 use std::collections::VecDeque;

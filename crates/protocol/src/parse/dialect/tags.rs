@@ -33,11 +33,12 @@ pub(super) struct Tags<'a> {
 /// The form of an argument's text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextForm {
-    /// The text as it is.
+    /// The text is used unchanged.
     Raw,
-    /// A long text is on lines of its own.
+    /// The line break after the opening tag and the one before the closing tag do not belong to the text: templates put
+    /// a long text on separate lines.
     OwnLines,
-    /// A long text is on lines of its own, and one with markup is in a CDATA section.
+    /// A text with markup is in a CDATA section; any other text has the form [`OwnLines`](TextForm::OwnLines).
     Cdata,
 }
 
@@ -218,7 +219,7 @@ fn holds_json(head: &str) -> bool {
     head.contains("string=\"false\"") || head.contains("type=\"") && !head.contains("type=\"string\"")
 }
 
-/// Most bytes of a suffix.
+/// The maximum number of bytes in a suffix.
 const MOST_SUFFIX: usize = 64;
 
 /// Reads calls of Hunyuan whose tags all have a suffix chosen by the checkpoint: `<tool_calls:x>`.

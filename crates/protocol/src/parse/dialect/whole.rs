@@ -14,15 +14,15 @@ use crate::{Catalog, Dialects, FinishReason};
 /// The reading of a reply so far.
 #[derive(Debug)]
 pub(in crate::parse) enum Whole {
-    /// It may consist of calls.
+    /// The reply may consist of calls.
     Undecided,
-    /// It is something else.
+    /// The reply is something else.
     Nothing,
-    /// These calls.
+    /// The reply consists of these calls.
     Calls(Dialect, Vec<Draft>),
-    /// It was meant as calls and broke off.
+    /// The reply was meant as calls and broke off.
     Incomplete(Dialect),
-    /// It was meant as calls and cannot be read.
+    /// The reply was meant as calls and cannot be read.
     Malformed(Dialect, Problem),
 }
 

@@ -13,8 +13,8 @@ use crate::parse::read::takes_body;
 use crate::parse::reasoning::{self, TagPair};
 use crate::parse::spans::closing_tags;
 
-/// Most bytes of a line that are fed to a block at once. The events from them wait in the queue and may take many times
-/// their size.
+/// The maximum number of bytes of a line that are fed to a block at once. The events from them wait in the queue and
+/// may take many times their size.
 const MOST_AT_ONCE: usize = 16 * 1024;
 
 impl Parser {

@@ -147,7 +147,7 @@ enum FedPrefix {
 /// the reply again, and the total time must stay linear.
 const MOST_SPECULATIONS: u8 = 3;
 
-/// Most sections of reasoning after which the reply may consist only of calls.
+/// The maximum number of sections of reasoning after which the reply may consist only of calls.
 const MOST_WHOLE: u32 = 16;
 
 impl Parser {

@@ -1,5 +1,5 @@
-//! Decides whether a closing tag of reasoning in a paragraph is code: an unmatched backtick before it opens a code span
-//! only if a later line of the paragraph closes it.
+//! Decides whether a closing tag of reasoning in a paragraph is inside a code span: an unmatched backtick before the
+//! tag opens a code span only if a later line of the paragraph has the matching backtick.
 //!
 //! The parser reads a line with such a tag only when the rest of its paragraph has arrived, since delivered text cannot
 //! become reasoning. It waits for at most the limit of one block; the rest of a longer paragraph counts as another one.

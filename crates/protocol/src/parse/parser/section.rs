@@ -143,10 +143,12 @@ pub(super) struct Tries {
     searched: usize,
 }
 
-/// Most bytes of a line before the token of a dialect: whitespace and the markers of list items.
+/// The maximum number of bytes that precede the token of a dialect on its line: whitespace and the markers of list
+/// items.
 const MOST_LEAD: usize = 64;
 
-/// Most readings triggered by a closing token. After these, the text is read again only when it has doubled.
+/// The maximum number of readings triggered by a closing token. After these, the text is read again only when it has
+/// doubled.
 const MOST_TRIES: u32 = 16;
 
 impl Tries {
@@ -481,7 +483,8 @@ impl Parser {
                 self.advance_to(offset);
                 self.end_section(end, Some(dialect), Err(problem));
             }
-            // Tokens around a text that is no call; they are neither shown nor a gap in the reply.
+            // The tokens surround text that is no call. They are not shown, and leaving them out makes no gap in the
+            // reply.
             CallReading::Calls(_, _, end) => self.think_section(offset, (0, 0), true, end),
             CallReading::Thought { text, closed, end } => self.think_section(offset, text, closed, end),
         }
