@@ -787,7 +787,10 @@ fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
     for (args, english, portuguese) in cases {
         let (en, pt) = (told(args), told(&[&["--lang", "pt"], args].concat()));
         assert!(en.starts_with("coder: ") && en.contains(english) && en.contains("Use --help for more."), "{en}");
-        assert!(pt.starts_with("coder: ") && pt.contains(portuguese) && pt.contains("Use --help para saber mais."), "{pt}");
+        assert!(
+            pt.starts_with("coder: ") && pt.contains(portuguese) && pt.contains("Use --help para saber mais."),
+            "{pt}"
+        );
         assert!(!pt.contains("Usage") && !pt.contains("[OPTIONS]") && !pt.contains("[COMMAND]"), "{pt}");
     }
     assert!(told(&["undo", "--turn", "1"]).contains("did you mean --turns?"));
