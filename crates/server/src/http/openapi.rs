@@ -1,5 +1,5 @@
-//! The description of the API, made from the table of its routes and from the types of its requests and answers. A test compares
-//! `openapi.json` with it, and writes that file with `UPDATE=1`.
+//! Generates the OpenAPI description from the table of routes and from the types of requests and answers. A test
+//! compares it with `openapi.json`, and updates that file if `UPDATE=1` is set.
 
 use super::project::Prefix;
 use super::request::{Asked, Fields, Given};
@@ -48,7 +48,7 @@ impl<const VALUE: bool> JsonSchema for Is<VALUE> {
     }
 }
 
-/// The arguments of a tool, as its schema in GET /api/tools names them.
+/// The arguments of a tool, as its schema in GET /api/tools describes them.
 #[derive(JsonSchema)]
 #[schemars(rename = "Args")]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -86,7 +86,7 @@ pub(super) fn always(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [{"type": "boolean"}, {"const": "project"}], "default": false})
 }
 
-/// A record has a schema of its own: that of the file.
+/// Records are described by the schema of the session file.
 pub(super) fn records(_: &mut SchemaGenerator) -> Schema {
     let record = json!({
         "type": "object", "required": ["v", "id", "role", "timestamp"],
@@ -99,7 +99,7 @@ pub(super) fn undone(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["object", "null"], "required": ["turn", "title", "done", "refused", "notes"]})
 }
 
-/// The object has a member of this value, by which it is told apart.
+/// Requires a member of this value, which distinguishes the object from the alternatives.
 pub(super) fn is(name: &'static str, value: impl Into<Value>) -> impl Transform {
     let value = value.into();
     move |schema: &mut Schema| {
@@ -109,7 +109,7 @@ pub(super) fn is(name: &'static str, value: impl Into<Value>) -> impl Transform 
     }
 }
 
-/// The object may have a member of this value and no other.
+/// Allows a member to be absent or to have this value.
 pub(super) fn may_be(name: &'static str, value: bool) -> impl Transform {
     move |schema: &mut Schema| {
         member(
@@ -125,24 +125,24 @@ fn member(schema: &mut Schema, name: &str, described: Value) {
     properties.as_object_mut().unwrap().insert(name.to_owned(), described);
 }
 
-/// What holds for all schemas here.
+/// Simplifies a generated schema.
 fn usual(schema: &mut Schema) {
-    // The name of a type of Rust tells nobody anything.
+    // Names of Rust types mean nothing to clients.
     schema.remove("format");
-    // A choice of one is no choice.
+    // An enum with a single value is a constant.
     if let Some([only]) = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice) {
         let only = only.clone();
         schema.remove("enum");
         schema.remove("type");
         schema.insert("const".to_owned(), only);
     }
-    // Fields that nobody knows are refused, and none are sent.
+    // Requests with unknown fields are refused, and answers have none.
     if schema.get("properties").is_some() {
         schema.insert("additionalProperties".to_owned(), false.into());
     }
 }
 
-/// Names of two words may be written in camelCase.
+/// Accepts names of two words also in camelCase.
 fn twins(schema: &mut Schema) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
     for (name, described) in std::mem::take(properties) {
@@ -156,7 +156,7 @@ fn twins(schema: &mut Schema) {
     }
 }
 
-/// The schemas, which stand at the end of the document.
+/// The schemas at the end of the document.
 struct Schemas {
     requests: SchemaGenerator,
     answers: SchemaGenerator,
@@ -172,7 +172,7 @@ impl Schemas {
         Schemas { requests: requests.into_generator(), answers: settings().for_serialize().into_generator() }
     }
 
-    /// An operation, whose answers follow.
+    /// Begins an operation, to which answers are added.
     fn operation(&mut self, id: &str, summary: &str) -> Operation<'_> {
         Operation { schemas: self, described: json!({"operationId": id, "summary": summary}) }
     }
@@ -187,20 +187,20 @@ impl Schemas {
     }
 }
 
-/// What is said of an operation.
+/// The description of an operation.
 struct Operation<'a> {
     schemas: &'a mut Schemas,
     described: Value,
 }
 
 impl Operation<'_> {
-    /// It wants no token.
+    /// Declares that the operation needs no token.
     fn open(mut self) -> Self {
         self.described["security"] = json!([]);
         self
     }
 
-    /// The parameters of its query: fields of a type that have these names.
+    /// Adds query parameters: the fields of `T` with these names.
     fn asks<T: JsonSchema>(mut self, names: &[&str]) -> Self {
         let mut all = T::json_schema(&mut self.schemas.requests);
         RecursiveTransform(usual).transform(&mut all);
@@ -231,19 +231,19 @@ impl Operation<'_> {
         let answer = &mut self.described["responses"][status];
         answer["description"] = description.into();
         let known = answer["content"][kind]["schema"].take();
-        // Of two schemas an answer fits one.
+        // An answer with two schemas matches one of them.
         answer["content"][kind]["schema"] = if known.is_null() { schema } else { json!({"oneOf": [known, schema]}) };
         self
     }
 
-    /// The answers of a turn.
+    /// Adds the answers of a turn.
     fn gives_turn(self, description: &str, description_of_pending: &str) -> Self {
         self.gives::<AgentAnswer>("200", description)
             .gives::<AgentAnswer>("202", description_of_pending)
             .gives::<AgentAnswer>("502", "The backend failed.")
     }
 
-    /// A turn may also be told as events.
+    /// Declares that the turn may also be answered as a stream of events.
     fn streams(self) -> Self {
         self.gives_turn("The turn is over.", "A call waits for an approval; the answer to that goes on from here.")
             .gives_events("The turn is over.")
@@ -256,7 +256,7 @@ impl Operation<'_> {
     }
 }
 
-/// The operation of a route, without what its path says.
+/// Describes a route, without the parameters in its path.
 fn operation<'a>(route: (&str, &str), schemas: &'a mut Schemas) -> Operation<'a> {
     match route {
         ("GET", "/api/health") => schemas.operation("health", "Whether the server is there. It wants no token.")
@@ -392,7 +392,7 @@ fn document() -> Value {
     })
 }
 
-/// JSON with one path and one schema on a line, so that a difference can be read. `open`: each member has a line of its own.
+/// Formats JSON with one path or schema on a line, for readable diffs. `open`: each member has a line of its own.
 fn written(value: &Value, open: bool) -> String {
     match value {
         Value::Object(members) if open => {
@@ -418,7 +418,7 @@ fn the_description_is_made_from_the_types() {
     }
 }
 
-/// The fields that a request is read from, and whether it knows this one.
+/// Returns the fields that a request type reads, and whether it accepts `field`.
 fn read<T: Asked>(field: &str) -> (BTreeSet<String>, bool) {
     let body = json!({field: null}).to_string();
     let mut fields = Fields::of(body.as_bytes()).unwrap();

@@ -1,10 +1,10 @@
-//! What a client is told and has not been sent yet: events of a stream.
+//! Events of a stream that have not been sent yet.
 
 use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// The events that wait. A turn writes them without waiting; whoever sends them stops the turn where too much waits.
+/// The unsent events. A turn adds them without waiting; the task that sends them pauses the turn if there are too many.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: Mutex<String>,
@@ -16,13 +16,13 @@ impl Outbox {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An event, with a line of the pipe. JSON has no line ends outside of strings, where they are escaped.
+    /// Adds an event with a line of the pipe. JSON has no raw line ends: in strings they are escaped.
     pub(super) fn tell(&self, line: &Value) {
         let event = line["event"].as_str().unwrap_or_default();
         self.write(&format!("event: {event}\ndata: {line}\n\n"));
     }
 
-    /// A comment, which clients read over.
+    /// Adds a comment, which clients ignore.
     pub(super) fn still_here(&self) {
         self.write(": still here\n\n");
     }
@@ -40,7 +40,7 @@ impl Outbox {
         std::mem::take(&mut self.waiting())
     }
 
-    /// Until something was written since the last time.
+    /// Waits until something was added since the last wait.
     pub(super) async fn grown(&self) {
         self.grown.notified().await;
     }

@@ -1,4 +1,4 @@
-//! What a request asks for: its body, its fields, and the message to the model that becomes of them.
+//! Reads request bodies: their fields, and the message to the model that is made from them.
 
 use super::Shared;
 use super::access;
@@ -17,25 +17,25 @@ use toolfence_protocol::json::strict;
 use toolfence_protocol::{Args, Catalog, FinishReason, Text, close_names, text};
 use toolfence_session::persona::Persona;
 
-/// Entries of the context that count: the last ones.
+/// The most entries of the context that are used: the last ones.
 const MOST_CONTEXT: usize = 20;
 
-/// Characters of what a client wrote that are said back.
+/// The most characters of a client's text that an error repeats.
 const MOST_ECHOED: usize = 100;
 
-/// What a turn is asked for.
+/// The task of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Order {
     pub(super) work: Work,
     /// Entries of the context that were left out.
     pub(super) dropped: usize,
-    /// The answer is wanted as events.
+    /// Whether the client wants the answer as events.
     pub(super) stream: bool,
-    /// Who answers, where that is not whom the server has for it.
+    /// The persona that answers, if it is not the server's default.
     pub(super) persona: Option<String>,
 }
 
-/// Who does it.
+/// What a turn runs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Work {
     /// A model, with one tool or all.
@@ -47,7 +47,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// What can be undone of it is called so: one line.
+    /// Returns the title in the undo history: one line.
     pub(super) fn title(&self) -> &str {
         match self {
             Work::Model { prompt, .. } => prompt.trim_start().lines().next().unwrap_or_default(),
@@ -56,7 +56,7 @@ impl Work {
     }
 }
 
-/// A field as the client gave it.
+/// A field with the name under which the client sent it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Given<T> {
     /// The name that the client wrote: some fields have two.
@@ -65,7 +65,7 @@ pub(super) struct Given<T> {
 }
 
 impl<T> Given<T> {
-    /// What is wrong with the value.
+    /// Returns an error about this field.
     fn wrong(&self, message: Text) -> Trouble {
         Trouble::field(self.field.clone(), message)
     }
@@ -74,10 +74,10 @@ impl<T> Given<T> {
 /// The members of an object that a client sent, each taken once.
 #[derive(Debug)]
 pub(super) struct Fields {
-    /// What errors have before the names: where the object stands in the body.
+    /// The path of the object in the body, which errors add before field names.
     place: String,
     members: Map<String, Value>,
-    /// The names that were asked for.
+    /// The names of the fields that were read.
     #[cfg(test)]
     pub(super) asked: Vec<&'static str>,
 }
@@ -93,7 +93,7 @@ impl Fields {
     }
 
     /// # Errors
-    /// The body is no JSON object, or has a member twice.
+    /// The body is not a JSON object, or has a duplicate member.
     pub(super) fn of(body: &[u8]) -> Result<Fields, Trouble> {
         let wrong = |why: Text| Trouble::new(400, "invalid_body", text!("The body is not a JSON object: {why}", why));
         let text = std::str::from_utf8(body).map_err(|error| wrong(error.to_string().into()))?;
@@ -103,7 +103,7 @@ impl Fields {
         }
     }
 
-    /// What is wrong with the member of this name.
+    /// Returns an error about the member of this name.
     fn wrong(&self, name: &str, message: Text) -> Trouble {
         Trouble::field(format!("{}{name}", self.place), message)
     }
@@ -117,7 +117,7 @@ impl Fields {
         self.wrong(name, text!("{name} is missing.", name))
     }
 
-    /// The value under either name, if `read` takes it; null is as good as nothing.
+    /// Takes the value under either name and converts it with `read`. A null counts as absent.
     fn take<T>(
         &mut self,
         snake: &'static str,
@@ -200,7 +200,7 @@ impl Fields {
     }
 
     /// # Errors
-    /// There is a member that nobody knows.
+    /// The object has an unknown member.
     fn end(&self) -> Result<(), Trouble> {
         match self.members.keys().next() {
             None => Ok(()),
@@ -213,14 +213,14 @@ fn echoed(text: &str) -> String {
     text.chars().take(MOST_ECHOED).collect()
 }
 
-/// What the body of a request is read into.
+/// A type that a request body is read into.
 pub(super) trait Asked: Sized {
     /// # Errors
-    /// A field is missing, unknown or of another kind.
+    /// A field is missing, unknown or of the wrong type.
     fn read(fields: &mut Fields) -> Result<Self, Trouble>;
 }
 
-/// What the body of a request says, which has to be JSON.
+/// Extracts a request body, which must be JSON.
 pub(super) struct Sent<T>(pub(super) T);
 
 impl<T: Asked> FromRequest<Arc<Shared>> for Sent<T> {
@@ -267,7 +267,8 @@ impl Asked for AgentRequest {
     }
 }
 
-/// It may say the same as the request of a turn without a conversation, and what has no meaning in one is refused with the reason.
+/// Accepts the fields of a turn without a conversation too, and refuses those that have no meaning in a conversation
+/// with the reason.
 impl Asked for TurnRequest {
     fn read(fields: &mut Fields) -> Result<TurnRequest, Trouble> {
         match AgentRequest::read(fields)? {
@@ -316,7 +317,7 @@ impl Asked for ApprovalRequest {
             "deny" => ApprovalRequest::Denial(Denial { reason: reason.take().map(|reason| reason.value) }),
             _ => return Err(decision.wrong(text!("The decision must be approve, edit or deny."))),
         };
-        // What the decision took is gone; what is left has no meaning with it.
+        // The decision has taken its fields; a field that is left does not belong to it.
         for (name, is_left) in
             [("args", args.is_some()), ("always", always != Always::No), ("reason", reason.is_some())]
         {
@@ -375,7 +376,7 @@ impl Asked for CancelRequest {
 }
 
 impl AgentRequest {
-    /// What the turn is asked for.
+    /// Returns the task of the turn.
     pub(super) async fn order(self, shared: &Shared) -> Result<Order, Trouble> {
         let language = shared.options.language;
         match self {
@@ -414,7 +415,7 @@ impl AgentRequest {
 }
 
 impl TurnRequest {
-    /// What the turn is asked for in a conversation, where the model has its own context.
+    /// Returns the task of a turn in a conversation, where the model has its own context.
     pub(super) async fn order(self, shared: &Shared) -> Result<Order, Trouble> {
         fits(&self.prompt)?;
         let (tool, persona) = chosen(self.tool_type.as_ref(), self.persona.as_ref(), shared).await?;
@@ -425,14 +426,15 @@ impl TurnRequest {
 }
 
 impl ContextHistory {
-    /// The lines for the model, and how many entries were left out. They stand in the order of the client: the newest one is the last.
+    /// Returns the lines for the model in the client's order, newest last, and the number of entries that were left
+    /// out.
     fn lines(self) -> (String, usize) {
         let line = |Context { timestamp, prompt, result }: &Context| format!("[{timestamp}] {prompt} -> {result}");
         (self.entries.iter().map(line).collect::<Vec<_>>().join("\n"), self.dropped)
     }
 }
 
-/// Whether a prompt says something, and not too much.
+/// Checks that a prompt is not blank and not too long.
 fn fits(prompt: &Given<String>) -> Result<(), Trouble> {
     let characters = prompt.value.chars().count();
     if characters > MOST_OF_PROMPT {
@@ -448,7 +450,7 @@ fn fits(prompt: &Given<String>) -> Result<(), Trouble> {
     }
 }
 
-/// The tool and the persona that a request names, by their own names.
+/// Returns the canonical names of the tool and the persona that a request names.
 async fn chosen(
     tool: Option<&Given<String>>,
     persona: Option<&Given<String>>,
@@ -473,7 +475,7 @@ async fn chosen(
     Ok((named, Some(persona.name.clone())))
 }
 
-/// The persona of this name.
+/// Finds the persona of this name.
 fn known<'a>(persona: &Given<String>, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
     personas.iter().find(|known| known.name == persona.value).ok_or_else(|| {
         let names = personas.iter().map(|persona| persona.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -485,12 +487,12 @@ fn known<'a>(persona: &Given<String>, personas: &'a [Persona]) -> Result<&'a Per
     })
 }
 
-/// Whether a persona has this tool.
+/// Returns `true` if a persona has this tool.
 pub(super) fn has_tool(persona: &Persona, tool: &str) -> bool {
     persona.tools.as_ref().is_none_or(|tools| tools.iter().any(|own| own == tool))
 }
 
-/// The tool of this name or alias.
+/// Returns the name of the tool with this name or alias.
 fn named(tool: &Given<String>, catalog: &Catalog) -> Result<String, Trouble> {
     if let Some(spec) = catalog.find(&tool.value) {
         return Ok(spec.name.to_string());
