@@ -1,8 +1,9 @@
-//! Who may ask: keys, and pages in a browser that must not.
+//! Access control: the key, and checks against foreign pages in a browser.
 //!
-//! A page of any site can send requests to a server on the same machine, and a name it owns can point there. So on a
-//! loopback address only loopback names are answered, requests of other origins are refused, and a body must say that it is
-//! JSON, which no page of another origin can without asking first.
+//! A page of any site can send requests to a server on the same machine, and a name that the site owns can point there
+//! (DNS rebinding). So on a loopback address the Host header must be a loopback name, requests of other origins are
+//! refused, and a body must have the content type JSON, which a page of another origin cannot send without a CORS
+//! preflight.
 
 use super::trouble::Trouble;
 use crate::headers::{bearer, is_json, is_loopback, same};
@@ -10,7 +11,7 @@ use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use toolfence_protocol::text;
 
-/// Refuses what a page of another site may have sent. `named`: the page is one that may ask.
+/// Refuses a request that a page of another site may have sent. `named`: the options allow the page.
 pub(super) fn origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if !text(HOST).is_some_and(is_loopback) {
@@ -40,7 +41,7 @@ pub(super) fn key(headers: &HeaderMap, wanted: Option<&str>) -> Result<(), Troub
     Err(Trouble::refused(401, text!("This proxy needs its key: send the header Authorization: Bearer KEY")))
 }
 
-/// The key of a request as its only header, in the words of the upstream.
+/// Returns the key of a request as the only header, in the form that the upstream expects.
 pub(super) fn only_key(headers: &HeaderMap) -> HeaderMap {
     let own = headers.get(AUTHORIZATION).cloned();
     let key = own.or_else(|| {
