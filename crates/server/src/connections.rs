@@ -110,7 +110,7 @@ async fn serve_one(stream: TcpStream, router: Router, watcher: Watcher, head: Du
         ended = connection => if let Err(error) = ended {
             tracing::debug!(target: "toolfence", %error, "a connection broke off");
         },
-        () = left(&reads) => tracing::debug!(target: "toolfence", "a client went away"),
+        () = wait_for_disconnect(&reads) => tracing::debug!(target: "toolfence", "a client went away"),
     }
 }
 
@@ -118,14 +118,14 @@ async fn serve_one(stream: TcpStream, router: Router, watcher: Watcher, head: Du
 ///
 /// Hyper notices a disconnect only by reading. It does not read while it prepares a response and has unread bytes after
 /// the request, so a single newline after the body would keep the turn of a disconnected client alive.
-async fn left(stream: &OwnedReadHalf) {
+async fn wait_for_disconnect(stream: &OwnedReadHalf) {
     while !stream.ready(Interest::READABLE).await.is_ok_and(Ready::is_read_closed) {
         // Bytes that hyper has not read yet make the stream ready at once.
         sleep(LOOK).await;
     }
 }
 
-/// The half of a stream that hyper reads while [`left`] watches it.
+/// The half of a stream that hyper reads while [`wait_for_disconnect`] watches it.
 struct SharedReader(Arc<OwnedReadHalf>);
 
 impl AsyncRead for SharedReader {

@@ -27,7 +27,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// Returns the name in a host with an optional port, without a trailing dot. Returns `None` if `host` is malformed.
-pub(crate) fn name_of(host: &str) -> Option<&str> {
+pub(crate) fn host_name(host: &str) -> Option<&str> {
     let (name, port) = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?,
         None => host.split_at(host.find(':').unwrap_or(host.len())),
@@ -39,7 +39,7 @@ pub(crate) fn name_of(host: &str) -> Option<&str> {
 
 /// Returns `true` if `host`, with an optional port, is a loopback name or address.
 pub(crate) fn is_loopback(host: &str) -> bool {
-    let Some(name) = name_of(host).map(str::to_ascii_lowercase) else { return false };
+    let Some(name) = host_name(host).map(str::to_ascii_lowercase) else { return false };
     name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn preflight(asked: &HeaderMap) -> Response<Body> {
 }
 
 /// Compares two byte strings in a time that depends only on their lengths.
-pub(crate) fn same(given: &[u8], wanted: &[u8]) -> bool {
+pub(crate) fn equal_bytes(given: &[u8], wanted: &[u8]) -> bool {
     let differs = given.iter().zip(wanted).fold(0, |all, (a, b)| black_box(all | (a ^ b)));
     given.len() == wanted.len() && differs == 0
 }
@@ -112,6 +112,11 @@ mod tests {
 
     #[test]
     fn keys_are_compared_whole() {
-        assert!(same(b"abc", b"abc") && !same(b"abd", b"abc") && !same(b"ab", b"abc") && !same(b"", b"abc"));
+        assert!(
+            equal_bytes(b"abc", b"abc")
+                && !equal_bytes(b"abd", b"abc")
+                && !equal_bytes(b"ab", b"abc")
+                && !equal_bytes(b"", b"abc")
+        );
     }
 }

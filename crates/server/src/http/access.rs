@@ -8,7 +8,7 @@
 
 use super::answer::Trouble;
 use super::{ApiOptions, random_token};
-use crate::headers::{bearer, is_json, is_loopback, name_of, named_origin, same};
+use crate::headers::{bearer, equal_bytes, host_name, is_json, is_loopback, named_origin};
 use hyper::header::{COOKIE, HOST, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method};
@@ -53,7 +53,7 @@ impl Access {
     }
 
     /// Refuses a request to a foreign host name or from a foreign page.
-    pub(super) fn place(&self, head: &Parts) -> Result<(), Trouble> {
+    pub(super) fn check_origin(&self, head: &Parts) -> Result<(), Trouble> {
         let mut hosts = head.headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
         // A request line with a host name is meant for a proxy, and two Host headers are ambiguous.
@@ -84,14 +84,14 @@ impl Access {
     /// Returns `true` if a host with an optional port is this server. An IP address is safe: DNS rebinding needs a
     /// name.
     fn is_ours(&self, host: &str) -> bool {
-        let Some(name) = name_of(host) else { return false };
+        let Some(name) = host_name(host) else { return false };
         is_loopback(host)
             || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
             || (!self.loopback && name.parse::<IpAddr>().is_ok())
     }
 
     /// Refuses a request with neither the token nor the cookie and its page key.
-    pub(super) fn key(&self, head: &Parts) -> Result<(), Trouble> {
+    pub(super) fn check_key(&self, head: &Parts) -> Result<(), Trouble> {
         if let Some(given) = bearer(&head.headers) {
             return if self.is_token(given) { Ok(()) } else { Err(Trouble::unauthorized()) };
         }
@@ -99,10 +99,11 @@ impl Access {
         let pairs = pairs.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
         let has_cookie = pairs
             .filter(|(name, _)| *name == self.cookie)
-            .any(|(_, value)| same(value.as_bytes(), self.secret.as_bytes()));
-        let named = head.headers.contains_key(ORIGIN) || text(&head.headers, "sec-fetch-site") == Some("same-origin");
-        let key = text(&head.headers, PAGE_KEY).unwrap_or_default();
-        let has_key = same(key.as_bytes(), self.page_key.as_bytes());
+            .any(|(_, value)| equal_bytes(value.as_bytes(), self.secret.as_bytes()));
+        let named =
+            head.headers.contains_key(ORIGIN) || header_text(&head.headers, "sec-fetch-site") == Some("same-origin");
+        let key = header_text(&head.headers, PAGE_KEY).unwrap_or_default();
+        let has_key = equal_bytes(key.as_bytes(), self.page_key.as_bytes());
         // Only this server's own page may use the cookie.
         let is_own = self.named_page(&head.headers).is_none();
         if is_own && has_cookie && has_key && (named || head.method == Method::GET) {
@@ -113,7 +114,7 @@ impl Access {
 
     /// Returns `true` if `given` is the token.
     pub(super) fn is_token(&self, given: &str) -> bool {
-        same(given.as_bytes(), self.token.as_bytes())
+        equal_bytes(given.as_bytes(), self.token.as_bytes())
     }
 
     /// Returns the key that a page must send with its cookie.
@@ -125,7 +126,7 @@ impl Access {
     /// it.
     pub(super) fn cookie(&self, headers: &HeaderMap) -> String {
         // A reverse proxy may serve the page over https.
-        let secure = text(headers, "origin").is_some_and(|origin| origin.starts_with("https://"));
+        let secure = header_text(headers, "origin").is_some_and(|origin| origin.starts_with("https://"));
         let secure = if secure { "; Secure" } else { "" };
         format!("{}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie, self.secret)
     }
@@ -138,7 +139,7 @@ fn is_extension(origin: &HeaderValue) -> bool {
 }
 
 /// Refuses a body that is not JSON.
-pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
+pub(super) fn require_json(headers: &HeaderMap) -> Result<(), Trouble> {
     match is_json(headers) {
         true => Ok(()),
         false => Err(Trouble::new(
@@ -150,6 +151,6 @@ pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
 }
 
 /// Returns a header that occurs once and is text.
-pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(super) fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -109,7 +109,7 @@ pub trait Agents: Send + Sync {
     /// Returns the project, whose long outputs clients may read.
     fn workspace(&self) -> Arc<Workspace>;
 
-    /// Returns facts about the default persona's model, for display. By default there are none.
+    /// Returns facts about the default persona's model, for display. The default implementation knows none.
     fn model(&self) -> ModelFacts {
         ModelFacts::default()
     }
@@ -309,7 +309,7 @@ impl Api {
         shared.connections.serve(listener, routes::router(shared.clone()), end).await;
         let mut running = std::mem::take(&mut *shared.running.lock().unwrap_or_else(PoisonError::into_inner));
         running.shutdown().await;
-        shared.together.over().await;
+        shared.together.wait_until_idle().await;
         let cleared = spawn_blocking(move || shared.seats.clear(Duration::ZERO)).await;
         cleared.map_err(|error| Error::because("end the conversations", error))
     }

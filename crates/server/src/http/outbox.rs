@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: Mutex<String>,
-    grown: Notify,
+    added: Notify,
 }
 
 impl Outbox {
@@ -17,19 +17,19 @@ impl Outbox {
     }
 
     /// Adds an event with a line of the pipe. JSON has no raw line ends: in strings they are escaped.
-    pub(super) fn tell(&self, line: &Value) {
+    pub(super) fn push_event(&self, line: &Value) {
         let event = line["event"].as_str().unwrap_or_default();
         self.write(&format!("event: {event}\ndata: {line}\n\n"));
     }
 
     /// Adds a comment, which clients ignore.
-    pub(super) fn still_here(&self) {
+    pub(super) fn push_comment(&self) {
         self.write(": still here\n\n");
     }
 
     fn write(&self, text: &str) {
         self.waiting().push_str(text);
-        self.grown.notify_one();
+        self.added.notify_one();
     }
 
     pub(super) fn len(&self) -> usize {
@@ -41,7 +41,7 @@ impl Outbox {
     }
 
     /// Waits until something was added since the last wait.
-    pub(super) async fn grown(&self) {
-        self.grown.notified().await;
+    pub(super) async fn wait_for_event(&self) {
+        self.added.notified().await;
     }
 }

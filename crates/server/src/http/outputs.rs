@@ -38,15 +38,15 @@ fn read(mut file: impl Read + Seek, bytes: u64, from: u64) -> io::Result<Output>
     file.seek(SeekFrom::Start(from))?;
     let mut piece = Vec::new();
     file.take(PIECE).read_to_end(&mut piece)?;
-    let goes_on = from + (piece.len() as u64) < bytes;
-    if goes_on {
+    let is_partial = from + (piece.len() as u64) < bytes;
+    if is_partial {
         // At most the last three bytes are an incomplete UTF-8 sequence.
         let cut = piece.iter().rev().take(3).position(|byte| byte & 0xc0 != 0x80);
         if let Some(at) = cut.map(|behind| piece.len() - 1 - behind).filter(|at| piece[*at] >= 0xc0) {
             piece.truncate(at);
         }
     }
-    let next = Some(from + piece.len() as u64).filter(|next| goes_on && *next > from);
+    let next = Some(from + piece.len() as u64).filter(|next| is_partial && *next > from);
     Ok(Output { text: String::from_utf8_lossy(&piece).into_owned(), offset: from, next, bytes })
 }
 

@@ -123,7 +123,7 @@ pub(super) async fn reply(
     request: ReplyRequest,
     stream: bool,
 ) -> Result<Response, Trouble> {
-    let place = run::place(shared)?;
+    let place = run::reserve_place(shared)?;
     let (mut known, mut file) = (taken(shared, &id)?, None);
     if known.is_none() && id != NEW {
         let found = sessions::file(shared, id).await?;
@@ -175,7 +175,7 @@ async fn begin(shared: &Arc<Shared>, file: Option<PathBuf>) -> Result<(Seat, Str
     let (agents, backend) = (shared.agents.clone(), Arc::new(BroughtReply::default()));
     let brought = backend.clone();
     let begun = spawn_blocking(move || agents.conversation(None, None, file.as_deref(), Some(brought))).await;
-    let mut agent = begun.map_err(|_| failed())?.map_err(|error| run::nobody(&error))?;
+    let mut agent = begun.map_err(|_| failed())?.map_err(|error| run::agent_error(&error))?;
     let session = agent.recorded().map(|transcript| transcript.id().to_owned());
     Ok((Seat::new(agent, backend), session.ok_or_else(failed)?))
 }

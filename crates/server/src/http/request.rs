@@ -214,7 +214,7 @@ fn echoed(text: &str) -> String {
 }
 
 /// A type that a request body is read into.
-pub(super) trait Asked: Sized {
+pub(super) trait ReadBody: Sized {
     /// # Errors
     /// A field is missing, unknown or of the wrong type.
     fn read(fields: &mut Fields) -> Result<Self, Trouble>;
@@ -223,11 +223,11 @@ pub(super) trait Asked: Sized {
 /// Extracts a request body, which must be JSON.
 pub(super) struct Sent<T>(pub(super) T);
 
-impl<T: Asked> FromRequest<Arc<Shared>> for Sent<T> {
+impl<T: ReadBody> FromRequest<Arc<Shared>> for Sent<T> {
     type Rejection = Trouble;
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Sent<T>, Trouble> {
-        access::json(request.headers())?;
+        access::require_json(request.headers())?;
         let limit = shared.options.body;
         let within = shared.connections.patience(shared.options.arrival);
         let body = body::read(request.into_body(), limit, within).await.map_err(|problem| match problem {
@@ -241,7 +241,7 @@ impl<T: Asked> FromRequest<Arc<Shared>> for Sent<T> {
     }
 }
 
-impl Asked for AgentRequest {
+impl ReadBody for AgentRequest {
     fn read(fields: &mut Fields) -> Result<AgentRequest, Trouble> {
         let direct = fields.flag("direct")?;
         let prompt = fields.text("prompt", "prompt")?;
@@ -269,7 +269,7 @@ impl Asked for AgentRequest {
 
 /// Accepts the fields of a turn without a conversation too, and refuses those that have no meaning in a conversation
 /// with the reason.
-impl Asked for TurnRequest {
+impl ReadBody for TurnRequest {
     fn read(fields: &mut Fields) -> Result<TurnRequest, Trouble> {
         match AgentRequest::read(fields)? {
             AgentRequest::Model(ModelRequest { turn, context_history: None }) => Ok(turn),
@@ -286,7 +286,7 @@ impl Asked for TurnRequest {
     }
 }
 
-impl Asked for Context {
+impl ReadBody for Context {
     fn read(fields: &mut Fields) -> Result<Context, Trouble> {
         let mut text = |name| fields.text(name, name);
         let (timestamp, prompt, result) = (text("timestamp")?, text("prompt")?, text("result")?);
@@ -301,7 +301,7 @@ impl Asked for Context {
     }
 }
 
-impl Asked for ApprovalRequest {
+impl ReadBody for ApprovalRequest {
     fn read(fields: &mut Fields) -> Result<ApprovalRequest, Trouble> {
         let decision = fields.text("decision", "decision")?;
         let (mut always, mut args) = (fields.always("always")?, fields.object("args")?);
@@ -329,7 +329,7 @@ impl Asked for ApprovalRequest {
     }
 }
 
-impl Asked for LoginRequest {
+impl ReadBody for LoginRequest {
     fn read(fields: &mut Fields) -> Result<LoginRequest, Trouble> {
         let token = fields.text("token", "token")?;
         fields.end()?;
@@ -337,7 +337,7 @@ impl Asked for LoginRequest {
     }
 }
 
-impl Asked for MarkdownRequest {
+impl ReadBody for MarkdownRequest {
     fn read(fields: &mut Fields) -> Result<MarkdownRequest, Trouble> {
         let text = fields.text("text", "text")?;
         fields.end()?;
@@ -345,7 +345,7 @@ impl Asked for MarkdownRequest {
     }
 }
 
-impl Asked for ReplyRequest {
+impl ReadBody for ReplyRequest {
     fn read(fields: &mut Fields) -> Result<ReplyRequest, Trouble> {
         let (text, finish) = (fields.text("text", "text")?, fields.text("finish", "finish")?);
         let (more, stream) = (fields.flag("more")?, fields.flag("stream")?);
@@ -361,14 +361,14 @@ impl Asked for ReplyRequest {
     }
 }
 
-impl Asked for UndoRequest {
+impl ReadBody for UndoRequest {
     fn read(fields: &mut Fields) -> Result<UndoRequest, Trouble> {
         fields.end()?;
         Ok(UndoRequest {})
     }
 }
 
-impl Asked for CancelRequest {
+impl ReadBody for CancelRequest {
     fn read(fields: &mut Fields) -> Result<CancelRequest, Trouble> {
         fields.end()?;
         Ok(CancelRequest {})
@@ -399,7 +399,7 @@ impl AgentRequest {
             }
             AgentRequest::Direct(DirectRequest { tool_type, persona, args, prompt, context_history, stream }) => {
                 prompt.as_ref().map(fits).transpose()?;
-                let (tool, persona) = chosen(tool_type.as_ref(), persona.as_ref(), shared).await?;
+                let (tool, persona) = resolve_names(tool_type.as_ref(), persona.as_ref(), shared).await?;
                 let Some(name) = tool else {
                     let field = tool_type.map_or_else(|| "tool_type".to_owned(), |tool| tool.field);
                     return Err(Trouble::field(
@@ -417,8 +417,8 @@ impl AgentRequest {
 impl TurnRequest {
     /// Returns the task of a turn in a conversation, where the model has its own context.
     pub(super) async fn order(self, shared: &Shared) -> Result<Order, Trouble> {
-        fits(&self.prompt)?;
-        let (tool, persona) = chosen(self.tool_type.as_ref(), self.persona.as_ref(), shared).await?;
+        check_prompt(&self.prompt)?;
+        let (tool, persona) = resolve_names(self.tool_type.as_ref(), self.persona.as_ref(), shared).await?;
         let prompt = self.prompt.value;
         let work = Work::Model { message: prompt.clone(), prompt, tool };
         Ok(Order { work, dropped: 0, stream: self.stream, persona })
@@ -435,7 +435,7 @@ impl ContextHistory {
 }
 
 /// Checks that a prompt is not blank and not too long.
-fn fits(prompt: &Given<String>) -> Result<(), Trouble> {
+fn check_prompt(prompt: &Given<String>) -> Result<(), Trouble> {
     let characters = prompt.value.chars().count();
     if characters > MOST_OF_PROMPT {
         return Err(prompt.wrong(text!(
@@ -451,16 +451,16 @@ fn fits(prompt: &Given<String>) -> Result<(), Trouble> {
 }
 
 /// Returns the canonical names of the tool and the persona that a request names.
-async fn chosen(
+async fn resolve_names(
     tool: Option<&Given<String>>,
     persona: Option<&Given<String>>,
     shared: &Shared,
 ) -> Result<(Option<String>, Option<String>), Trouble> {
     let tool = tool.filter(|tool| tool.value != "auto");
-    let named = tool.map(|tool| named(tool, &shared.catalog)).transpose()?;
+    let named = tool.map(|tool| find_tool(tool, &shared.catalog)).transpose()?;
     let Some(persona) = persona else { return Ok((named, None)) };
     let personas = shared.personas().await?;
-    let persona = known(persona, &personas)?;
+    let persona = find_persona(persona, &personas)?;
     if let (Some(tool), Some(name)) = (tool, &named)
         && !has_tool(persona, name)
     {
@@ -476,7 +476,7 @@ async fn chosen(
 }
 
 /// Finds the persona of this name.
-fn known<'a>(persona: &Given<String>, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
+fn find_persona<'a>(persona: &Given<String>, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
     personas.iter().find(|known| known.name == persona.value).ok_or_else(|| {
         let names = personas.iter().map(|persona| persona.name.as_str()).collect::<Vec<_>>().join(", ");
         persona.wrong(text!(
@@ -493,7 +493,7 @@ pub(super) fn has_tool(persona: &Persona, tool: &str) -> bool {
 }
 
 /// Returns the name of the tool with this name or alias.
-fn named(tool: &Given<String>, catalog: &Catalog) -> Result<String, Trouble> {
+fn find_tool(tool: &Given<String>, catalog: &Catalog) -> Result<String, Trouble> {
     if let Some(spec) = catalog.find(&tool.value) {
         return Ok(spec.name.to_string());
     }

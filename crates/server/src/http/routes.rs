@@ -96,13 +96,13 @@ async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, req
     let page = shared.access.named_page(&head.headers);
     let path = path.as_ref().map_or("none", MatchedPath::as_str);
     let file = page::file(head.uri.path()).filter(|_| head.method == Method::GET);
-    let allowed = shared.access.place(&head).and_then(|()| match path {
+    let allowed = shared.access.check_origin(&head).and_then(|()| match path {
         // The login sends the token in the body, and the health needs no token.
         "/api/health" | "/api/login" => Ok(()),
         // Browsers send the CORS preflight without credentials.
         _ if page.is_some() && head.method == Method::OPTIONS => Ok(()),
         _ if file.is_some() => Ok(()),
-        _ => shared.access.key(&head),
+        _ => shared.access.check_key(&head),
     });
     let (route, mut answer) = match (allowed, file) {
         (Err(trouble), _) => ("none", trouble.into_response()),
@@ -198,7 +198,7 @@ async fn read_reply(
     headers: HeaderMap,
     Sent(request): Sent<ReplyRequest>,
 ) -> Result<Response, Trouble> {
-    let stream = request.stream || access::text(&headers, ACCEPT.as_str()).is_some_and(wants_events);
+    let stream = request.stream || access::header_text(&headers, ACCEPT.as_str()).is_some_and(wants_events);
     replies::reply(&shared, id, request, stream).await
 }
 
@@ -234,7 +234,7 @@ async fn answer_approval(
     Name(id): Name,
     Sent(request): Sent<ApprovalRequest>,
 ) -> Result<Response, Trouble> {
-    run::answered(&shared, &id, request).await
+    run::take_answer(&shared, &id, request).await
 }
 
 async fn describe_project(State(shared): State<Arc<Shared>>) -> Result<Response, Trouble> {
@@ -314,7 +314,7 @@ async fn description() -> Response {
 /// Undoes the last turn or redoes the last undo, unless a turn is running.
 async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble> {
     let agents = shared.agents.clone();
-    let done = shared.together.alone(move || agents.undo(redo)).await;
+    let done = shared.together.run_exclusively(move || agents.undo(redo)).await;
     let done = done.map_err(|_| {
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
     })?;
@@ -337,7 +337,7 @@ async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble>
 
 /// Applies the Accept header to a task.
 fn ordered(headers: &HeaderMap, mut order: Order) -> Order {
-    order.stream |= access::text(headers, ACCEPT.as_str()).is_some_and(wants_events);
+    order.stream |= access::header_text(headers, ACCEPT.as_str()).is_some_and(wants_events);
     order
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn turn(
     order: Order,
     conversation: Option<Option<PathBuf>>,
 ) -> Result<Response, Trouble> {
-    let place = place(shared)?;
+    let place = reserve_place(shared)?;
     let in_conversation = conversation.is_some();
     let mut agent = agent(shared, &order, conversation).await?;
     let recorded = agent.recorded().map(|transcript| (transcript.id().to_owned(), transcript.turn() + 1));
@@ -80,7 +80,7 @@ pub(super) async fn turn(
 }
 
 /// Reserves one of the turns that may run at a time.
-pub(super) fn place(shared: &Shared) -> Result<OwnedSemaphorePermit, Trouble> {
+pub(super) fn reserve_place(shared: &Shared) -> Result<OwnedSemaphorePermit, Trouble> {
     let place = shared.places.clone().try_acquire_owned();
     place.map_err(|_| {
         Trouble::new(
@@ -160,12 +160,12 @@ async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<
     let begun = begun.await.map_err(|_| {
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
     })?;
-    begun.map_err(|error| nobody(&error))
+    begun.map_err(|error| agent_error(&error))
 }
 
 /// Returns the error for an agent that cannot be created. The kind `Other` means that no model is available; the other
 /// kinds are about the conversation.
-pub(super) fn nobody(error: &Error) -> Trouble {
+pub(super) fn agent_error(error: &Error) -> Trouble {
     match error.kind() {
         ErrorKind::Other => Trouble::new(503, "no_backend", error.text()),
         ErrorKind::Busy => Trouble::new(409, "conflict", error.text()),
@@ -175,7 +175,7 @@ pub(super) fn nobody(error: &Error) -> Trouble {
 }
 
 /// Passes the answer of a person to a waiting call. If no client waits for the turn, this one does.
-pub(super) async fn answered(shared: &Arc<Shared>, id: &str, request: ApprovalRequest) -> Result<Response, Trouble> {
+pub(super) async fn take_answer(shared: &Arc<Shared>, id: &str, request: ApprovalRequest) -> Result<Response, Trouble> {
     let gone = || {
         Trouble::not_found(text!(
             "No question has the id {id}: it was answered, it expired, or its turn has ended.",
@@ -210,7 +210,7 @@ struct Record {
 /// A message from a turn to the client that waits for its whole answer.
 enum News {
     /// A call waits for an approval under this name. `data` is the state of the turn so far.
-    Asked {
+    ReadBody {
         id: String,
         tool: String,
         data: Box<TurnSoFar>,
@@ -245,7 +245,7 @@ impl Whole {
     }
 
     /// Lets the turn continue without a client.
-    fn let_go(mut self) {
+    fn detach(mut self) {
         self.task = None;
     }
 }
@@ -281,7 +281,7 @@ pub(super) struct Running {
 impl Drop for Running {
     /// Ends the turn if its client has disconnected.
     fn drop(&mut self) {
-        drop(self.over());
+        drop(self.finish_turn());
     }
 }
 
@@ -343,7 +343,7 @@ impl Running {
             None => {
                 // The outbox holds the events for a slow reader, so the channel needs no room.
                 let (pieces, body) = body::pieces(1);
-                shared.spawn(self.tell(pieces));
+                shared.spawn(self.stream_events(pieces));
                 body
             }
         };
@@ -382,13 +382,13 @@ impl Running {
     }
 
     /// Runs the turn and streams its events, until it ends or the client disconnects.
-    async fn tell(mut self, pieces: Pieces) {
+    async fn stream_events(mut self, pieces: Pieces) {
         let shared = self.shared.clone();
         let outbox = Arc::new(Outbox::default());
         let silence = shared.options.silence;
         let mut run = pin!(async {
             let (record, end) = self.run(Out::Events(outbox.clone())).await;
-            self.last_events(&record, &end).iter().for_each(|event| outbox.tell(event));
+            self.last_events(&record, &end).iter().for_each(|event| outbox.push_event(event));
         });
         let mut ended = false;
         // While events wait for the client, the turn is not polled, and so its own time limit does not apply.
@@ -399,7 +399,7 @@ impl Running {
                 return;
             }
             // The turn waits for a client that does not read, until the connection times out.
-            let goes_on = !ended && waiting < MOST_WAITING;
+            let may_continue = !ended && waiting < MOST_WAITING;
             tokio::select! {
                 biased;
                 () = pieces.closed() => return,
@@ -408,9 +408,9 @@ impl Running {
                     Ok(place) => place.send(Ok(outbox.take().into())),
                     Err(_) => return,
                 },
-                () = &mut run, if goes_on => ended = true,
-                () = outbox.grown(), if goes_on => {}
-                () = sleep(silence), if goes_on && waiting == 0 => outbox.still_here(),
+                () = &mut run, if may_continue => ended = true,
+                () = outbox.wait_for_event(), if may_continue => {}
+                () = sleep(silence), if may_continue && waiting == 0 => outbox.push_comment(),
             }
         }
     }
@@ -424,7 +424,7 @@ impl Running {
     async fn send_answer(&self, record: Record, end: End, news: &mpsc::Sender<News>) {
         let language = self.shared.options.language;
         let sentence = self.sentence(&record);
-        let so_far = record.so_far(&self.work, self.dropped, self.session.clone());
+        let so_far = record.turn_so_far(&self.work, self.dropped, self.session.clone());
         let stop = end.reason.as_ref().map(StopReason::name);
         let data = TurnSoFar { stop, usage: self.usage(), results: record.results, ..so_far };
         let message = end.trouble.as_ref().map_or(&sentence, |(_, why)| why).render(language);
@@ -509,7 +509,7 @@ impl Running {
         };
         // Finish the turn before reporting its end: the client may undo it then. A panic in there still ends the
         // membership.
-        if let Some(over) = self.over()
+        if let Some(finished) = self.finish_turn()
             && let Ok(Some(together)) = over.await
         {
             together.leave().await;
@@ -534,7 +534,7 @@ impl Running {
 
     /// Ends the turn, once, and saves what the agent has learned. This writes files, so it runs on a blocking thread,
     /// and always completes. Returns the membership, which the caller gives up afterwards.
-    fn over(&mut self) -> Option<JoinHandle<Option<Member>>> {
+    fn finish_turn(&mut self) -> Option<JoinHandle<Option<Member>>> {
         let mut agent = self.agent.take()?;
         let together = self.together.take();
         let asks_model = matches!(self.work, Work::Model { .. });
@@ -640,7 +640,7 @@ fn why_no_answer(reason: &StopReason, record: &Record) -> Option<Text> {
 
 impl Record {
     /// What the turn has come to so far.
-    fn so_far(&self, work: &Work, dropped: usize, session: Option<String>) -> TurnSoFar {
+    fn turn_so_far(&self, work: &Work, dropped: usize, session: Option<String>) -> TurnSoFar {
         TurnSoFar {
             answer: (!matches!(work, Work::Tool { .. })).then(|| self.answer.clone()),
             calls: self.calls.clone(),
@@ -692,9 +692,9 @@ impl Listener {
         self.shared.options.language
     }
 
-    fn tell(&self, line: impl FnOnce() -> Value) {
+    fn emit(&self, line: impl FnOnce() -> Value) {
         match &self.out {
-            Out::Events(outbox) => outbox.tell(&line()),
+            Out::Events(outbox) => outbox.push_event(&line()),
             Out::Answer(_) => {}
             Out::Feed(feed, _) => feed.push(line()),
         }
@@ -719,7 +719,7 @@ impl Host for Listener {
 
     fn compacted(&mut self, done: &Compacted) {
         // The server keeps the conversation, so the client needs no messages to replace its own.
-        self.tell(|| words::compacted(done, &[]));
+        self.emit(|| words::compacted(done, &[]));
     }
 
     fn show(&mut self, event: &Event<'_>) {
@@ -732,7 +732,7 @@ impl Host for Listener {
             }
             _ => {}
         }
-        self.tell(|| words::shown(event, self.language()));
+        self.emit(|| words::shown(event, self.language()));
     }
 
     fn broke_off(&mut self, why: &Text) {
@@ -742,11 +742,11 @@ impl Host for Listener {
     fn running(&mut self, call: &ToolCall) {
         // These are the canonical arguments, after names and types were fitted to the tool.
         self.record.args.insert(call.id.clone(), call.args.clone());
-        self.tell(|| words::begins("running", call));
+        self.emit(|| words::begins("running", call));
     }
 
     fn progress(&mut self, id: &str, note: &str) {
-        self.tell(|| words::progress(id, note));
+        self.emit(|| words::progress(id, note));
     }
 
     fn answered(&mut self, result: &ToolResult) {
@@ -755,21 +755,22 @@ impl Host for Listener {
             let args = self.record.args.get(&result.id).cloned();
             self.record.calls.push(Call::new(result, args, self.language()));
         }
-        self.tell(|| words::result(result, self.language()));
+        self.emit(|| words::result(result, self.language()));
     }
 
     fn ask<'a>(&'a mut self, question: &'a Pending) -> BoxFuture<'a, Answer> {
         Box::pin(async move {
-            let nobody = || Answer::Nobody(text!("This call needs an approval, and this request cannot ask for one."));
+            let unanswered =
+                || Answer::Nobody(text!("This call needs an approval, and this request cannot ask for one."));
             // Without random numbers another client could guess the name and answer.
-            let Ok(id) = random_name() else { return nobody() };
+            let Ok(id) = random_name() else { return unanswered() };
             let (answer, answered) = oneshot::channel();
             let open = self.shared.approvals.open(&id, Choices::of(question), answer);
             let diff = match question.changes() {
                 Some(changes) => Some(beginning(changes, self.language())),
                 None => question.diff().filter(|diff| diff.len() <= MOST_OF_DIFF).map(str::to_owned),
             };
-            self.tell(|| {
+            self.emit(|| {
                 let mut line = words::ask(question, self.language());
                 // The question has the changes as its diff already.
                 line.as_object_mut().map(|line| line.remove("changes"));
@@ -779,13 +780,13 @@ impl Host for Listener {
             });
             if let Some(news) = self.out.news() {
                 let pending = PendingCall::new(question, &id, diff, self.language());
-                let so_far = self.record.so_far(&self.work, self.dropped, self.session.clone());
+                let so_far = self.record.turn_so_far(&self.work, self.dropped, self.session.clone());
                 let data = TurnSoFar { pending: Some(pending), ..so_far };
                 let tool = question.call().name.clone();
                 let asked = News::Asked { id: id.clone(), tool, data: Box::new(data) };
                 // In a conversation, another client may still answer.
                 if news.send(asked).await.is_err() && matches!(self.out, Out::Answer(_)) {
-                    return nobody();
+                    return unanswered();
                 }
             }
             let wait = self.shared.options.approval;
@@ -797,7 +798,7 @@ impl Host for Listener {
                         && matches!(self.out, Out::Answer(_))
                     {
                         self.canceller.cancel();
-                        turn.let_go();
+                        turn.detach();
                     }
                     Answer::Nobody(text!(
                         "The question whether this may run was not answered within {seconds} {seconds|second|seconds}, \
@@ -853,13 +854,13 @@ mod tests {
     fn why_there_is_no_agent_has_its_status() {
         let of = |kind| Error::with_kind(kind, "why");
         for (error, status) in [
-            (Error::new("nobody answers"), 503),
+            (Error::new("no model answers"), 503),
             (of(ErrorKind::Busy), 409),
             (of(ErrorKind::NotFound), 404),
             (of(ErrorKind::InvalidInput), 500),
             (Error::because("read it", io::Error::from(io::ErrorKind::PermissionDenied)), 500),
         ] {
-            assert_eq!(nobody(&error).status, status, "{error}");
+            assert_eq!(agent_error(&error).status, status, "{error}");
         }
     }
 }

@@ -136,7 +136,7 @@ impl<S: Sync> FromRequestParts<S> for Start {
                 }
             };
         }
-        if let Some(value) = access::text(&head.headers, HEADER) {
+        if let Some(value) = access::header_text(&head.headers, HEADER) {
             after = number(HEADER, value)?;
         }
         Ok(Start { after })

@@ -52,7 +52,7 @@ impl Together {
     ///
     /// # Errors
     /// `act` panicked.
-    pub(super) async fn alone<T: Send + 'static>(
+    pub(super) async fn run_exclusively<T: Send + 'static>(
         &self,
         act: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Option<T>, JoinError> {
@@ -70,7 +70,7 @@ impl Together {
     }
 
     /// Waits until no turn runs and the record has ended.
-    pub(super) async fn over(&self) {
+    pub(super) async fn wait_until_idle(&self) {
         // `self` owns the sender, so the wait ends only when the count is zero.
         let _ = self.busy.subscribe().wait_for(|busy| *busy == 0).await;
     }
@@ -103,14 +103,14 @@ impl Member {
 
     /// Leaves the group. The last member waits until the record has ended.
     pub(super) async fn leave(mut self) {
-        if let Some(left) = self.left() {
+        if let Some(left) = self.leave_in_task() {
             // This fails only when the runtime shuts down.
             let _ = left.await;
         }
     }
 
     /// Leaves in a separate task, so that a dropped turn leaves too.
-    fn left(&mut self) -> Option<JoinHandle<()>> {
+    fn leave_in_task(&mut self) -> Option<JoinHandle<()>> {
         let (running, busy) = self.0.take()?;
         // Without a runtime, no turn runs any more.
         let runtime = Handle::try_current().ok()?;
@@ -130,7 +130,7 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        drop(self.left());
+        drop(self.leave_in_task());
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
             });
             let undo = tokio::spawn({
                 let together = together.clone();
-                async move { together.alone(|| ()).await }
+                async move { together.run_exclusively(|| ()).await }
             });
             tokio::time::sleep(Duration::from_millis(10)).await;
             assert!(!second.is_finished() && !undo.is_finished());
@@ -182,10 +182,10 @@ mod tests {
             let (first, second) = (first.await.unwrap(), second.await.unwrap());
             assert_eq!(undo.await.unwrap().unwrap(), None, "two run");
             first.leave().await;
-            assert_eq!(together.alone(|| ()).await.unwrap(), None, "one runs");
+            assert_eq!(together.run_exclusively(|| ()).await.unwrap(), None, "one runs");
             drop(second);
-            together.over().await;
-            assert_eq!(together.alone(|| ()).await.unwrap(), Some(()));
+            together.wait_until_idle().await;
+            assert_eq!(together.run_exclusively(|| ()).await.unwrap(), Some(()));
         });
     }
 
@@ -211,8 +211,8 @@ mod tests {
             joining.abort();
             assert!(joining.await.unwrap_err().is_cancelled());
             go.send(()).unwrap();
-            together.over().await;
-            assert_eq!(together.alone(|| 1).await.unwrap(), Some(1));
+            together.wait_until_idle().await;
+            assert_eq!(together.run_exclusively(|| 1).await.unwrap(), Some(1));
         });
     }
 
@@ -221,11 +221,11 @@ mod tests {
         on_one_thread(async {
             let together = Together::default();
             let member = together.join(|| panic!("as a test wants it")).await;
-            assert_eq!(together.alone(|| ()).await.unwrap(), None);
+            assert_eq!(together.run_exclusively(|| ()).await.unwrap(), None);
             member.leave().await;
-            assert!(together.alone(|| panic!("as a test wants it")).await.is_err());
-            assert_eq!(together.alone(|| ()).await.unwrap(), Some(()));
-            together.over().await;
+            assert!(together.run_exclusively(|| panic!("as a test wants it")).await.is_err());
+            assert_eq!(together.run_exclusively(|| ()).await.unwrap(), Some(()));
+            together.wait_until_idle().await;
         });
     }
 }

@@ -56,7 +56,7 @@ use toolfence_session::{Answer, Session, SessionOptions};
 use toolfence_tools::ProjectChecks;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::History;
-use words::Said;
+use words::ClientLine;
 
 /// The configuration of a pipe.
 #[non_exhaustive]
@@ -243,8 +243,8 @@ impl Talk {
             )),
             Line::NotUtf8 => Err(text!("the line is not UTF-8; it was ignored")),
             Line::Text(text) if text.trim().is_empty() => Ok(()),
-            Line::Text(text) => match serde_json::from_str::<Said>(&text) {
-                Ok(said) => self.follow(said),
+            Line::Text(text) => match serde_json::from_str::<ClientLine>(&text) {
+                Ok(line) => self.handle_line(line),
                 Err(error) => {
                     let why: String = error.to_string().chars().take(MOST_ECHOED).collect();
                     Err(text!("this line cannot be read: {problem}", problem = why))
@@ -260,20 +260,20 @@ impl Talk {
     ///
     /// # Errors
     /// The line is not valid in this state, and nothing has changed.
-    fn follow(&mut self, said: Said) -> Result<(), Text> {
-        match said {
-            Said::Tools { tools } => self.take_tools(tools),
-            Said::Options { limits, results } => self.take_options(&limits, results),
-            Said::Chunk { text } => self.take_piece("chunk", Piece::Text(text)),
-            Said::End { reason } => self.take_piece("end", Piece::End(reason)),
-            Said::Approve { id, always } => self.channel.answer(&id, |choices| choices.approval(always)),
-            Said::Edit { id, args } => self.channel.answer(&id, |choices| choices.edit(args)),
-            Said::Deny { id, reason } => {
+    fn handle_line(&mut self, line: ClientLine) -> Result<(), Text> {
+        match line {
+            ClientLine::Tools { tools } => self.take_tools(tools),
+            ClientLine::Options { limits, results } => self.take_options(&limits, results),
+            ClientLine::Chunk { text } => self.take_piece("chunk", Piece::Text(text)),
+            ClientLine::End { reason } => self.take_piece("end", Piece::End(reason)),
+            ClientLine::Approve { id, always } => self.channel.answer(&id, |choices| choices.approval(always)),
+            ClientLine::Edit { id, args } => self.channel.answer(&id, |choices| choices.edit(args)),
+            ClientLine::Deny { id, reason } => {
                 let why = reason.map_or_else(|| text!("The user said no."), Text::from);
                 self.channel.answer(&id, |_| Ok(Answer::No(why)))
             }
-            Said::ToolResult(result) => self.channel.take_result(result),
-            Said::Cancel {} => {
+            ClientLine::ToolResult(result) => self.channel.take_result(result),
+            ClientLine::Cancel {} => {
                 if let Some(turn) = &self.turn {
                     turn.canceller.cancel();
                 }

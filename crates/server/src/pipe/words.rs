@@ -22,7 +22,7 @@ pub const SCHEMA: &str = include_str!("schema.json");
 /// A line of the client.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Said {
+pub(super) enum ClientLine {
     /// Tools that the client runs itself.
     Tools { tools: Vec<HostTool> },
     /// Changes the options of the session.
@@ -142,7 +142,7 @@ impl HostResult {
 }
 
 /// Builds a line. Version and event come first, for human readers.
-fn told(event: &str, fields: Value) -> Value {
+fn event_line(event: &str, fields: Value) -> Value {
     let mut line = json!({"v": VERSION, "event": event});
     if let (Value::Object(line), Value::Object(fields)) = (&mut line, fields) {
         line.extend(fields);
@@ -152,7 +152,7 @@ fn told(event: &str, fields: Value) -> Value {
 
 pub(super) fn ready(instructions: &str, tools: &[&str]) -> Value {
     let fields = json!({"version": env!("CARGO_PKG_VERSION"), "instructions": instructions, "tools": tools});
-    told("ready", fields)
+    event_line("ready", fields)
 }
 
 /// Builds the line for a part of the reply, as `coder parse` prints it, in the given language.
@@ -162,7 +162,7 @@ pub fn shown(event: &Event<'_>, language: Language) -> Value {
         fields["error"]["message"] = error.message.render(language).into();
     }
     let name = fields["event"].as_str().unwrap_or_default().to_owned();
-    told(&name, fields)
+    event_line(&name, fields)
 }
 
 /// Builds the question whether a call may run, or whether to keep its changes.
@@ -181,12 +181,12 @@ pub fn ask(pending: &Pending, language: Language) -> Value {
     if let Some(diff) = pending.diff() {
         fields[if pending.has_run() { "changes" } else { "diff" }] = diff.into();
     }
-    told("ask", fields)
+    event_line("ask", fields)
 }
 
 /// Builds the line for a call that begins to run, in the pipe or, with the event `run`, in the client.
 pub fn begins(event: &str, call: &ToolCall) -> Value {
-    told(event, call_fields(call))
+    event_line(event, call_fields(call))
 }
 
 fn call_fields(call: &ToolCall) -> Value {
@@ -195,12 +195,12 @@ fn call_fields(call: &ToolCall) -> Value {
 
 /// Builds the line for the progress of a running call.
 pub fn progress(id: &str, note: &str) -> Value {
-    told("note", json!({"id": id, "text": note}))
+    event_line("note", json!({"id": id, "text": note}))
 }
 
 /// Builds the line for the result of a call.
 pub fn result(result: &ToolResult, language: Language) -> Value {
-    told("result", format::envelope(result, language))
+    event_line("result", format::envelope(result, language))
 }
 
 /// Builds the line with the messages that replace those of the turn, without the last one: it has the results and
@@ -218,29 +218,29 @@ pub fn compacted(done: &Compacted, messages: &[Message]) -> Value {
     };
     fields["note"] = json!(Some(note).filter(|note| !note.is_empty()));
     fields["turn"] = json!(turn);
-    told("compacted", fields)
+    event_line("compacted", fields)
 }
 
 pub(crate) fn results(text: &str) -> Value {
-    told("results", json!({"text": text}))
+    event_line("results", json!({"text": text}))
 }
 
 pub(super) fn stop_model() -> Value {
-    told("stop_model", json!({}))
+    event_line("stop_model", json!({}))
 }
 
 /// Builds the line for the end of a turn. The client must put `text` at the beginning of its next user message.
 pub fn over(reason: &StopReason, text: Option<&str>) -> Value {
-    told("stop", json!({"reason": reason.name(), "text": text}))
+    event_line("stop", json!({"reason": reason.name(), "text": text}))
 }
 
 /// Builds the line for lost events of an HTTP stream. The records of this turn have their content.
 #[cfg(feature = "http")]
 pub(crate) fn gap(turn: u64) -> Value {
-    told("gap", json!({"turn": turn}))
+    event_line("gap", json!({"turn": turn}))
 }
 
 /// Builds the line for an error.
 pub fn error(message: &Text, language: Language) -> Value {
-    told("error", json!({"message": message.render(language)}))
+    event_line("error", json!({"message": message.render(language)}))
 }

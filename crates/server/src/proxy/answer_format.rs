@@ -69,7 +69,7 @@ impl AnswerFormat {
     }
 }
 
-/// Returns the content of a code fence around the whole answer, or the answer if there is none.
+/// Returns the content of a code fence around the whole answer, or else the whole answer.
 pub(super) fn without_fence(answer: &str) -> &str {
     let inside = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let inside =

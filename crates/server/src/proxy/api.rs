@@ -1,7 +1,7 @@
 //! The APIs that clients can use. Each has a reader, which returns a neutral request, and a writer for the answers.
 
 use super::chat::writer::ChatWriter;
-use super::conversation::Asked;
+use super::conversation::NeutralRequest;
 use super::messages::writer::MessagesWriter;
 use super::output::Writer;
 use super::responses::texts::PastTexts;
@@ -24,7 +24,7 @@ pub(super) enum Api {
 
 /// A parsed request and the writer of its answer.
 pub(super) struct ApiRequest<'a> {
-    pub(super) asked: Asked<'a>,
+    pub(super) asked: NeutralRequest<'a>,
     pub(super) writer: Box<dyn Writer>,
 }
 

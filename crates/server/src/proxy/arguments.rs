@@ -22,7 +22,7 @@ pub(super) struct Arguments {
 
 /// The sent arguments differ from those of the complete call.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mistaken;
+pub(super) struct Mismatch;
 
 impl Arguments {
     /// Returns `true` if nothing was sent yet.
@@ -51,14 +51,14 @@ impl Arguments {
     }
 
     /// Returns everything that was not sent yet, in pieces of limited size.
-    pub(super) fn rest(&self, args: &Args) -> Result<Vec<String>, Mistaken> {
+    pub(super) fn rest(&self, args: &Args) -> Result<Vec<String>, Mismatch> {
         let mut out = String::new();
         match self.given.split_last() {
             None => out.push('{'),
             Some(((name, text), closed)) => {
                 let same = |(name, text): &(String, String)| args.get(name).and_then(Value::as_str) == Some(text);
                 let whole = args.get(name).and_then(Value::as_str).filter(|_| closed.iter().all(same));
-                let rest = whole.and_then(|whole| whole.strip_prefix(text.as_str())).ok_or(Mistaken)?;
+                let rest = whole.and_then(|whole| whole.strip_prefix(text.as_str())).ok_or(Mismatch)?;
                 out.push_str(&escaped(rest));
                 out.push('"');
             }
@@ -126,7 +126,7 @@ mod tests {
         arguments.add("b", "two");
         assert_eq!(arguments.add("a", "more"), None);
         for wrong in [json!({}), json!({"a": "one"}), json!({"a": "onE", "b": "two"}), json!({"a": "one", "b": "tw"})] {
-            assert_eq!(arguments.rest(&args(wrong.clone())), Err(Mistaken), "{wrong}");
+            assert_eq!(arguments.rest(&args(wrong.clone())), Err(Mismatch), "{wrong}");
         }
         assert!(arguments.rest(&args(json!({"a": "one", "b": "two more"}))).is_ok());
     }

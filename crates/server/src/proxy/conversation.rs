@@ -10,7 +10,7 @@ use toolfence_protocol::ToolSpec;
 
 /// A neutral request.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct NeutralRequest<'a> {
     /// The members of the upstream's request except its messages, in the form of Chat Completions.
     pub(super) members: Members<'a>,
     /// The requested model.

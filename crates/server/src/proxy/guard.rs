@@ -6,13 +6,13 @@
 //! preflight.
 
 use super::trouble::Trouble;
-use crate::headers::{bearer, is_json, is_loopback, same};
+use crate::headers::{bearer, equal_bytes, is_json, is_loopback};
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use toolfence_protocol::text;
 
 /// Refuses a request that a page of another site may have sent. `named`: the options allow the page.
-pub(super) fn origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
+pub(super) fn check_origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if !text(HOST).is_some_and(is_loopback) {
         return Err(Trouble::refused(
@@ -32,10 +32,10 @@ pub(super) fn origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
 pub(super) const API_KEY: &str = "x-api-key";
 
 /// Refuses a client that does not have the key.
-pub(super) fn key(headers: &HeaderMap, wanted: Option<&str>) -> Result<(), Trouble> {
+pub(super) fn check_key(headers: &HeaderMap, wanted: Option<&str>) -> Result<(), Trouble> {
     let Some(wanted) = wanted else { return Ok(()) };
     let given = [bearer(headers), headers.get(API_KEY).and_then(|value| value.to_str().ok())];
-    if given.into_iter().flatten().any(|given| same(given.as_bytes(), wanted.as_bytes())) {
+    if given.into_iter().flatten().any(|given| equal_bytes(given.as_bytes(), wanted.as_bytes())) {
         return Ok(());
     }
     Err(Trouble::refused(401, text!("This proxy needs its key: send the header Authorization: Bearer KEY")))
@@ -52,7 +52,7 @@ pub(super) fn only_key(headers: &HeaderMap) -> HeaderMap {
 }
 
 /// Refuses a body that is not JSON.
-pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
+pub(super) fn require_json(headers: &HeaderMap) -> Result<(), Trouble> {
     if is_json(headers) {
         return Ok(());
     }

@@ -259,7 +259,7 @@ fn block(call: &PastCall<'_>, bodies: Option<&Catalog>, out: &mut String) {
     let spec = bodies.and_then(|catalog| catalog.specs().iter().find(|spec| spec.name == *name));
     let (args, below) = spec
         .and_then(|spec| with_bodies(spec, arguments))
-        .unwrap_or_else(|| (literal(&args(arguments)), String::new()));
+        .unwrap_or_else(|| (escape_announcements(&args(arguments)), String::new()));
     let call = format!("{{{id}\"name\": {}, \"args\": {args}}}{below}", Value::from(name.as_ref()));
     if !out.is_empty() {
         out.push_str(if out.ends_with('\n') { "\n" } else { "\n\n" });
@@ -304,7 +304,7 @@ fn body(spec: &ToolSpec, name: &str, text: &str) -> Option<String> {
 }
 
 /// Escapes the first character of each string that would look like the announcement of a body, also after white space.
-fn literal(json: &str) -> String {
+fn escape_announcements(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + 16);
     let mut rest = json;
     while let Some(at) = rest.find("<<") {
@@ -320,7 +320,7 @@ fn literal(json: &str) -> String {
     out + rest
 }
 
-/// Removes escaped white space from the end of JSON text; `None` if there is none.
+/// Removes one escaped white space character from the end of JSON text; `None` if it has none there.
 fn without_space(json: &str) -> Option<&str> {
     let short = ["\\n", "\\r", "\\t", "\\f"].iter().find_map(|space| json.strip_suffix(space));
     short.or_else(|| {

@@ -30,7 +30,7 @@ pub trait Profiles: Send + Sync {
 }
 
 /// What a reply has newly shown about its model.
-pub(super) struct New {
+pub(super) struct NewFacts {
     before: Learned,
     now: Learned,
 }
@@ -95,18 +95,18 @@ impl Models {
         summary: &Summary,
         end: FinishReason,
         calls: impl Iterator<Item = Dialect>,
-    ) -> Option<New> {
+    ) -> Option<NewFacts> {
         let mut known = self.known();
         self.entry(&mut known, model, Learning::default());
         let learning = known.get_mut(model)?;
         let before = learning.learned();
         learning.note(options, summary, Some(end), calls);
         let now = learning.learned();
-        (before != now).then_some(New { before, now })
+        (before != now).then_some(NewFacts { before, now })
     }
 
     /// Passes what is new about a model to the host.
-    pub(super) async fn keep(&self, model: &str, New { before, now }: New) {
+    pub(super) async fn keep(&self, model: &str, NewFacts { before, now }: NewFacts) {
         if let Some(kept) = self.kept.clone() {
             let model = model.to_owned();
             // If the host panics, nothing is stored.
@@ -148,7 +148,7 @@ mod tests {
         opened
     }
 
-    fn note(models: &Models, model: &str, summary: &Summary) -> Option<New> {
+    fn note(models: &Models, model: &str, summary: &Summary) -> Option<NewFacts> {
         models.note(model, &Options::default(), summary, FinishReason::Stop, std::iter::empty())
     }
 
@@ -192,7 +192,7 @@ mod tests {
         let models = Models::new(Some(Arc::new(Slow { ready: Mutex::new(ready), told })));
         let other = async { go.send(()).unwrap() };
         let (known, ()) = tokio::join!(reasoning(&models, "m"), other);
-        assert_eq!(known, Reasoning::Opened, "the other request went on while the host was asked");
+        assert_eq!(known, Reasoning::Opened, "the other request continues while the host is busy");
         let new = note(&models, "new", &thought()).expect("that it thinks is new");
         tokio::join!(models.keep("new", new), async { go.send(()).unwrap() });
         let mut opened = Learned::default();

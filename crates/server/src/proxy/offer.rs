@@ -2,7 +2,7 @@
 //!
 //! This module does not handle messages or replies.
 
-use super::conversation::Asked;
+use super::conversation::NeutralRequest;
 use super::trouble::Trouble;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -97,7 +97,11 @@ impl ReportedTools {
 impl Offer {
     /// Reads the tools of a request, restricted to those that its `tool_choice` allows. In a conversation without
     /// tools, the offer is empty.
-    pub(super) fn new(asked: &mut Asked<'_>, language: Language, details: ToolDetails) -> Result<Offer, Trouble> {
+    pub(super) fn new(
+        asked: &mut NeutralRequest<'_>,
+        language: Language,
+        details: ToolDetails,
+    ) -> Result<Offer, Trouble> {
         let choice = asked.choice.clone();
         let wanted = |spec: &ToolSpec| match &choice {
             Choice::None => false,

@@ -33,7 +33,7 @@ pub(super) struct Piece<'a> {
 
 /// The content of a piece.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct PieceContent {
     pub(super) text: String,
     pub(super) reasoning: String,
     pub(super) finish: Option<String>,
@@ -63,14 +63,16 @@ struct MessageFields<'a> {
 
 impl Piece<'_> {
     /// Returns the content of the first choice.
-    pub(super) fn said(&self) -> Said {
+    pub(super) fn content(&self) -> PieceContent {
         let choices = self.choices.and_then(|choices| serde_json::from_str::<Elements<'_>>(choices.get()).ok());
-        let Some(first) = choices.and_then(|choices| choices.0.first().copied()) else { return Said::default() };
+        let Some(first) = choices.and_then(|choices| choices.0.first().copied()) else {
+            return PieceContent::default();
+        };
         let choice: ChoiceFields<'_> = serde_json::from_str(first.get()).unwrap_or_default();
         let message = choice.delta.or(choice.message);
         let message: MessageFields<'_> =
             message.and_then(|message| serde_json::from_str(message.get()).ok()).unwrap_or_default();
-        Said {
+        PieceContent {
             text: text(message.content),
             reasoning: text(message.reasoning_content.or(message.reasoning)),
             finish: choice.finish_reason.and_then(as_text).map(Cow::into_owned),

@@ -170,7 +170,7 @@ impl Reply {
             self.release_held();
         }
         if !self.has_begun {
-            self.show_blank();
+            self.emit_blank();
         }
     }
 
@@ -221,7 +221,7 @@ impl Reply {
     }
 
     /// Returns what the reply shows about the model: its summary, and the dialects of its calls.
-    pub(super) fn shown(&self) -> (&Summary, impl Iterator<Item = Dialect>) {
+    pub(super) fn observations(&self) -> (&Summary, impl Iterator<Item = Dialect>) {
         (&self.summary, self.dialects.iter().copied())
     }
 
@@ -254,17 +254,17 @@ impl Reply {
             Event::Text { text, span } => {
                 let offer = self.offer.clone();
                 let passed = self.held.push(&text, span.start, |name| offer.exact(name).is_some());
-                self.show(&passed);
+                self.emit_text(&passed);
             }
-            Event::Reasoning { unopened: true, .. } => self.was_thought(),
-            Event::Reasoning { text, .. } => self.think(text.into_owned()),
+            Event::Reasoning { unopened: true, .. } => self.reclassify_as_reasoning(),
+            Event::Reasoning { text, .. } => self.emit_reasoning(text.into_owned()),
             Event::Started { id, name } => {
                 self.release_held();
                 self.started(&id, &name);
             }
             Event::Progress { id, arg, text } => self.progress(&id, &arg, &text, exact),
             Event::Call { call, body, span, .. } if call.repairs.contains(&Repair::WrongWord) => {
-                self.wrong_word(*call, &body, span);
+                self.handle_wrong_word(*call, &body, span);
             }
             Event::Call { call, span, .. } => {
                 self.release_held();
@@ -274,18 +274,18 @@ impl Reply {
             }
             Event::Malformed { id, error, span, .. } => {
                 self.release_held();
-                self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: Some(error) }, undecided);
+                self.queue_unread(Unread { at: span.start, id: id.into_owned(), tool, error: Some(error) }, undecided);
             }
             Event::Incomplete { id, span, .. } => {
                 self.release_held();
-                self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: None }, undecided);
+                self.queue_unread(Unread { at: span.start, id: id.into_owned(), tool, error: None }, undecided);
             }
             // Events that the summary covers, and those that later versions of the parser may add.
             _ => {}
         }
     }
 
-    fn unread(&mut self, block: Unread, waits: bool) {
+    fn queue_unread(&mut self, block: Unread, waits: bool) {
         if self.unread.len() < MOST_ANSWERS {
             self.unread.push(block);
         }
@@ -308,17 +308,17 @@ impl Reply {
     /// Handles a call in a fence with another word than `tool`. In a `json` fence the call is passed on: the proxy runs
     /// nothing, and the client asks before it runs a call. Any other fence was sent as text, since an answer may
     /// contain such a block, and the model is reminded of the right word.
-    fn wrong_word(&mut self, mut call: ToolCall, body: &str, span: Span) {
+    fn handle_wrong_word(&mut self, mut call: ToolCall, body: &str, span: Span) {
         let is_plain = call.repairs == [Repair::WrongWord] && self.faults.is_empty() && self.help.is_empty();
         let Some((before, after)) = Some(span).filter(|_| is_plain).and_then(|span| self.held.release_around(span))
         else {
             return self.summary.note_misplaced(body);
         };
-        self.show(&before);
+        self.emit_text(&before);
         call.repairs.clear();
         tracing::debug!(target: "toolfence", tool = call.name, repairs = Repair::WrongWord.name(), "a call was repaired");
         self.call(call);
-        self.show(&after);
+        self.emit_text(&after);
     }
 
     /// If the client forces a call of one tool, an object that is the whole reply and fits the tool's arguments is that call.
@@ -344,30 +344,30 @@ impl Reply {
     fn release_held(&mut self) {
         let text = self.held.release();
         if !text.is_empty() {
-            self.show(&text);
+            self.emit_text(&text);
         }
     }
 
     /// Queues an output. After a fault, or a question that the proxy answers, the model is asked again, so nothing more
     /// of this reply is passed on.
-    fn tell(&mut self, delta: Output) {
+    fn emit(&mut self, delta: Output) {
         if self.faults.is_empty() && self.help.is_empty() {
             self.out.push_back(delta);
         }
     }
 
-    fn think(&mut self, text: String) {
+    fn emit_reasoning(&mut self, text: String) {
         if self.lead == Lead::Nothing {
             self.lead = Lead::Reasoning;
         }
         if !text.is_empty() {
-            self.tell(Output::Reasoning(text));
+            self.emit(Output::Reasoning(text));
         }
     }
 
     /// Handles the discovery that everything so far was reasoning. The client has its text, but no call from it,
     /// because none was delivered.
-    fn was_thought(&mut self) {
+    fn reclassify_as_reasoning(&mut self) {
         self.unread.clear();
         self.growing = None;
         self.held = HeldText::new(self.offer.forced().is_some());
@@ -376,19 +376,19 @@ impl Reply {
     }
 
     /// Sends text. Blank text around calls is layout and is sent only if text follows.
-    fn show(&mut self, text: &str) {
+    fn emit_text(&mut self, text: &str) {
         let shown = text.trim_end().len();
         if shown > 0 {
             self.blank.push_str(&text[..shown]);
-            self.show_blank();
+            self.emit_blank();
         }
         self.blank.push_str(&text[shown..]);
         if self.blank.len() > MOST_BLANK {
-            self.show_blank();
+            self.emit_blank();
         }
     }
 
-    fn show_blank(&mut self) {
+    fn emit_blank(&mut self) {
         let mut text = std::mem::take(&mut self.blank);
         if self.lead == Lead::Reasoning {
             let layout = text.len() - text.trim_start_matches(['\n', '\r']).len();
@@ -396,7 +396,7 @@ impl Reply {
         }
         if !text.is_empty() {
             self.lead = Lead::Text;
-            self.tell(Output::Text(text));
+            self.emit(Output::Text(text));
         }
     }
 
@@ -429,19 +429,19 @@ impl Reply {
         if let Some(name) = name {
             self.begin(index, name);
         }
-        self.tell(Output::Arguments { index, text });
+        self.emit(Output::Arguments { index, text });
     }
 
     fn begin(&mut self, index: usize, name: String) {
         self.has_begun = true;
         let id = format!("{}_{}", self.ids, index + 1);
-        self.tell(Output::CallStarted { index, id, name });
+        self.emit(Output::CallStarted { index, id, name });
     }
 
     fn call(&mut self, mut call: ToolCall) {
         let growing = self.growing.take_if(|growing| growing.provisional == call.id);
         if !self.wants_calls() && growing.is_none() {
-            return self.not_passed(&call);
+            return self.remember_unpassed(&call);
         }
         let lossy = call.is_lossy();
         let failure = match self.offer.catalog.resolve(&mut call) {
@@ -454,24 +454,24 @@ impl Reply {
             tracing::debug!(target: "toolfence", tool = call.name, repairs = repairs.join(", "), lossy, "a call was repaired");
         }
         if self.offer.is_help(&call.name) && !lossy {
-            return self.asked_for_help(&call);
+            return self.answer_help(&call);
         }
         if let Some((code, why)) = failure {
             return self.fault(&call.id, &call.name, code, why, growing.as_ref());
         }
-        self.pass(&call, growing);
+        self.pass_on(&call, growing);
     }
 
     /// Answers a question about a tool. After a call that was passed on, the proxy cannot: the results follow next, and
     /// the model may ask again.
-    fn asked_for_help(&mut self, call: &ToolCall) {
+    fn answer_help(&mut self, call: &ToolCall) {
         if self.calls == 0 && self.help.len() < MOST_ANSWERS {
             let answer = self.offer.help(call);
             self.help.push(answer);
         }
     }
 
-    fn pass(&mut self, call: &ToolCall, growing: Option<Growing>) {
+    fn pass_on(&mut self, call: &ToolCall, growing: Option<Growing>) {
         let index = self.calls;
         let given = growing.map(|growing| (growing.name, growing.arguments)).unwrap_or_default();
         let begun = !given.1.is_empty();
@@ -485,15 +485,15 @@ impl Reply {
             self.begin(index, call.name.clone());
         }
         for text in rest {
-            self.tell(Output::Arguments { index, text });
+            self.emit(Output::Arguments { index, text });
         }
-        self.tell(Output::CallDone { index });
+        self.emit(Output::CallDone { index });
         self.calls += 1;
-        self.not_passed(call);
+        self.remember_unpassed(call);
     }
 
     /// Remembers the call in case the model is asked again.
-    fn not_passed(&mut self, call: &ToolCall) {
+    fn remember_unpassed(&mut self, call: &ToolCall) {
         if self.whole.len() < MOST_ANSWERS {
             self.whole.push(answers::refused(
                 &call.id,

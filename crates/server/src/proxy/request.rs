@@ -1,7 +1,7 @@
 //! Builds the requests to the upstream, which does not support function calling. This module does not depend on HTTP.
 
 use super::answer_format::AnswerFormat;
-use super::conversation::Asked;
+use super::conversation::NeutralRequest;
 use super::history::History;
 use super::offer::{Offer, ToolDetails};
 use super::raw::Members;
@@ -28,9 +28,13 @@ pub(super) struct Projected {
 }
 
 /// Builds the request to the upstream: tools become instructions, and calls and results become text.
-pub(super) fn project(mut asked: Asked<'_>, language: Language, details: ToolDetails) -> Result<Projected, Trouble> {
+pub(super) fn project(
+    mut asked: NeutralRequest<'_>,
+    language: Language,
+    details: ToolDetails,
+) -> Result<Projected, Trouble> {
     let offer = Offer::new(&mut asked, language, details)?;
-    let Asked { mut members, model, messages, format: wanted, streamed, .. } = asked;
+    let NeutralRequest { mut members, model, messages, format: wanted, streamed, .. } = asked;
     let format = wanted.as_deref().and_then(AnswerFormat::read);
     if let Some(wanted) = wanted.filter(|_| format.is_none()) {
         members.set("response_format", &wanted);

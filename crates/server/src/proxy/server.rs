@@ -7,7 +7,7 @@ use super::output::Writer;
 use super::request::project;
 use super::route::{self, Route};
 use super::trouble::Trouble;
-use super::turn::{Ended, Turn, readable, said};
+use super::turn::{Ended, Turn, readable, upstream_message};
 use super::upstream::end_to_end;
 use crate::body::{self, Body, BodyProblem, BrokeOff, Pieces};
 use crate::headers::{allow_page, named_origin, preflight};
@@ -55,7 +55,7 @@ async fn dispatch(
     is_named: bool,
 ) -> Result<Response<Body>, Trouble> {
     if shared.loopback {
-        guard::origin(request.headers(), is_named)?;
+        guard::check_origin(request.headers(), is_named)?;
     }
     if is_named && request.method() == Method::OPTIONS {
         return Ok(preflight(request.headers()));
@@ -65,7 +65,7 @@ async fn dispatch(
     if route == Some(Route::Health) && matches!(*request.method(), Method::GET | Method::HEAD) {
         return Ok(json_answer("{\"status\":\"ok\"}".to_owned()));
     }
-    guard::key(request.headers(), shared.options.key.as_deref())?;
+    guard::check_key(request.headers(), shared.options.key.as_deref())?;
     match (route.ok_or_else(nowhere)?, request.method()) {
         (Route::Ask(api), &Method::POST) => ask(shared, request, api, query.as_deref()).await,
         (Route::CountTokens, &Method::POST) => count_tokens(&shared, request).await,
@@ -102,7 +102,7 @@ async fn models(
 
 /// Answers with the estimated number of tokens of a request.
 async fn count_tokens(shared: &Shared, request: Request<Body>) -> Result<Response<Body>, Trouble> {
-    guard::json(request.headers())?;
+    guard::require_json(request.headers())?;
     let body = read(request.into_body(), shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(text!("The body is not UTF-8")))?;
     let projected =
@@ -114,7 +114,7 @@ async fn count_tokens(shared: &Shared, request: Request<Body>) -> Result<Respons
 async fn refusal(shared: &Shared, response: reqwest::Response) -> Trouble {
     let status = response.status().as_u16();
     let error = shared.upstream.whole(response, MOST_REFUSAL).await.unwrap_or_default();
-    let message = said(&String::from_utf8_lossy(&error));
+    let message = upstream_message(&String::from_utf8_lossy(&error));
     let again = matches!(status, 408 | 409 | 429 | 500..);
     Trouble { again, ..Trouble::upstream(status, message) }
 }
@@ -133,7 +133,7 @@ async fn ask(
     api: Api,
     query: Option<&str>,
 ) -> Result<Response<Body>, Trouble> {
-    guard::json(request.headers())?;
+    guard::require_json(request.headers())?;
     let query = query.filter(|_| api == Api::Chat);
     let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
     let (head, body) = request.into_parts();

@@ -112,7 +112,7 @@ impl Out {
     }
 
     /// Begins another reply, which replaces the last one.
-    fn again(&mut self) {
+    fn begin_again(&mut self) {
         if let Way::Whole(outputs) = &mut self.way {
             outputs.clear();
         }
@@ -217,9 +217,9 @@ impl Turn {
             let mut reply = self.reply(out.is_stream()).await;
             let finish = self.read(response, &mut reply, out).await?;
             let message = match reply.outcome() {
-                Outcome::Passed { calls: 0 } => return self.formatted(finish, &reply, out).await,
+                Outcome::Passed { calls: 0 } => return self.finish_formatted(finish, &reply, out).await,
                 Outcome::Passed { .. } => {
-                    self.tell_held(out);
+                    self.emit_held(out);
                     return Ok(FinishedBy::Calls);
                 }
                 Outcome::Help { message } if questions > 0 && reply.text().is_some() => {
@@ -230,7 +230,7 @@ impl Turn {
                     return Err(Trouble::reply(given_up(text!("it was asked too often"))).into());
                 }
                 Outcome::Again { hard: false, .. } if left == 0 || reminded || reply.text().is_none() => {
-                    return self.formatted(finish, &reply, out).await;
+                    return self.finish_formatted(finish, &reply, out).await;
                 }
                 Outcome::Again { message, hard, .. } if left > 0 && reply.text().is_some() => {
                     reminded |= !hard;
@@ -254,10 +254,10 @@ impl Turn {
 
     /// Begins a reply, to be read with what is known about the model so far.
     async fn reply(&self, streams: bool) -> Reply {
-        let said = self.reading();
-        let mut options = said.clone();
+        let configured = self.reading();
+        let mut options = configured.clone();
         self.shared.models.apply(&self.model, &mut options).await;
-        let guessed = options.reasoning != said.reasoning;
+        let guessed = options.reasoning != configured.reasoning;
         Reply::new(self.offer.clone(), options, guessed, self.ids.clone(), streams)
     }
 
@@ -274,7 +274,7 @@ impl Turn {
     async fn ask_again(&mut self, constrained: Option<String>, out: &mut Out) -> Result<Response, Ended> {
         self.usage.next();
         self.held.clear();
-        out.again();
+        out.begin_again();
         let (response, _) = self.ask_constrained(constrained).await?;
         if !response.status().is_success() {
             let status = response.status();
@@ -288,7 +288,7 @@ impl Turn {
     }
 
     /// Sends the held text.
-    fn tell_held(&mut self, out: &mut Out) {
+    fn emit_held(&mut self, out: &mut Out) {
         let held = std::mem::take(&mut self.held);
         if !held.is_empty() {
             out.take(Output::Text(held));
@@ -297,15 +297,15 @@ impl Turn {
 
     /// Ends a reply without a call: its text must match the format of the final answer. If it does not, the model is
     /// asked once more, and this time the upstream may enforce the format.
-    async fn formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<FinishedBy, Ended> {
+    async fn finish_formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<FinishedBy, Ended> {
         let Some(format) = self.format.take() else { return Ok(FinishedBy::of_upstream(&finish)) };
         if let Some(fitting) = format.fitting(&self.held) {
             self.held = fitting.to_owned();
-        } else if let Some(said) = reply.text().filter(|_| reason(&finish) == FinishReason::Stop) {
+        } else if let Some(answered) = reply.text().filter(|_| reason(&finish) == FinishReason::Stop) {
             let language = self.offer.language;
             let message =
                 text!("Now give this answer as JSON in the requested form, and nothing else.").into_string(language);
-            self.body = asked_again(&self.body, said, &message)?;
+            self.body = asked_again(&self.body, answered, &message)?;
             let formed = with_format(&self.body, &format.raw)?;
             let response = self.ask_again(Some(formed), out).await?;
             let mut reply = self.reply(out.is_stream()).await;
@@ -324,7 +324,7 @@ impl Turn {
                 .into()),
             };
         }
-        self.tell_held(out);
+        self.emit_held(out);
         Ok(FinishedBy::of_upstream(&finish))
     }
 
@@ -333,7 +333,7 @@ impl Turn {
         let shared = self.shared.clone();
         let shape = shape(&response)?;
         let before = matches!(out.way, Way::Stream { has_text: true, .. });
-        let mut reading = Reading { turn: self, reply, out, finish: None, done: false, apart: before };
+        let mut reading = Reading { turn: self, reply, out, finish: None, done: false, needs_gap: before };
         let mut room = reading.room(shape);
         let mut events = Events::new(shared.options.event);
         let mut whole = Vec::new();
@@ -341,17 +341,18 @@ impl Turn {
             let next = shared.upstream.next(&mut response).await;
             // Some servers close the connection right after the finish reason.
             let next = if reading.finish.is_some() { Ok(next.unwrap_or_default()) } else { next };
-            let Some(bytes) = reading.or_cut(next).await? else { break };
+            let Some(bytes) = reading.or_emit_first(next).await? else { break };
             reading.turn.received += bytes.len() as u64;
-            room = room.checked_sub(bytes.len() as u64).ok_or_else(|| too_long(shared.options.body))?;
+            room = room.checked_sub(bytes.len() as u64).ok_or_else(|| answer_too_long(shared.options.body))?;
             match shape {
                 Shape::Json => whole.extend_from_slice(&bytes),
                 Shape::Events => {
-                    let ended =
-                        reading.or_cut(events.feed(&bytes).map_err(|TooLong| long(shared.options.event))).await?;
+                    let ended = reading
+                        .or_emit_first(events.feed(&bytes).map_err(|TooLong| event_too_long(shared.options.event)))
+                        .await?;
                     for event in ended {
-                        let said = reading.event(&event);
-                        reading.or_cut(said).await?;
+                        let handled = reading.event(&event);
+                        reading.or_emit_first(handled).await?;
                     }
                     reading.out.flush(&shared).await?;
                 }
@@ -362,8 +363,8 @@ impl Turn {
             Shape::Events => events.finish(),
         };
         if let Some(last) = last {
-            let said = reading.event(&last);
-            reading.or_cut(said).await?;
+            let handled = reading.event(&last);
+            reading.or_emit_first(handled).await?;
         }
         let finish = reading.end(&shared).await?;
         tracing::debug!(target: "toolfence", reply = reply.text(), finish, "the model has replied");
@@ -371,7 +372,7 @@ impl Turn {
             // A plain reply shows nothing about the model.
             return Ok(finish);
         }
-        let (summary, dialects) = reply.shown();
+        let (summary, dialects) = reply.observations();
         if let Some(new) = shared.models.note(&self.model, &self.reading(), summary, reason(&finish), dialects) {
             shared.models.keep(&self.model, new).await;
         }
@@ -414,7 +415,7 @@ struct Reading<'a> {
     /// Whether the end marker of the stream was received.
     done: bool,
     /// Whether text of an earlier reply was sent, so that a gap is needed.
-    apart: bool,
+    needs_gap: bool,
 }
 
 impl Reading<'_> {
@@ -446,30 +447,30 @@ impl Reading<'_> {
             )
         })?;
         if let Some(error) = piece.error {
-            return Err(Trouble::upstream(502, said(error.get())));
+            return Err(Trouble::upstream(502, upstream_message(error.get())));
         }
         self.out.writer.note_upstream(&piece);
         self.turn.usage.seen(&piece);
-        let said = piece.said();
-        self.finish = said.finish.or(self.finish.take());
-        if !said.reasoning.is_empty() {
-            self.out.take(Output::Reasoning(said.reasoning));
+        let content = piece.content();
+        self.finish = content.finish.or(self.finish.take());
+        if !content.reasoning.is_empty() {
+            self.out.take(Output::Reasoning(content.reasoning));
         }
-        if !said.text.is_empty() {
-            self.reply.push(&said.text);
-            self.tell();
+        if !content.text.is_empty() {
+            self.reply.push(&content.text);
+            self.emit_outputs();
         }
         Ok(())
     }
 
-    fn tell(&mut self) {
+    fn emit_outputs(&mut self) {
         while let Some(output) = self.reply.poll() {
             if let (Some(_), Output::Text(text)) = (&self.turn.format, &output) {
                 self.turn.held.push_str(text);
                 continue;
             }
-            if self.apart && matches!(output, Output::Text(_)) {
-                self.apart = false;
+            if self.needs_gap && matches!(output, Output::Text(_)) {
+                self.needs_gap = false;
                 self.out.take(Output::Text("\n\n".into()));
             }
             self.out.take(output);
@@ -477,10 +478,10 @@ impl Reading<'_> {
     }
 
     /// On failure, first sends the outputs that precede it.
-    async fn or_cut<T>(&mut self, got: Result<T, Trouble>) -> Result<T, Ended> {
+    async fn or_emit_first<T>(&mut self, got: Result<T, Trouble>) -> Result<T, Ended> {
         if let Err(trouble) = got {
             self.reply.finish(FinishReason::Cut);
-            self.tell();
+            self.emit_outputs();
             self.out.flush(&self.turn.shared.clone()).await?;
             return Err(trouble.into());
         }
@@ -494,11 +495,11 @@ impl Reading<'_> {
         let cut = self.finish.is_none() && !self.done;
         if cut {
             let trouble = Trouble::upstream(502, text!("The upstream's answer ended early: it has no finish reason"));
-            return self.or_cut(Err(trouble)).await;
+            return self.or_emit_first(Err(trouble)).await;
         }
         let finish = self.finish.take().unwrap_or_else(|| "stop".into());
         self.reply.finish(reason(&finish));
-        self.tell();
+        self.emit_outputs();
         self.out.flush(shared).await?;
         Ok(finish)
     }
@@ -534,16 +535,16 @@ pub(super) fn readable(response: &Response) -> Result<(), Trouble> {
     shape(response).map(|_| ())
 }
 
-fn long(limit: usize) -> Trouble {
+fn event_too_long(limit: usize) -> Trouble {
     Trouble::upstream(502, text!("An event of the upstream is longer than {limit} bytes", limit = limit as u64))
 }
 
-fn too_long(limit: usize) -> Ended {
+fn answer_too_long(limit: usize) -> Ended {
     Trouble::upstream(502, text!("The upstream's answer is longer than {limit} bytes", limit = limit as u64)).into()
 }
 
 /// Returns the message of an upstream's error, shortened.
-pub(super) fn said(error: &str) -> Text {
+pub(super) fn upstream_message(error: &str) -> Text {
     let value: Value = serde_json::from_str(error).unwrap_or_else(|_| error.into());
     let value = value.get("error").unwrap_or(&value);
     let message = value.get("message").unwrap_or(value);

@@ -209,7 +209,7 @@ pub(super) fn end_to_end(headers: &HeaderMap) -> HeaderMap {
 /// Returns the causes of an error, each after a colon; `reqwest` displays only the first. The error itself is left out:
 /// it names the URL, which may hold a password.
 fn causes(error: &reqwest::Error) -> String {
-    toolfence_agent::http::causes(error).skip(1).fold(String::new(), |told, cause| format!("{told}: {cause}"))
+    toolfence_agent::http::causes(error).skip(1).fold(String::new(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! The upstream uses the same API, so members that do not concern tools are forwarded as their original text.
 
-use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
+use crate::proxy::conversation::{Message, NeutralRequest, Part, PastCall, PastResult, Role, role_of};
 use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
@@ -14,7 +14,7 @@ use toolfence_protocol::{ToolSpec, text};
 
 /// Reads the body of a request, and whether the client wants the usage at the end of a stream. Returns `None` if the
 /// request does not concern tools: it is forwarded unchanged.
-pub(crate) fn read(body: &str) -> Result<Option<(Asked<'_>, bool)>, Trouble> {
+pub(crate) fn read(body: &str) -> Result<Option<(NeutralRequest<'_>, bool)>, Trouble> {
     let wrong = |error: serde_json::Error| {
         Trouble::request(text!("The body is not a chat request: {error}", error = error.to_string()))
     };
@@ -52,7 +52,8 @@ pub(crate) fn read(body: &str) -> Result<Option<(Asked<'_>, bool)>, Trouble> {
     if format.is_some() {
         request.remove(&["response_format"]);
     }
-    let asked = Asked { members: request, model, messages, tools, tools_hash, choice, several, format, streamed };
+    let asked =
+        NeutralRequest { members: request, model, messages, tools, tools_hash, choice, several, format, streamed };
     Ok(Some((asked, usage.is_some_and(|options| options.include_usage))))
 }
 

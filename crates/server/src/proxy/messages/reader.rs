@@ -1,6 +1,6 @@
 //! Reads requests of the Messages API.
 
-use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
+use crate::proxy::conversation::{Message, NeutralRequest, Part, PastCall, PastResult, Role, role_of};
 use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
@@ -17,7 +17,7 @@ const NO_THREADS: &str = "thread_unsupported_request";
 const MOST_LEVELS: usize = 2;
 
 /// Reads the body of a request.
-pub(crate) fn read(body: &str) -> Result<Asked<'_>, Trouble> {
+pub(crate) fn read(body: &str) -> Result<NeutralRequest<'_>, Trouble> {
     let wrong = |error: serde_json::Error| {
         let error = error.to_string();
         Trouble::request(text!("The body is not a request of the Messages API: {error}", error))
@@ -43,7 +43,7 @@ pub(crate) fn read(body: &str) -> Result<Asked<'_>, Trouble> {
     let (choice, several) = request.get("tool_choice").map_or(Ok((Choice::Auto, true)), read_choice)?;
     let streamed = request.get("stream").is_some_and(|value| value.get() == "true");
     let format = request.get("output_config").and_then(format);
-    Ok(Asked {
+    Ok(NeutralRequest {
         members: members(&request, streamed),
         model: request.text("model").unwrap_or_default().into_owned(),
         messages,

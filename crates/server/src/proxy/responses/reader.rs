@@ -2,7 +2,7 @@
 
 use super::texts::PastTexts;
 use super::{CUSTOM_INPUT, Origin, REASONING_ID, joined};
-use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
+use crate::proxy::conversation::{Message, NeutralRequest, Part, PastCall, PastResult, Role, role_of};
 use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
@@ -16,7 +16,7 @@ use toolfence_protocol::{ToolSpec, text};
 /// A request, and the parts of it that its answer needs.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
-    pub(crate) asked: Asked<'a>,
+    pub(crate) asked: NeutralRequest<'a>,
     pub(super) origins: HashMap<String, Origin>,
     /// The client's JSON, which the answer repeats.
     pub(super) tool_choice: Value,
@@ -65,7 +65,7 @@ pub(crate) fn read<'a>(body: &'a str, texts: &PastTexts) -> Result<Request<'a>, 
     }
     let streamed = request.get("stream").is_some_and(|value| value.get() == "true");
     let tool_choice = request.get("tool_choice").and_then(|choice| serde_json::from_str(choice.get()).ok());
-    let asked = Asked {
+    let asked = NeutralRequest {
         members: members(&request, streamed),
         model: request.text("model").unwrap_or_default().into_owned(),
         messages,
