@@ -50,14 +50,14 @@ impl Connections {
 
     /// Returns how long a client may take to send a part of its request: `usual`, or less if few connections are free.
     ///
-    /// Slow clients would otherwise take all connections and keep the others out. They can take half of them for the usual time; the
-    /// other half is soon free again.
+    /// Slow clients could otherwise take all connections. They can hold half of them for the usual time; the other half
+    /// is soon free again.
     pub(crate) fn patience(&self, usual: Duration) -> Duration {
         if self.free.available_permits() < self.most / 2 { usual.min(HURRY) } else { usual }
     }
 
-    /// Answers requests until `end` is ready. Then it accepts no more connections, and waits for the responses in progress. Dropping the
-    /// future closes all connections.
+    /// Answers requests until `end` is ready. Then it accepts no more connections and waits for the responses in
+    /// progress. Dropping the future closes all connections.
     pub(crate) async fn serve(&self, listener: TcpListener, router: Router, end: impl Future<Output = ()>) {
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();

@@ -1,8 +1,9 @@
 //! The events of a turn in a conversation. Any number of clients can read them, also after the connection that began
 //! the turn has closed.
 //!
-//! A turn writes its events without waiting for a reader. A feed keeps the newest ones, and a reader that is too slow gets the event
-//! `gap` instead of the lost ones. Ids increase from turn to turn, also across a restart, so that an old id never skips a new event.
+//! A turn writes its events without waiting for readers. A feed keeps the newest events, and a reader that is too slow
+//! gets the event `gap` instead of the lost ones. Ids increase from turn to turn, also across a restart, so that an old
+//! id never skips a new event.
 
 use crate::pipe::words;
 use axum::body::{Body, Bytes};

@@ -77,7 +77,8 @@ impl Seats {
         self.all().remove(session)
     }
 
-    /// Keeps an agent until its next reply. Call it on a thread that may block: the agent that was idle the longest may end.
+    /// Keeps an agent until its next reply. Call it on a thread that may block, because it may end the agent that was
+    /// idle the longest.
     pub(super) fn keep(&self, session: String, seat: Seat) {
         let mut all = self.all();
         let oldest = (all.len() >= MOST_AGENTS).then(|| all.iter().min_by_key(|(_, seat)| seat.used));

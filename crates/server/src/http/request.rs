@@ -398,7 +398,7 @@ impl AgentRequest {
                 Ok(order)
             }
             AgentRequest::Direct(DirectRequest { tool_type, persona, args, prompt, context_history, stream }) => {
-                prompt.as_ref().map(fits).transpose()?;
+                prompt.as_ref().map(check_prompt).transpose()?;
                 let (tool, persona) = resolve_names(tool_type.as_ref(), persona.as_ref(), shared).await?;
                 let Some(name) = tool else {
                     let field = tool_type.map_or_else(|| "tool_type".to_owned(), |tool| tool.field);

@@ -210,7 +210,7 @@ struct Record {
 /// A message from a turn to the client that waits for its whole answer.
 enum News {
     /// A call waits for an approval under this name. `data` is the state of the turn so far.
-    ReadBody {
+    Asked {
         id: String,
         tool: String,
         data: Box<TurnSoFar>,
@@ -510,7 +510,7 @@ impl Running {
         // Finish the turn before reporting its end: the client may undo it then. A panic in there still ends the
         // membership.
         if let Some(finished) = self.finish_turn()
-            && let Ok(Some(together)) = over.await
+            && let Ok(Some(together)) = finished.await
         {
             together.leave().await;
         }

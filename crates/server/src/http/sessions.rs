@@ -114,7 +114,8 @@ pub(super) async fn whole_id(shared: &Arc<Shared>, id: String) -> Result<String,
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Start {
-    /// The id of the last event that the client has; the header Last-Event-ID has precedence. Without it the stream begins with the turn.
+    /// The id of the last event that the client has; the header Last-Event-ID has precedence. Without either, the
+    /// stream begins with the turn.
     pub(super) after: u64,
 }
 

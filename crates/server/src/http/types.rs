@@ -342,8 +342,8 @@ pub(super) struct PendingCall {
     /// call: may it run? changes: it ran on a private copy of the project; keep its changes? output: copy its build
     /// output into the project? network: it failed without network; may it run again with it?
     pub(super) about: About,
-    /// Before the call runs, the change as a unified diff; null if it is not text or not known. After it has run, what it changed: removals,
-    /// then diffs, then new files.
+    /// Before the call runs, the change as a unified diff; null if it is not text or not known. After the call has run,
+    /// its changes: removals, then diffs, then new files.
     pub(super) diff: Option<String>,
     /// The id in the path of POST /api/approvals/{id}.
     pub(super) approval: String,

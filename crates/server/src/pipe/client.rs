@@ -96,7 +96,8 @@ impl Channel {
         std::mem::take(&mut self.state().unwritten)
     }
 
-    /// Waits until there is a line to write. It has no waker: only the task that waits adds lines, when it polls the turn.
+    /// Waits until there is a line to write. It registers no waker: only the waiting task itself adds lines, by polling
+    /// the turn.
     pub(super) async fn has_unwritten(&self) {
         poll_fn(|_| if self.state().unwritten.is_empty() { Poll::Pending } else { Poll::Ready(()) }).await;
     }

@@ -202,8 +202,8 @@ impl Talk {
         }
     }
 
-    /// Waits for `other` and runs the turn meanwhile, so that a client that is slow to read does not stop the deadlines of
-    /// calls. The turn comes first: it has acted on a line before the next one is read.
+    /// Waits for `other` and runs the turn meanwhile, so that the deadlines of calls hold even if the client reads
+    /// slowly. The turn is polled first: it has acted on a line before the next one is read.
     async fn advance_during<T>(&mut self, other: impl Future<Output = T>) -> T {
         let mut other = pin!(other);
         poll_fn(|context| {

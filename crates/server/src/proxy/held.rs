@@ -39,7 +39,8 @@ enum HoldState {
     Opening(String),
     /// A line that opens no fence.
     Line,
-    /// Inside a fence that may be a call: the complete lines, the current line, and whether the first member is that of a call.
+    /// Inside a fence that may be a call: the complete lines, the current line, and whether its first member is that of
+    /// a call.
     Fence { body: String, line: String, is_call: bool },
     /// The rest of the reply is held.
     Rest,

@@ -44,7 +44,8 @@ pub(super) enum Choice {
 pub enum ToolDetails {
     /// The full description of each tool and of its arguments.
     Full,
-    /// One line for each tool. The model gets the rest with a call of `tool_help`, which the proxy answers, and after a wrong call.
+    /// One line for each tool. The model gets the full description by calling `tool_help`, which the proxy answers, and
+    /// after a wrong call.
     Short,
     /// `Full` as long as the instructions have at most 8 KiB, `Short` beyond that.
     #[default]

@@ -321,7 +321,8 @@ impl Reply {
         self.emit_text(&after);
     }
 
-    /// If the client forces a call of one tool, an object that is the whole reply and fits the tool's arguments is that call.
+    /// Takes a reply that is only an object with the tool's arguments as the call, if the client forces a call of one
+    /// tool.
     fn take_bare_arguments(&mut self) -> bool {
         let is_open = self.calls == 0 && !self.cut && self.faults.is_empty() && self.help.is_empty();
         let Some(spec) = self.offer.forced().filter(|_| is_open && self.lead != Lead::Text) else { return false };

@@ -264,8 +264,8 @@ mod tests {
         assert_eq!(got, map(&[("x-tenant", "blue"), ("x-other", "1"), ("authorization", "Bearer up")]));
         for (name, value) in [("Host", "x"), ("transfer-encoding", "chunked"), ("a b", ""), ("x", "a\nb")] {
             options.headers = vec![(name.to_owned(), value.to_owned())];
-            let told = Upstream::new(&options).unwrap_err().to_string();
-            assert!(told.contains("cannot be sent"), "{name}: {told}");
+            let error = Upstream::new(&options).unwrap_err().to_string();
+            assert!(error.contains("cannot be sent"), "{name}: {error}");
         }
     }
 
