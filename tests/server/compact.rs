@@ -302,8 +302,8 @@ async fn the_error_says_what_to_do_if_nothing_can_be_left_out() {
     let (mut agent, log, _folder) = unknowing(llama, 60, 0).await;
     let error = agent.run(&"word ".repeat(200), &mut Person::default()).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TooLong { tokens: Some(_), window: Some(60) }), "{error:?}");
-    let received = error.to_string();
-    assert!(received.contains("HTTP 400") && received.contains("begin a new one (`/clear` in `coder`)"), "{received}");
+    let message = error.to_string();
+    assert!(message.contains("HTTP 400") && message.contains("begin a new one (`/clear` in `coder`)"), "{message}");
     assert_eq!(log.lock().unwrap().len(), 1, "the same is not sent again");
 
     agent.clear();
@@ -357,7 +357,7 @@ async fn a_compacted_turn_can_be_undone() {
 }
 
 /// Starts a server that reports its window at this path, in this form.
-async fn telling(place: &'static str, received: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+async fn reporting(place: &'static str, report: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -368,7 +368,7 @@ async fn telling(place: &'static str, received: &'static str) -> (String, Arc<Mu
             let got = stream.read(&mut buffer).await.unwrap();
             let line = String::from_utf8_lossy(&buffer[..got]).lines().next().unwrap_or_default().to_owned();
             let (status, body) =
-                if line.contains(&format!(" {place} ")) { ("200 OK", received) } else { ("404 No", "{}") };
+                if line.contains(&format!(" {place} ")) { ("200 OK", report) } else { ("404 No", "{}") };
             seen.lock().unwrap().push(line);
             let answer =
                 format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
@@ -380,14 +380,14 @@ async fn telling(place: &'static str, received: &'static str) -> (String, Arc<Mu
 
 #[tokio::test]
 async fn servers_are_asked_for_their_window() {
-    for (place, received, wanted) in [
+    for (place, report, wanted) in [
         ("/v1/models", r#"{"data": [{"id": "small", "max_model_len": 8192}]}"#, Some(8192)),
         ("/props", r#"{"default_generation_settings": {"n_ctx": 4096}}"#, Some(4096)),
         ("/api/ps", r#"{"models": [{"name": "small:latest", "context_length": 2048}]}"#, Some(2048)),
         ("/api/ps", "no JSON", None),
         ("/nowhere", "{}", None),
     ] {
-        let (url, asked) = telling(place, received).await;
+        let (url, asked) = reporting(place, report).await;
         let mut options = HttpOptions::new("small");
         options.base_url = Some(url);
         let http = Http::new(options).unwrap();

@@ -117,8 +117,8 @@ fn certificates_and_headers_that_cannot_be_used_are_named() {
         (|o| o.headers = vec![("Host".to_owned(), "x".to_owned())], "The header \"Host\" cannot be sent"),
         (|o| o.headers = vec![("X".to_owned(), "a\nsecret".to_owned())], "The header \"X\" cannot be sent"),
     ] {
-        let received = with(change);
-        assert!(received.contains(wanted) && !received.contains("secret"), "{wanted}: {received}");
+        let message = with(change);
+        assert!(message.contains(wanted) && !message.contains("secret"), "{wanted}: {message}");
     }
 }
 

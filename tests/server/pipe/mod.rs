@@ -228,8 +228,8 @@ fn tools_answer_in_the_language_of_the_session() {
             }
             if tool == "write_file" && wanted.contains("criado") {
                 // Whether the checks run depends on the machine's sandbox.
-                let received = ["`false` termina com status 1", "`false` não pôde ser consultado"];
-                assert!(received.iter().any(|received| results.contains(received)), "{results}");
+                let expected = ["`false` termina com status 1", "`false` não pôde ser consultado"];
+                assert!(expected.iter().any(|text| results.contains(text)), "{results}");
             }
         }
     });
@@ -591,7 +591,7 @@ fn a_turn_that_does_not_fit_is_compacted_and_reported() {
         client.until("ready").await;
         // The client's copy of the turn after its user's prompt.
         let (mut note, mut turn) = (Value::Null, Vec::<Value>::new());
-        let (mut received, mut most) = (0, 0);
+        let (mut compactions, mut most) = (0, 0);
         for file in 0..12 {
             let reply = call(&json!({"name": "read_file", "args": {"path": format!("{file}.txt")}}));
             client.say(reply.clone()).await;
@@ -604,7 +604,7 @@ fn a_turn_that_does_not_fit_is_compacted_and_reported() {
                 assert!(line["after"].as_u64() < line["before"].as_u64(), "{line}");
                 assert!(line["after"].as_u64().unwrap() < WINDOW * 8 / 10, "{line}");
                 (note, turn) = (line["note"].clone(), line["turn"].as_array().unwrap().clone());
-                received += 1;
+                compactions += 1;
             }
             turn.push(json!({"role": "user", "content": results["text"]}));
             assert!(results["text"].as_str().unwrap().contains(&format!("file {file}, line 0: ")), "{results}");
@@ -613,7 +613,7 @@ fn a_turn_that_does_not_fit_is_compacted_and_reported() {
             let size: usize = turn.iter().map(|message| message["content"].as_str().unwrap().len()).sum();
             most = most.max(size);
         }
-        assert!(received > 1 && most < WINDOW as usize * 7 / 2, "{received} times, {most} bytes");
+        assert!(compactions > 1 && most < WINDOW as usize * 7 / 2, "{compactions} times, {most} bytes");
         let note = note.as_str().expect("old messages gave way");
         assert!(note.starts_with("[COMPACTED: ") && note.matches("[COMPACTED").count() == 1, "{note}");
         client.say(answer()).await;

@@ -152,7 +152,7 @@ async fn a_slow_upstream_is_given_up() {
     let begun = vec![Step::Send(format!("{STREAM}{}", text("So.")).into_bytes()), Step::Pause(5000)];
     let stage = Stage::with(vec![begun], hasty).await;
     let received = stage.stream().await;
-    assert!(received.error.unwrap().contains("said nothing for 200ms") && received.text == "So.");
+    assert!(received.error.unwrap().contains("sent nothing for 200ms") && received.text == "So.");
 }
 
 #[tokio::test]

@@ -142,8 +142,8 @@ async fn the_settings_say_how_the_upstream_is_reached() {
     settings("[http]\nca_file = \"missing.pem\"\n");
     let (child, address) = own_key("https://model.example/v1");
     let output = child.wait_with_output().unwrap();
-    let received = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && address.is_empty() && received.contains("missing.pem"), "{received}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && address.is_empty() && message.contains("missing.pem"), "{message}");
 }
 
 #[test]

@@ -185,9 +185,9 @@ async fn any_call_of_the_history_is_read_as_the_same() {
                     _ => json!({"content": text(&mut random), "deep": [{"x": text(&mut random)}]}),
                 })
                 .collect();
-            let received = |(at, args): (usize, &Value)| called(&format!("{n}-{at}"), "write", &args.to_string());
-            let received: Vec<Value> = calls.iter().enumerate().map(received).collect();
-            (json!({"role": "assistant", "content": "So.", "tool_calls": received}), calls)
+            let past_call = |(at, args): (usize, &Value)| called(&format!("{n}-{at}"), "write", &args.to_string());
+            let past_calls: Vec<Value> = calls.iter().enumerate().map(past_call).collect();
+            (json!({"role": "assistant", "content": "So.", "tool_calls": past_calls}), calls)
         })
         .collect();
     let sent = messages.iter().flat_map(|(message, _)| [json!({"role": "user", "content": "go"}), message.clone()]);
@@ -352,13 +352,13 @@ async fn a_nested_model_is_described_checked_and_fitted() {
         let asked = stage.requests();
         assert_eq!(asked.len(), 1);
         let system = asked[0]["messages"][0]["content"].as_str().unwrap();
-        for received in [
+        for expected in [
             "\"legs\": [{\"origin\":\"ABC\",\"date\":\"2024-05-17\"}], \"count\": 1",
             "`origin`: a string that matches the regular expression `^[A-Z]{3}$`",
             "`count`: a whole number from 1 to 9",
             "`note`: a string or null",
         ] {
-            assert!(system.contains(received), "{received}: {system}");
+            assert!(system.contains(expected), "{expected}: {system}");
         }
         assert!(!system.contains("$ref") && !system.contains("$defs"), "{system}");
     }
