@@ -197,7 +197,7 @@ async fn a_server_that_does_not_stream_is_read_too() {
     let (received, ended, _) = reply(vec![refusal("200 OK", "", "{\"error\": {\"message\": \"full\"}}")]).await;
     assert!(received.is_empty() && ended.contains("the server said: full"), "{ended}");
     let (received, ended, _) = reply(vec![refusal("200 OK", "", "{\"choices\": [")]).await;
-    assert!(received.is_empty() && ended.contains("no JSON"), "{ended}");
+    assert!(received.is_empty() && ended.contains("not JSON"), "{ended}");
 }
 
 #[tokio::test]

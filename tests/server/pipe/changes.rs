@@ -206,7 +206,7 @@ fn a_turn_that_is_cancelled_at_the_question_keeps_nothing_and_the_pipe_serves_th
         client.say(json!({"type": "cancel"})).await;
         assert_eq!(client.until("stop").await["reason"], "cancelled");
         client.say(json!({"type": "approve", "id": "call_1"})).await;
-        assert!(client.until("error").await["message"].as_str().unwrap().contains("nothing is asked"));
+        assert!(client.until("error").await["message"].as_str().unwrap().contains("there is no question about"));
         let ask = asked_about(client, "touch next.txt").await;
         client.say(json!({"type": "approve", "id": ask["id"]})).await;
         client.until("results").await;

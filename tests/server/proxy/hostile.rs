@@ -54,9 +54,9 @@ async fn invalid_answers_of_the_upstream_are_errors() {
     for (case, script, wanted) in [
         ("a page", answer("200 OK", "text/html", "<html>"), "text/html"),
         ("no kind", vec![Step::Send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".into())], "instead of JSON"),
-        ("no JSON", answer("200 OK", "application/json", "<html>"), "no JSON"),
+        ("no JSON", answer("200 OK", "application/json", "<html>"), "not JSON"),
         ("an error", answer("200 OK", "application/json", "{\"error\": \"no\"}"), "The upstream's message: no"),
-        ("no choice", answer("200 OK", "application/json", "{\"choices\": []}"), "in the middle"),
+        ("no choice", answer("200 OK", "application/json", "{\"choices\": []}"), "ended early"),
         ("no HTTP", vec![Step::Send("hello\r\n\r\n".into())], "cannot be reached"),
         ("nothing", vec![], "cannot be reached"),
     ] {

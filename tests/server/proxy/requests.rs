@@ -291,8 +291,8 @@ async fn errors_in_requests_are_reported() {
     for (case, request, wanted) in [
         ("n", with(|request| request["n"] = json!(2)), "n must be 1"),
         ("kind", with(|request| request["tools"][0]["type"] = json!("custom")), "only functions"),
-        ("name", with(|request| request["tools"][0]["function"]["name"] = json!("a b")), "not a name"),
-        ("choice", with(|request| request["tool_choice"] = json!("some")), "neither"),
+        ("name", with(|request| request["tools"][0]["function"]["name"] = json!("a b")), "not a valid name"),
+        ("choice", with(|request| request["tool_choice"] = json!("some")), "tool_choice must be"),
         ("named", with(|request| request["tool_choice"] = json!({"function": {"name": "x"}})), "not among"),
         ("messages", with(|request| request["messages"] = json!("go")), "an array"),
         ("message", with(|request| request["messages"] = json!([1])), "messages[0]"),

@@ -160,7 +160,7 @@ async fn the_token_is_printed_and_weak_ones_are_refused() {
     for weak in ["short", "0123456789 abcdef"] {
         let output = command(home.path(), &[]).env("TOOLFENCE_SERVE_TOKEN", weak).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(2) && said.contains("16 or more visible characters"), "{said}");
+        assert!(output.status.code() == Some(2) && said.contains("at least 16 visible ASCII characters"), "{said}");
     }
 }
 

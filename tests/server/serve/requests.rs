@@ -25,7 +25,7 @@ async fn each_field_has_its_error() {
         (json!({"prompt": ""}), "prompt", "blank"),
         (json!({"prompt": " \n\t "}), "prompt", "blank"),
         (json!({"prompt": 5}), "prompt", "Expected a string"),
-        (json!({"prompt": "é".repeat(200_001)}), "prompt", "200001 characters; 200000 are the most"),
+        (json!({"prompt": "é".repeat(200_001)}), "prompt", "200001 characters; at most 200000 are allowed"),
         (json!({"prompt": "x", "toolType": "read"}), "toolType", "There is no tool \"read\"; did you mean read_file?"),
         (json!({"prompt": "x", "tool_type": "zzz"}), "tool_type", "use auto or one of read_file, list_files"),
         (json!({"prompt": "x", "toolType": ["auto"]}), "toolType", "Expected a string"),
