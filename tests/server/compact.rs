@@ -173,7 +173,7 @@ fn agent(folder: &Path, url: &str, window: Option<u64>) -> Agent {
 }
 
 fn call(name: &str, args: &serde_json::Value) -> String {
-    format!("I continue.\n\n```tool\n{}\n```\n", serde_json::json!({"name": name, "args": args}))
+    format!("I check.\n\n```tool\n{}\n```\n", serde_json::json!({"name": name, "args": args}))
 }
 
 /// Returns a task of 50 replies that read long files, write and edit, and once request a denied call.
@@ -322,12 +322,12 @@ async fn a_second_refusal_is_not_retried() {
     let [.., (_, before), (first, true), (second, true)] = log[..] else { panic!("{log:?}") };
     assert!(!before && second < first, "{log:?}");
     // Each further message of the user compacts once more, so the conversation stays usable.
-    let mut ended = agent.run("continue", &mut Person::default()).await;
+    let mut ended = agent.run("again", &mut Person::default()).await;
     for _ in 0..5 {
         if ended.is_ok() {
             break;
         }
-        ended = agent.run("continue", &mut Person::default()).await;
+        ended = agent.run("again", &mut Person::default()).await;
     }
     assert!(ended.is_ok(), "{ended:?}");
 }

@@ -429,10 +429,10 @@ async fn the_oldest_image_gives_way_visibly_and_stays_in_the_conversation() {
             4 => first.attach_image(other.clone()).unwrap(),
             _ => {}
         }
-        first.run("Continue.", &mut host).await.unwrap();
+        first.run("Again.", &mut host).await.unwrap();
         assert_eq!(host.images, usize::from(turn >= 4), "{turn}");
     }
-    let line = "Continue.\n\n[COMPACTED: the image dot.png was here and did not fit any more; if you need it, call again the \
+    let line = "Again.\n\n[COMPACTED: the image dot.png was here and did not fit any more; if you need it, call again the \
                 tool that gave it, or ask the user to show it again]";
     assert_eq!((host.sent[1].content.as_str(), host.sent[1].images.len()), (line, 0));
     assert_eq!(host.sent[9].images, [other]);

@@ -9,7 +9,7 @@
 //! client --> access --> routes --+-- POST /api/agent ----------> request --> run --> answer: JSON, or the events of the pipe
 //!                                |                                           ^
 //!                                +-- POST /api/approvals/{id} --> approvals --+
-//!                                +-- POST /api/sessions/{id}/turns --> the same, in a conversation that is written down
+//!                                +-- POST /api/sessions/{id}/turns --> the same, in a recorded conversation
 //!                                +-- tools, sessions, health, openapi.json, the page
 //! ```
 //!
@@ -134,7 +134,7 @@ pub trait Agents: Send + Sync {
 /// Returns a random token.
 ///
 /// # Errors
-/// The system gives no random numbers.
+/// The operating system provides no random numbers.
 pub fn random_token() -> Result<String, Error> {
     let random = || random_name().map_err(|error| Error::because("make a token", error));
     Ok(random()? + &random()?)
@@ -283,7 +283,7 @@ impl Api {
     /// everything that turns have started has ended. Dropping the future ends everything at once.
     ///
     /// # Errors
-    /// The listener has no address, or the system gives no random numbers.
+    /// The listener has no address, or the operating system provides no random numbers.
     pub async fn serve(self, listener: TcpListener, end: impl Future<Output = ()>) -> Result<(), Error> {
         let Api { options, agents } = self;
         let address = listener.local_addr().map_err(|error| Error::because("tell where the server listens", error))?;

@@ -72,7 +72,7 @@ mod tests {
         assert!(all == text && pieces == text.len() / 262_144 + 1, "{pieces}");
         let behind = piece(text.as_bytes(), 1 << 40);
         assert_eq!((behind.text.as_str(), behind.next), ("", None));
-        // What is no text ends as well.
+        // Reading also ends for data that is not UTF-8.
         let noise = vec![0xf0; 600_000];
         let mut from = 0;
         while let Some(next) = piece(&noise, from).next {

@@ -639,7 +639,7 @@ fn why_no_answer(reason: &StopReason, record: &Record) -> Option<Text> {
 }
 
 impl Record {
-    /// What the turn has come to so far.
+    /// Returns the state of the turn so far.
     fn turn_so_far(&self, work: &Work, dropped: usize, session: Option<String>) -> TurnSoFar {
         TurnSoFar {
             answer: (!matches!(work, Work::Tool { .. })).then(|| self.answer.clone()),

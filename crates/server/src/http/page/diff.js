@@ -110,8 +110,8 @@ export function diff(text, name) {
   return made;
 }
 
-/** A diff that is folded if it is long: a button with this text and the number of lines unfolds it. What precedes the first file of the
-    diff, such as removals, is never folded. */
+/** Returns a diff, folded if it is long: a button with this text and the number of lines unfolds it. Lines before the
+    first file of the diff, such as removals, are never folded. */
 export function change(text, name, more) {
   const lines = text.replace(/\n$/, "").split("\n");
   const file = lines.findIndex((line) => line.startsWith("--- "));

@@ -32,8 +32,8 @@ function framed(code) {
   frame.append(node("div", "bar", language, copier(() => code.textContent, words.copy_code)), code);
 }
 
-/** A text that arrives piece by piece. The server renders the whole text each time. Unchanged blocks keep their nodes, so
-    nothing flickers. */
+/** A text that arrives piece by piece. The server renders the whole text each time. Unchanged blocks keep their nodes,
+    so nothing flickers. */
 export class StreamedText {
   /** `around` is called with each change of the nodes and must apply it. */
   constructor(around) {

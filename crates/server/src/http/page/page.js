@@ -495,8 +495,8 @@ function isAtEnd() {
   return log.scrollHeight - log.scrollTop - log.clientHeight < 80;
 }
 
-/** Keeps the important part in view when the window is resized, such as by an on-screen keyboard: a question, a field in
-    it that has the focus, or else the end if it was in view. */
+/** Keeps the important part in view when the window is resized, such as by an on-screen keyboard: a question, a field
+    in it that has the focus, or else the end if it was in view. */
 function resized() {
   const asked = view.place.querySelector(".question");
   if (asked) view.reveal(asked.contains(document.activeElement) && document.activeElement !== asked ? document.activeElement : asked);

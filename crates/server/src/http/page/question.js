@@ -56,8 +56,8 @@ function editor(asked, send, leave) {
   return node("div", "edit", labelled, node("div", "row", button(words.run_edited, "yes", submit), button(words.leave, "", leave)));
 }
 
-/** A question, whose answer goes to the server. `answered` gets the reason of a no. The question gets the focus unless the person is
-    typing, and no button of it does. */
+/** Shows a question and sends its answer to the server. `answered` is called with the reason of a denial. The question
+    gets the focus unless the person is typing, and no button of it does. */
 export function question(place, asked, answered) {
   const choice = words.choices[asked.about];
   const [title, rest] = texts(asked);

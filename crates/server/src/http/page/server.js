@@ -26,8 +26,8 @@ export async function get(path, body) {
   return answer.data;
 }
 
-/** Exchanges the token for a cookie, and for the key without which the cookie is worth nothing. Cookies go to every port of a machine,
-    and what a page stores does not. */
+/** Exchanges the token for a cookie and a key; the server accepts neither alone. Browsers send cookies to every port of
+    a machine, but a page's storage belongs to one port. */
 export async function login(token) {
   const headers = { "Content-Type": "application/json" };
   const response = await fetch("/api/login", { method: "POST", headers, body: JSON.stringify({ token }) });
