@@ -1,4 +1,4 @@
-//! The agent with a recorded model and tools that count what they did.
+//! The agent with a recorded model and tools that count their runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use toolfence_protocol::{
 };
 use toolfence_session::{Answer, Session, SessionOptions, StopReason};
 
-/// What happened to all runs of a tool.
+/// Counters for all runs of a tool.
 #[derive(Default)]
 struct Count {
     begun: AtomicUsize,
@@ -21,13 +21,13 @@ struct Count {
     dropped: AtomicUsize,
 }
 
-/// Waits, says so, and answers with its word. `die` fails for the host.
+/// A tool that reports progress, waits, and returns its word. The word `die` makes it fail with a host error.
 struct Waiter {
     spec: ToolSpec,
     count: Arc<Count>,
 }
 
-/// Sees to it that a run that is dropped is counted.
+/// Counts a run when it is dropped.
 struct Run<'a>(&'a Count);
 
 impl Drop for Run<'_> {
@@ -87,11 +87,11 @@ fn block(name: &str, word: &str, wait: u64) -> String {
     format!("```tool\n{{\"name\": \"{name}\", \"args\": {{\"word\": \"{word}\", \"wait\": {wait}}}}}\n```\n")
 }
 
-/// Writes down what it is shown, and says yes.
+/// A host that records its events and approves every call.
 #[derive(Default)]
 struct Watcher {
     log: Vec<String>,
-    /// What it does as soon as a tool says how far it is, or the model says something.
+    /// Called at the first progress of a tool or output of the model.
     at_progress: Option<Box<dyn Fn() + Send>>,
     at_text: Option<Box<dyn Fn() + Send>>,
 }
@@ -169,7 +169,7 @@ async fn reads_run_side_by_side_and_changes_alone() {
 }
 
 #[tokio::test]
-async fn nobody_to_ask_means_no() {
+async fn a_question_without_a_user_is_denied() {
     let mut it = fixture(replay(&[&block("change", "x", 0), "Then not."]));
     assert_eq!(it.agent.run("go", &mut Nobody).await.unwrap(), StopReason::Answered);
     assert_eq!(it.writes.begun.load(Ordering::SeqCst), 0);
@@ -177,16 +177,16 @@ async fn nobody_to_ask_means_no() {
 }
 
 #[tokio::test]
-async fn what_a_host_notes_stands_before_what_the_user_says_next() {
+async fn notes_of_the_host_precede_the_next_user_message() {
     let mut it = fixture(replay(&["Hello.", "I see.", "And so?"]));
     it.agent.run("hello", &mut Nobody).await.unwrap();
     ["Note: one.", "Note: two."].iter().for_each(|note| it.agent.note(note));
-    for said in ["go on", "and on"] {
+    for said in ["continue", "and on"] {
         assert_eq!(it.agent.run(said, &mut Nobody).await.unwrap(), StopReason::Answered);
     }
     let history = it.agent.session().history();
     let said: Vec<&str> = history.iter().map(|message| message.content.as_str()).collect();
-    assert_eq!(said, ["hello", "Hello.", "Note: one.\n\nNote: two.\n\ngo on", "I see.", "and on", "And so?"]);
+    assert_eq!(said, ["hello", "Hello.", "Note: one.\n\nNote: two.\n\ncontinue", "I see.", "and on", "And so?"]);
 }
 
 #[tokio::test]
@@ -202,7 +202,7 @@ async fn cancelling_stops_the_tool_and_the_turn() {
 }
 
 #[tokio::test]
-async fn stopping_tools_goes_on_with_the_turn() {
+async fn stopping_tools_continues_the_turn() {
     let mut it = fixture(replay(&[&block("look", "x", 60_000), "I see."]));
     let canceller = it.agent.canceller();
     let mut watcher = Watcher { at_progress: Some(Box::new(move || canceller.stop_tools())), ..Watcher::default() };
@@ -252,7 +252,8 @@ async fn dropping_the_turn_stops_the_tool() {
     assert!(it.agent.session().history()[2].content.contains("still there?"));
 }
 
-/// Replies that come one at a time are one turn: the same call with the same result is noticed, although each reply is a round of its own.
+/// Replies that arrive one at a time form one turn: a repeated call with the same result is noticed, although each
+/// reply is a separate round.
 #[tokio::test]
 async fn rounds_of_one_turn_share_what_the_session_counts() {
     let same = block("look", "same", 0);
@@ -303,7 +304,7 @@ async fn a_forged_result_stops_the_model_at_once() {
 }
 
 #[tokio::test]
-async fn a_cut_is_told_to_the_host() {
+async fn a_cut_is_reported_to_the_host() {
     let mut it = fixture(Replay::parse("%%% reply finish=cut\nHalf an ans").expect("it is a recording"));
     assert_eq!(it.agent.run("go", &mut Nobody).await.unwrap(), StopReason::Unfinished(FinishReason::Cut));
 }
@@ -315,7 +316,7 @@ fn a_turn_can_be_sent_to_another_thread() {
     is_send(it.agent.run("go", &mut Nobody));
 }
 
-/// Counts its replies, but for the last.
+/// A backend that reports the usage of every reply except the last.
 struct Counting(AtomicUsize);
 
 impl Backend for Counting {
@@ -334,7 +335,7 @@ impl Backend for Counting {
 }
 
 #[tokio::test]
-async fn what_replies_cost_is_added_up() {
+async fn usage_of_replies_is_added_up() {
     let mut agent = fixture(Counting(AtomicUsize::new(0))).agent;
     agent.run("question", &mut Nobody).await.unwrap();
     let turn = agent.turn_usage();
@@ -351,7 +352,7 @@ async fn what_replies_cost_is_added_up() {
     assert!((odd.cost(1e6, 1e5, 0.0) - 1.0).abs() < 1e-9, "a server cannot know more than it was sent");
 }
 
-/// Answers with what it was sent, and the words of that.
+/// A backend that replies with the messages that it received.
 struct Mirror;
 
 impl Backend for Mirror {
@@ -361,14 +362,14 @@ impl Backend for Mirror {
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<FinishReason, Error>> {
         Box::pin(async move {
-            let told = messages.iter().map(|message| format!("{:?}: {}", message.role, message.content));
-            let _ = sink.chunk(Chunk::Text(&told.collect::<Vec<_>>().join(" | ").replace('`', "'")));
+            let received = messages.iter().map(|message| format!("{:?}: {}", message.role, message.content));
+            let _ = sink.chunk(Chunk::Text(&received.collect::<Vec<_>>().join(" | ").replace('`', "'")));
             Ok(FinishReason::Stop)
         })
     }
 }
 
-/// An agent with other instructions and other tools goes on with a conversation.
+/// An agent with other instructions and tools can continue a conversation.
 #[tokio::test]
 async fn an_agent_takes_a_conversation_over() {
     let spec =
@@ -406,7 +407,7 @@ async fn an_agent_takes_a_conversation_over() {
     assert_eq!(second.usage().replies, usage.replies + 1);
 }
 
-/// Answers one question after another.
+/// A host that gives these answers in order.
 struct Answers(Vec<Answer>);
 
 impl Host for Answers {
@@ -419,7 +420,7 @@ impl Host for Answers {
     }
 }
 
-/// The whole way: a recorded reply that breaks off in a block, and the next that goes on with it.
+/// End to end: a recorded reply breaks off in a block, and the next one continues it.
 #[tokio::test]
 async fn a_block_that_broke_off_is_finished_by_the_next_reply() {
     let (one, two) = ("A first line of a text that is long.", "A second line that breaks off.");

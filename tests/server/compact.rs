@@ -1,4 +1,5 @@
-//! Conversations that do not fit: a server with a small window over real HTTP, real tools on real files.
+//! Conversations that exceed the context window: a server with a small window over real HTTP, and real tools on real
+//! files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +19,7 @@ use toolfence_session::{Answer, Compacted, Session, SessionOptions, StopReason};
 use toolfence_tools::{self as tools, CommandRunner};
 use toolfence_workspace::Workspace;
 
-/// How a server refuses what is too long: the status, and the body for so many tokens and such a window.
+/// Returns the status and the body with which a server refuses this number of tokens for this window.
 type Refuses = fn(usize, usize) -> (&'static str, String);
 
 fn llama(tokens: usize, window: usize) -> (&'static str, String) {
@@ -66,15 +67,15 @@ const SHAPES: [(&str, Refuses); 6] = [
     ("an old llama.cpp", old_llama),
 ];
 
-/// What a server saw: the tokens of each request, and whether it was refused.
+/// The requests of a server: the tokens of each, and whether it was refused.
 type Log = Arc<Mutex<Vec<(usize, bool)>>>;
 
-/// Four bytes are a token to this server.
+/// Counts tokens like the server: four bytes each.
 fn tokens_of(messages: &[Message]) -> usize {
     messages.iter().map(|message| message.content.len() / 4 + 4).sum()
 }
 
-/// A server with a window that says the replies in their order, one for each request that fits.
+/// Starts a server with a context window. It sends the replies in order, one for each request that fits.
 async fn serve(window: usize, refuses: Refuses, replies: Vec<String>) -> (String, Log) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -85,7 +86,7 @@ async fn serve(window: usize, refuses: Refuses, replies: Vec<String>) -> (String
         while let Ok((mut stream, _)) = listener.accept().await {
             let Some(messages) = request(&mut stream).await else {
                 let answer = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-                // A client that has gone away is no concern of the server.
+                // The client may have disconnected.
                 let _ = stream.write_all(answer.as_bytes()).await;
                 continue;
             };
@@ -102,14 +103,14 @@ async fn serve(window: usize, refuses: Refuses, replies: Vec<String>) -> (String
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
                 format!("{head}data: {piece}\n\ndata: {end}\n\ndata: [DONE]\n\n")
             };
-            // A client that has gone away is no concern of the server.
+            // The client may have disconnected.
             let _ = stream.write_all(answer.as_bytes()).await;
         }
     });
     (url, log)
 }
 
-/// The messages of a request; none where it only asks for something that is not there.
+/// Reads the messages of a request; `None` for a request to an unknown path.
 async fn request(stream: &mut TcpStream) -> Option<Vec<Message>> {
     let (mut bytes, mut buffer) = (Vec::new(), [0; 65536]);
     loop {
@@ -126,15 +127,18 @@ async fn request(stream: &mut TcpStream) -> Option<Vec<Message>> {
             let body: serde_json::Value = serde_json::from_slice(&bytes[end + 4..]).unwrap();
             let messages: Vec<Message> = serde_json::from_value(body["messages"].clone()).unwrap();
             let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
-            let told = &roles[usize::from(roles[0] == Role::System)..];
-            assert!(told.iter().step_by(2).all(|role| *role == Role::User), "user and assistant in turn: {roles:?}");
-            assert!(told.iter().skip(1).step_by(2).all(|role| *role == Role::Assistant), "{roles:?}");
+            let received = &roles[usize::from(roles[0] == Role::System)..];
+            assert!(
+                received.iter().step_by(2).all(|role| *role == Role::User),
+                "user and assistant in turn: {roles:?}"
+            );
+            assert!(received.iter().skip(1).step_by(2).all(|role| *role == Role::Assistant), "{roles:?}");
             return Some(messages);
         }
     }
 }
 
-/// Allows everything but a command, which it refuses with a reason; keeps what was compacted.
+/// A host that approves all calls except commands, which it denies with a reason, and records compactions.
 #[derive(Default)]
 struct Person {
     compacted: Vec<Compacted>,
@@ -169,10 +173,10 @@ fn agent(folder: &Path, url: &str, window: Option<u64>) -> Agent {
 }
 
 fn call(name: &str, args: &serde_json::Value) -> String {
-    format!("I go on.\n\n```tool\n{}\n```\n", serde_json::json!({"name": name, "args": args}))
+    format!("I check.\n\n```tool\n{}\n```\n", serde_json::json!({"name": name, "args": args}))
 }
 
-/// A task of 50 replies: it reads long files, writes, replaces, and once wants what it must not have.
+/// Returns a task of 50 replies that read long files, write and edit, and once request a denied call.
 fn fifty() -> Vec<String> {
     let mut replies = Vec::new();
     for number in 0..49 {
@@ -223,7 +227,7 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
 
 const TASK: &str = "Port every part in old/ to a module in src/. Do not push.";
 
-/// What came of the task on a server with this window; `known`: the agent knows it too.
+/// Runs the task on a server with this window. `known`: the agent knows the window.
 async fn run(
     window: usize,
     known: bool,
@@ -251,10 +255,10 @@ async fn fifty_replies_in_a_small_window_end_with_the_same_tree() {
         println!("{:?}", person.compacted);
         assert_eq!(tree, wanted);
         let refused = log.iter().filter(|(_, refused)| *refused).count();
-        // The first refusal teaches the window to who did not know it.
+        // An agent that does not know the window learns it from the first refusal.
         assert_eq!(refused, usize::from(!known), "{log:?}");
         assert_eq!(log.len(), 50 + refused);
-        // The server's counts make the estimates good: what it accepts is used up to 80 %.
+        // The server's counts calibrate the estimates, so at least 80 % of the window is used.
         let largest = log.iter().map(|(tokens, _)| *tokens).max().unwrap();
         assert!(!known || (6400..=7200).contains(&largest), "{largest}");
         assert!(person.compacted.len() > 1 && person.compacted.iter().all(|done| done.after < done.before));
@@ -269,7 +273,7 @@ async fn fifty_replies_in_a_small_window_end_with_the_same_tree() {
     }
 }
 
-/// An agent that does not know the window, and so many replies that a server with this window has for it.
+/// Returns an agent that does not know the window, with a server that has this window and number of replies.
 async fn unknowing(refuses: Refuses, window: usize, replies: usize) -> (Agent, Log, TempDir) {
     let folder = project();
     let mut said = fifty();
@@ -294,12 +298,12 @@ async fn every_known_shape_of_a_refusal_is_survived() {
 }
 
 #[tokio::test]
-async fn where_nothing_can_be_left_out_the_error_says_what_to_do() {
+async fn the_error_says_what_to_do_if_nothing_can_be_left_out() {
     let (mut agent, log, _folder) = unknowing(llama, 60, 0).await;
     let error = agent.run(&"word ".repeat(200), &mut Person::default()).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TooLong { tokens: Some(_), window: Some(60) }), "{error:?}");
-    let told = error.to_string();
-    assert!(told.contains("HTTP 400") && told.contains("begin a new one (`/clear` in `coder`)"), "{told}");
+    let message = error.to_string();
+    assert!(message.contains("HTTP 400") && message.contains("begin a new one (`/clear` in `coder`)"), "{message}");
     assert_eq!(log.lock().unwrap().len(), 1, "the same is not sent again");
 
     agent.clear();
@@ -308,8 +312,8 @@ async fn where_nothing_can_be_left_out_the_error_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn who_refuses_again_is_not_asked_a_third_time() {
-    // Half of what was refused is still too much.
+async fn a_second_refusal_is_not_retried() {
+    // Half of the refused request is still too much.
     let (mut agent, log, _folder) = unknowing(ollama, 500, 1).await;
     let error = agent.run(TASK, &mut Person::default()).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TooLong { tokens: None, window: None }), "{error:?}");
@@ -317,19 +321,19 @@ async fn who_refuses_again_is_not_asked_a_third_time() {
     let log = log.lock().unwrap().clone();
     let [.., (_, before), (first, true), (second, true)] = log[..] else { panic!("{log:?}") };
     assert!(!before && second < first, "{log:?}");
-    // Each further message of the user compacts once more: the conversation is not dead.
-    let mut ended = agent.run("go on", &mut Person::default()).await;
+    // Each further message of the user compacts once more, so the conversation stays usable.
+    let mut ended = agent.run("again", &mut Person::default()).await;
     for _ in 0..5 {
         if ended.is_ok() {
             break;
         }
-        ended = agent.run("go on", &mut Person::default()).await;
+        ended = agent.run("again", &mut Person::default()).await;
     }
     assert!(ended.is_ok(), "{ended:?}");
 }
 
 #[tokio::test]
-async fn what_was_compacted_can_be_taken_back() {
+async fn a_compacted_turn_can_be_undone() {
     let (mut agent, _log, _folder) = unknowing(llama, 1 << 30, 13).await;
     agent.run(TASK, &mut Person::default()).await.unwrap();
     let whole = agent.session().messages();
@@ -352,8 +356,8 @@ async fn what_was_compacted_can_be_taken_back() {
     assert!(first.ends_with(TASK) && first.contains("Its changes remain"), "{first}");
 }
 
-/// A server that tells its window at this place, and in which form.
-async fn telling(place: &'static str, told: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+/// Starts a server that reports its window at this path, in this form.
+async fn reporting(place: &'static str, report: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -363,7 +367,8 @@ async fn telling(place: &'static str, told: &'static str) -> (String, Arc<Mutex<
             let mut buffer = [0; 4096];
             let got = stream.read(&mut buffer).await.unwrap();
             let line = String::from_utf8_lossy(&buffer[..got]).lines().next().unwrap_or_default().to_owned();
-            let (status, body) = if line.contains(&format!(" {place} ")) { ("200 OK", told) } else { ("404 No", "{}") };
+            let (status, body) =
+                if line.contains(&format!(" {place} ")) { ("200 OK", report) } else { ("404 No", "{}") };
             seen.lock().unwrap().push(line);
             let answer =
                 format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
@@ -375,14 +380,14 @@ async fn telling(place: &'static str, told: &'static str) -> (String, Arc<Mutex<
 
 #[tokio::test]
 async fn servers_are_asked_for_their_window() {
-    for (place, told, wanted) in [
+    for (place, report, wanted) in [
         ("/v1/models", r#"{"data": [{"id": "small", "max_model_len": 8192}]}"#, Some(8192)),
         ("/props", r#"{"default_generation_settings": {"n_ctx": 4096}}"#, Some(4096)),
         ("/api/ps", r#"{"models": [{"name": "small:latest", "context_length": 2048}]}"#, Some(2048)),
         ("/api/ps", "no JSON", None),
         ("/nowhere", "{}", None),
     ] {
-        let (url, asked) = telling(place, told).await;
+        let (url, asked) = reporting(place, report).await;
         let mut options = HttpOptions::new("small");
         options.base_url = Some(url);
         let http = Http::new(options).unwrap();

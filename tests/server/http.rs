@@ -1,4 +1,4 @@
-//! The HTTP backend against a server that says exactly what a case wants, down to the pieces it is sent in.
+//! The HTTP backend against a scripted server that controls every byte and the pieces in which it is sent.
 
 pub(crate) mod troubles;
 
@@ -11,7 +11,7 @@ use toolfence_agent::backend::http::HttpOptions;
 use toolfence_agent::backend::{Backend, Chunk, Sink};
 use toolfence_protocol::{Error, FinishReason, Message, Role};
 
-/// What a server does on one connection: pieces to send, with a pause after each; then it closes.
+/// The script of one connection: pieces to send, with a pause after each. Then the server closes it.
 type Script = Vec<(Vec<u8>, u64)>;
 
 fn sse(events: &[&str]) -> Vec<u8> {
@@ -34,7 +34,7 @@ fn refusal(status: &str, extra: &str, body: &str) -> Script {
     vec![(head.into_bytes(), 0)]
 }
 
-/// Serves one script a connection and gives the requests.
+/// Serves one script for each connection and returns the requests.
 async fn serve(scripts: Vec<Script>) -> (String, tokio::task::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -71,7 +71,7 @@ async fn request(stream: &mut TcpStream) -> String {
 
 #[derive(Default)]
 struct Seen {
-    told: String,
+    received: String,
     why: String,
     waits: Vec<String>,
     most: Option<usize>,
@@ -81,14 +81,14 @@ struct Seen {
 impl Sink for Seen {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
         match chunk {
-            Chunk::Text(text) => self.told.push_str(text),
+            Chunk::Text(text) => self.received.push_str(text),
             Chunk::Usage(usage) => {
-                self.told.push_str(&format!(" {} ({}) {}", usage.input, usage.cached, usage.output));
+                self.received.push_str(&format!(" {} ({}) {}", usage.input, usage.cached, usage.output));
             }
             Chunk::Waits { why, wait } => self.waits.push(format!("{why}: {} ms", wait.as_millis())),
             Chunk::BrokeOff(why) => self.why.push_str(&format!(": {why}")),
-            Chunk::Reasoning(text) => self.told.push_str(&format!("<{text}>")),
-            Chunk::Call(call) => self.told.push_str(&format!("[{}]", serde_json::to_string(&call).unwrap())),
+            Chunk::Reasoning(text) => self.received.push_str(&format!("<{text}>")),
+            Chunk::Call(call) => self.received.push_str(&format!("[{}]", serde_json::to_string(&call).unwrap())),
             _ => {}
         }
         self.pieces += 1;
@@ -109,17 +109,17 @@ async fn ask(options: HttpOptions, seen: &mut Seen) -> Result<FinishReason, Erro
     Http::new(options)?.stream(&messages, seen).await
 }
 
-/// One reply: what was told, and how it ended or why it did not begin.
+/// Requests one reply. Returns its output, its finish reason or error, and the requests.
 async fn reply(scripts: Vec<Script>) -> (String, String, Vec<String>) {
     reply_with(|_| {}, scripts).await
 }
 
-/// Asks like a client that waits half a second and no longer.
+/// Requests a reply with time limits of half a second.
 async fn impatient(script: Script) -> (String, String) {
     let half = Duration::from_millis(500);
-    let (told, ended, _) =
+    let (received, ended, _) =
         reply_with(|options| (options.first_byte, options.between) = (half, half), vec![script]).await;
-    (told, ended)
+    (received, ended)
 }
 
 async fn reply_with(change: impl Fn(&mut HttpOptions), scripts: Vec<Script>) -> (String, String, Vec<String>) {
@@ -130,7 +130,7 @@ async fn reply_with(change: impl Fn(&mut HttpOptions), scripts: Vec<Script>) -> 
     let ended = ask(options, &mut seen).await;
     let ended =
         ended.map_or_else(|error| error.to_string().replace(&url, "URL"), |finish| format!("{finish:?}{}", seen.why));
-    (seen.told, ended, server.await.unwrap())
+    (seen.received, ended, server.await.unwrap())
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn how_a_reply_ends() {
     let (a, b) = (a.as_str(), b.as_str());
     let (stop, length, filter, odd) = (end("stop"), end("length"), end("content_filter"), end("abort"));
     let error = r#"{"error": {"message": "out of memory"}}"#;
-    for (case, events, told, wanted) in [
+    for (case, events, received, wanted) in [
         ("by itself", vec![a, b, &stop, "[DONE]"], "one two", "Stop"),
         ("without the last mark", vec![a, b, &stop], "one two", "Stop"),
         ("without a reason", vec![a, b, "[DONE]"], "one two", "Stop"),
@@ -156,7 +156,7 @@ async fn how_a_reply_ends() {
         ),
     ] {
         let (got, ended, _) = reply(vec![vec![(sse(&events), 0)]]).await;
-        assert_eq!((got.as_str(), ended.as_str()), (told, wanted), "{case}");
+        assert_eq!((got.as_str(), ended.as_str()), (received, wanted), "{case}");
     }
 }
 
@@ -165,8 +165,8 @@ async fn a_broken_chunked_body_is_a_cut() {
     let event = format!("data: {}\n\n", text("one "));
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     let body = format!("{head}{:x}\r\n{event}\r\nff\r\ndata: ", event.len());
-    let (told, ended, _) = reply(vec![vec![(body.into_bytes(), 0)]]).await;
-    assert_eq!((told.as_str(), ended.as_str()), ("one ", "Cut: end of file before message length reached"));
+    let (received, ended, _) = reply(vec![vec![(body.into_bytes(), 0)]]).await;
+    assert_eq!((received.as_str(), ended.as_str()), ("one ", "Cut: end of file before message length reached"));
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn a_server_that_does_not_stream_is_read_too() {
     };
     let said = serde_json::json!({"role": "assistant", "content": "one", "reasoning_content": "hm"});
     let call = serde_json::json!({"content": null, "tool_calls": [{"id": "a", "function": {"name": "ls", "arguments": "{}"}}]});
-    for (body, told, ended) in [
+    for (body, received, ended) in [
         (whole(said.clone(), "stop"), "<hm>one 9 (0) 3", "Stop"),
         (whole(said, "length"), "<hm>one 9 (0) 3", "Length"),
         (
@@ -192,20 +192,20 @@ async fn a_server_that_does_not_stream_is_read_too() {
             format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{head}");
         let script = vec![(head.into_bytes(), 50), (rest.as_bytes().to_vec(), 0)];
         let (got, how, _) = reply(vec![script]).await;
-        assert_eq!((got.as_str(), how.as_str()), (told, ended), "{body}");
+        assert_eq!((got.as_str(), how.as_str()), (received, ended), "{body}");
     }
-    let (told, ended, _) = reply(vec![refusal("200 OK", "", "{\"error\": {\"message\": \"full\"}}")]).await;
-    assert!(told.is_empty() && ended.contains("the server said: full"), "{ended}");
-    let (told, ended, _) = reply(vec![refusal("200 OK", "", "{\"choices\": [")]).await;
-    assert!(told.is_empty() && ended.contains("no JSON"), "{ended}");
+    let (received, ended, _) = reply(vec![refusal("200 OK", "", "{\"error\": {\"message\": \"full\"}}")]).await;
+    assert!(received.is_empty() && ended.contains("the server said: full"), "{ended}");
+    let (received, ended, _) = reply(vec![refusal("200 OK", "", "{\"choices\": [")]).await;
+    assert!(received.is_empty() && ended.contains("not JSON"), "{ended}");
 }
 
 #[tokio::test]
 async fn characters_may_be_divided_anywhere() {
     let whole = sse(&[&text("ä€𐍈"), &end("stop"), "[DONE]"]);
     let script = whole.chunks(1).map(|byte| (byte.to_vec(), 0)).collect();
-    let (told, ended, _) = reply(vec![script]).await;
-    assert_eq!((told.as_str(), ended.as_str()), ("ä€𐍈", "Stop"));
+    let (received, ended, _) = reply(vec![script]).await;
+    assert_eq!((received.as_str(), ended.as_str()), ("ä€𐍈", "Stop"));
 }
 
 #[tokio::test]
@@ -214,25 +214,25 @@ async fn reasoning_and_calls_have_their_own_channels() {
     let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"command\""}}]}}]}"#;
     let more = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":":\"ls\"}"}}]}}]}"#;
     let (answer, done, cut) = (text("so"), end("tool_calls"), end("length"));
-    let (told, ended, _) = reply(vec![vec![(sse(&[thought, &answer, call, more, &done, "[DONE]"]), 0)]]).await;
+    let (received, ended, _) = reply(vec![vec![(sse(&[thought, &answer, call, more, &done, "[DONE]"]), 0)]]).await;
     let wanted = r#"<hm>so[{"id":"a","name":"bash","args":{"command":"ls"},"reason":null,"repairs":[]}]"#;
-    assert_eq!((told.as_str(), ended.as_str()), (wanted, "Stop"));
-    let (told, ended, _) = reply(vec![vec![(sse(&[&answer, call, more, &cut, "[DONE]"]), 0)]]).await;
-    assert_eq!((told.as_str(), ended.as_str()), ("so", "Length"), "a call of half a reply is not made");
+    assert_eq!((received.as_str(), ended.as_str()), (wanted, "Stop"));
+    let (received, ended, _) = reply(vec![vec![(sse(&[&answer, call, more, &cut, "[DONE]"]), 0)]]).await;
+    assert_eq!((received.as_str(), ended.as_str()), ("so", "Length"), "a call of half a reply is not made");
 }
 
 #[tokio::test]
-async fn what_passes_is_tried_again_until_the_reply_begins() {
+async fn transient_errors_are_retried_until_the_reply_begins() {
     let busy = || refusal("503 Service Unavailable", "", "loading");
     let (one, done) = (text("one"), end("stop"));
     let good = || vec![(sse(&[&one, &done, "[DONE]"]), 0)];
-    let (told, ended, requests) = reply(vec![busy(), refusal("429 Slow", "retry-after: 0\r\n", ""), good()]).await;
-    assert_eq!((told.as_str(), ended.as_str(), requests.len()), ("one", "Stop", 3));
+    let (received, ended, requests) = reply(vec![busy(), refusal("429 Slow", "retry-after: 0\r\n", ""), good()]).await;
+    assert_eq!((received.as_str(), ended.as_str(), requests.len()), ("one", "Stop", 3));
     let (_, ended, requests) = reply(vec![busy(), busy(), busy(), busy()]).await;
     assert!(ended.contains("HTTP 503: loading"), "{ended}");
     assert_eq!(requests.len(), 4);
-    let (told, ended, requests) = reply(vec![vec![(sse(&[&one]), 0)]]).await;
-    assert_eq!((told.as_str(), ended.as_str(), requests.len()), ("one", "Cut: the connection was closed", 1));
+    let (received, ended, requests) = reply(vec![vec![(sse(&[&one]), 0)]]).await;
+    assert_eq!((received.as_str(), ended.as_str(), requests.len()), ("one", "Cut: the connection was closed", 1));
 }
 
 #[tokio::test]
@@ -250,8 +250,8 @@ async fn errors_say_what_to_do() {
         (vec![(sse(&["{\"error\": \"full\"}"]), 0)], "the server said: full. "),
         (vec![(sse(&[]), 0)], "the connection was closed. Check the server's log"),
     ] {
-        let (told, ended, _) = reply(vec![script]).await;
-        assert_eq!(told, "");
+        let (received, ended, _) = reply(vec![script]).await;
+        assert_eq!(received, "");
         assert!(ended.starts_with("cannot get an answer from URL: "), "{ended}");
         assert!(ended.contains(wanted), "{ended}");
     }
@@ -264,10 +264,10 @@ async fn errors_say_what_to_do() {
 
 #[tokio::test]
 async fn silence_is_an_error_before_the_reply_and_a_cut_in_it() {
-    let (told, ended) = impatient(vec![(sse(&[&text("one")]), 1500)]).await;
-    assert_eq!((told.as_str(), ended.as_str()), ("one", "Cut: nothing came for 0.5 s"));
-    let (told, ended) = impatient(vec![(sse(&[]), 1500)]).await;
-    assert_eq!(told, "");
+    let (received, ended) = impatient(vec![(sse(&[&text("one")]), 1500)]).await;
+    assert_eq!((received.as_str(), ended.as_str()), ("one", "Cut: nothing came for 0.5 s"));
+    let (received, ended) = impatient(vec![(sse(&[]), 1500)]).await;
+    assert_eq!(received, "");
     assert!(ended.contains("nothing came for 0.5 s. A model that is being loaded"), "{ended}");
 }
 
@@ -277,7 +277,7 @@ async fn a_sink_that_breaks_ends_the_stream() {
     let (url, server) = serve(vec![vec![(sse(&[&one, &one, &done, "[DONE]"]), 0)]]).await;
     let mut seen = Seen { most: Some(1), ..Seen::default() };
     assert_eq!(ask(options(&url), &mut seen).await.unwrap(), FinishReason::Cut);
-    assert_eq!(seen.told, "one");
+    assert_eq!(seen.received, "one");
     server.await.unwrap();
 }
 
@@ -319,20 +319,20 @@ async fn the_request_says_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn what_a_reply_costs_is_told_once() {
+async fn usage_is_reported_once() {
     let a = text("one");
     let usage = |output: u32| {
         serde_json::json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": output}}).to_string()
     };
     let (some, all, stop) = (usage(1), usage(3), end("stop"));
-    for (events, told) in [
+    for (events, received) in [
         (vec![a.as_str(), &stop, &all, "[DONE]"], "one 9 (0) 3"),
-        // Some count in every event, and some close where others send a mark.
+        // Some servers send the usage in every event, and some close the connection instead of sending an end marker.
         (vec![&some, &a, &some, &stop, &all], "one 9 (0) 3"),
         (vec![&a, &stop, "[DONE]"], "one"),
         (vec![&a, &some], "one 9 (0) 1"),
     ] {
-        assert_eq!(reply(vec![vec![(sse(&events), 0)]]).await.0, told);
+        assert_eq!(reply(vec![vec![(sse(&events), 0)]]).await.0, received);
     }
 }
 
@@ -347,7 +347,7 @@ async fn a_server_that_refuses_to_be_asked_for_costs_is_not_asked_again() {
     for _ in 0..2 {
         let mut seen = Seen::default();
         let finish = http.stream(&[Message::new(Role::User, "hello")], &mut seen).await.unwrap();
-        assert_eq!((finish, seen.told.as_str()), (FinishReason::Stop, "x"));
+        assert_eq!((finish, seen.received.as_str()), (FinishReason::Stop, "x"));
     }
     let asked: Vec<bool> = server.await.unwrap().iter().map(|request| request.contains("stream_options")).collect();
     assert_eq!(asked, [true, false, false]);
@@ -358,9 +358,9 @@ fn messages_of(request: &str) -> serde_json::Value {
     body["messages"].clone()
 }
 
-/// A template that takes no system message says so once; from then on the user says it.
+/// A server whose template refuses system messages does so once; after that, they are sent as user messages.
 #[tokio::test]
-async fn a_server_without_a_system_role_is_told_by_the_user() {
+async fn a_server_without_a_system_role_gets_user_messages() {
     let answer = || vec![(sse(&[&text("x"), &end("stop"), "[DONE]"]), 0)];
     let refusal = refusal("500 Internal Server Error", "", "{\"error\":{\"message\":\"System role not supported\"}}");
     let (url, server) = serve(vec![refusal, answer(), answer()]).await;
@@ -374,8 +374,8 @@ async fn a_server_without_a_system_role_is_told_by_the_user() {
     }
     let requests = server.await.unwrap();
     assert_eq!(messages_of(&requests[0])[0]["role"], "system");
-    let told = serde_json::json!([{"role": "user", "content": "be brief\n\nhello"}]);
-    assert_eq!([messages_of(&requests[1]), messages_of(&requests[2])], [told.clone(), told]);
+    let received = serde_json::json!([{"role": "user", "content": "be brief\n\nhello"}]);
+    assert_eq!([messages_of(&requests[1]), messages_of(&requests[2])], [received.clone(), received]);
 }
 
 #[tokio::test]
@@ -394,7 +394,7 @@ async fn the_newer_name_of_the_limit_is_learned() {
 }
 
 #[test]
-fn a_provider_without_an_address_of_its_own_wants_one() {
+fn a_provider_without_an_address_requires_one() {
     let error = Http::new(HttpOptions::new("azure::mine")).unwrap_err().to_string();
     assert!(error.contains("give it as the base URL, together with the model azure::NAME"), "{error}");
     let mut given = HttpOptions::new("azure::mine");

@@ -1,5 +1,5 @@
-//! The HTTP backend against a real llama.cpp server, which `TOOLFENCE_LIVE_LLAMA` names the starter script of. Its
-//! weights are noise and its words come from a grammar, but sampler, stream and errors are the real ones.
+//! The HTTP backend against a real llama.cpp server, which the script named by `TOOLFENCE_LIVE_LLAMA` starts. Its
+//! weights are random and a grammar determines its output, but the sampler, the stream and the errors are real.
 
 mod grammar;
 mod probe;
@@ -20,11 +20,11 @@ use toolfence_policy::{AskMode, NoFacts};
 use toolfence_protocol::{Effect, Error, FinishReason, Message, Output, Role, ToolSpec};
 use toolfence_session::{Compacted, Session, SessionOptions, StopReason};
 
-/// One server at a time: each spins on every core, and two of them stand in each other's way.
+/// Only one server runs at a time, because each one uses all cores.
 static TAKEN: Mutex<bool> = Mutex::new(false);
 static FREED: Condvar = Condvar::new();
 
-/// The turn to have a server, until it is dropped.
+/// A guard for the right to run a server.
 struct Turn;
 
 impl Turn {
@@ -42,7 +42,7 @@ impl Drop for Turn {
     }
 }
 
-/// A server that ends with this value.
+/// A server that is stopped when this value is dropped.
 struct Server {
     child: Child,
     url: String,
@@ -50,7 +50,7 @@ struct Server {
 }
 
 impl Server {
-    /// `None` where there is none to start; the reason is printed.
+    /// Starts a server. Returns `None` and prints the reason if none is available.
     fn start(args: &[&str]) -> Option<Server> {
         let Some(script) = std::env::var_os("TOOLFENCE_LIVE_LLAMA").map(PathBuf::from) else {
             eprintln!("skipped: TOOLFENCE_LIVE_LLAMA does not name the script that starts a llama.cpp server");
@@ -77,7 +77,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Where it was killed already there is nothing to do.
+        // This fails if it was killed already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -87,7 +87,7 @@ impl Drop for Server {
 struct Seen<'a> {
     text: String,
     pieces: usize,
-    /// Ends the server with the first piece.
+    /// The server to kill at the first piece.
     victim: Option<&'a mut Server>,
 }
 
@@ -137,11 +137,11 @@ async fn ends_that_are_not_the_models_own() {
     let mut limited = options(&server.url, Some(long));
     limited.max_tokens = Some(10);
     let mut seen = Seen::default();
-    assert_eq!(ask(limited, "go on", &mut seen).await.unwrap(), FinishReason::Length);
+    assert_eq!(ask(limited, "continue", &mut seen).await.unwrap(), FinishReason::Length);
     assert_eq!(seen.text, "äääää", "a byte is a token here");
 
     let mut seen = Seen::default();
-    assert_eq!(ask(options(&server.url, Some(long)), "go on", &mut seen).await.unwrap(), FinishReason::Length);
+    assert_eq!(ask(options(&server.url, Some(long)), "continue", &mut seen).await.unwrap(), FinishReason::Length);
     assert!(seen.text.len() > 500, "{} bytes until the window was full", seen.text.len());
 
     let error = ask(options(&server.url, None), &"x".repeat(2000), &mut seen).await.unwrap_err().to_string();
@@ -151,13 +151,13 @@ async fn ends_that_are_not_the_models_own() {
 
     let url = server.url.clone();
     let mut seen = Seen { victim: Some(&mut server), ..Seen::default() };
-    assert_eq!(ask(options(&url, Some(long)), "go on", &mut seen).await.unwrap(), FinishReason::Cut);
+    assert_eq!(ask(options(&url, Some(long)), "continue", &mut seen).await.unwrap(), FinishReason::Cut);
     assert!(seen.text.starts_with('ä'), "{:?}", seen.text);
     let error = ask(options(&url, None), "x", &mut Seen::default()).await.unwrap_err().to_string();
     assert!(error.contains("No server listens there"), "{error}");
 }
 
-/// Gives the same list whenever it is asked.
+/// A tool that always returns the same list.
 struct List(ToolSpec);
 
 impl Tool for List {
@@ -170,7 +170,7 @@ impl Tool for List {
     }
 }
 
-/// The server can only say one thing, so the loop guard has to end it: five calls, five results, the whole road.
+/// The grammar allows only one reply, so the loop guard ends the turn, after five calls and five results.
 #[tokio::test]
 async fn a_turn_goes_all_the_way() {
     let reply = "Let me look.\n\n```tool\n{\"name\": \"list\"}\n```\n";
@@ -189,7 +189,7 @@ async fn a_turn_goes_all_the_way() {
     assert!(history.iter().skip(2).step_by(2).all(|message| message.content.contains("\na.txt\nb.txt\n")));
 }
 
-/// Gives another long list each time it is asked.
+/// A tool that returns a different long list for each call.
 struct LongList(ToolSpec, AtomicUsize);
 
 impl Tool for LongList {
@@ -203,7 +203,7 @@ impl Tool for LongList {
     }
 }
 
-/// Keeps what was compacted.
+/// A host that records compactions.
 #[derive(Default)]
 struct Watcher(Vec<Compacted>);
 
@@ -213,7 +213,7 @@ impl Host for Watcher {
     }
 }
 
-/// The server without what it tells of its window, so that only a refusal does.
+/// A backend that hides the server's window, so that the agent learns it only from a refusal.
 struct Reserved(Http);
 
 impl Backend for Reserved {
@@ -226,17 +226,18 @@ impl Backend for Reserved {
     }
 }
 
-/// Twenty rounds of long results are four times what the window holds. The server tells the window, or refuses once and so
-/// teaches it; from then on the conversation is compacted before the server refuses it.
+/// Twenty rounds of long results exceed the window four times. The agent learns the window from the server's report or
+/// from one refusal. After that, the conversation is compacted before the server refuses it.
 #[tokio::test]
-async fn a_conversation_that_overflows_the_window_goes_on() {
+async fn a_conversation_that_overflows_the_window_continues() {
     let reply = "Let me look.\n\n```tool\n{\"name\": \"list\"}\n```\n";
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), reply).unwrap();
     let Some(server) = Server::start(&["--reply", file.path().to_str().unwrap(), "--context", "4096"]) else { return };
     let http = || Http::new(options(&server.url, None)).unwrap();
     assert_eq!(http().window().await, Some(4096));
-    let backends: [(&str, Arc<dyn Backend>); 2] = [("told", Arc::new(http())), ("refused", Arc::new(Reserved(http())))];
+    let backends: [(&str, Arc<dyn Backend>); 2] =
+        [("reported", Arc::new(http())), ("refused", Arc::new(Reserved(http())))];
     for (how, backend) in backends {
         let list = ToolSpec::new("list", "List the files.").effect(|_| Effect::Read);
         let toolbox = Toolbox::new().with(LongList(list, AtomicUsize::new(0)));
@@ -249,10 +250,10 @@ async fn a_conversation_that_overflows_the_window_goes_on() {
         let (all, sent) = (bytes(&agent.session().history()), bytes(&agent.session().messages()));
         println!("{how}: {all} bytes in all, {sent} sent at the end; first {:?}", watcher.0.first());
         assert!(all > 3 * 4096 && sent < 4096 && watcher.0.len() > 3, "{how}: {all} {sent} {:?}", watcher.0);
-        // Only a refusal lets it come so far.
+        // The conversation exceeds the window only if the agent has to learn it from a refusal.
         assert_eq!(watcher.0[0].before > 4096, how == "refused", "{how}: {:?}", watcher.0[0]);
         assert!(agent.session().messages()[0].content.starts_with("list the files\n\n[COMPACTED: "));
-        // It is not over: the next message of the user is answered too.
+        // The conversation stays usable: the next message of the user is answered too.
         assert!(agent.run("and now?", &mut watcher).await.is_ok(), "{how}");
     }
 }

@@ -1,4 +1,4 @@
-//! The driver of a session, its backends and its transcript; the pipe, the proxy and the HTTP API.
+//! The agent with its backends and transcripts, the pipe, the proxy, and the HTTP API.
 
 mod agent;
 mod compact;

@@ -1,4 +1,4 @@
-//! The probe of backends: each answer to each of the five questions, and backends that misbehave.
+//! The probe of backends: every answer to each of the five questions, and backends that misbehave.
 
 use serde_json::{Map, Value, json};
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ use toolfence_protocol::grammar::Form;
 use toolfence_protocol::{Args, Dialect, Error, ErrorKind, FinishReason, Language, Message, Role, ToolCall};
 use toolfence_session::{Session, SessionOptions, StopReason};
 
-/// What a bridge makes of a reply. It also gets the number of the request.
+/// Changes a reply as a bridge would. The second argument is the number of the request.
 type Bridge = Arc<dyn Fn(&str, usize) -> String + Send + Sync>;
 
 /// How a backend treats a system message.
@@ -30,7 +30,7 @@ enum System {
     Refused,
 }
 
-/// A model that does what it is asked, and a bridge in front of it.
+/// A model that does what the probe asks, and a bridge in front of it.
 #[derive(Clone)]
 struct Stub {
     bridge: Bridge,
@@ -71,7 +71,7 @@ impl Stub {
         }
     }
 
-    fn behind(bridge: impl Fn(&str) -> String + Send + Sync + 'static) -> Stub {
+    fn with_bridge(bridge: impl Fn(&str) -> String + Send + Sync + 'static) -> Stub {
         Stub { bridge: Arc::new(move |reply, _| bridge(reply)), ..Stub::clean() }
     }
 
@@ -122,8 +122,8 @@ impl Backend for Stub {
             if self.refuses_tools && self.grammar().is_some_and(|grammar| !grammar.contains("heron-")) {
                 return Err(Error::with_kind(ErrorKind::Rejected, "The grammar is too large."));
             }
-            if let Some((thought, beside)) = self.field
-                && (beside || self.members.is_none())
+            if let Some((thought, with_grammar)) = self.field
+                && (with_grammar || self.members.is_none())
             {
                 let _: ControlFlow<()> = sink.chunk(Chunk::Reasoning(thought));
             }
@@ -192,7 +192,7 @@ async fn pieces_show_whether_a_backend_streams() {
         assert_eq!(answers_of(&Stub { pieces, ..Stub::clean() }).await.stream, want);
     }
     assert_eq!(
-        answers_of(&Stub { pieces: 1, ..Stub::behind(|_| "No.".to_owned()) }).await.stream,
+        answers_of(&Stub { pieces: 1, ..Stub::with_bridge(|_| "No.".to_owned()) }).await.stream,
         StreamAnswer::TooShort
     );
 }
@@ -214,14 +214,14 @@ async fn the_form_of_a_call_shows_whether_the_model_follows_the_protocol() {
     let refusal = "I have no tools.";
     let answer = protocol(Stub { call: refusal, ..Stub::clean() }).await;
     assert!(matches!(&answer, ProtocolAnswer::NoCall { reply } if reply == refusal), "{answer:?}");
-    // A dialect that came once is a slip.
+    // A single call in a dialect is a slip.
     let slip = Stub {
         bridge: Arc::new(|reply, number| if number == 2 { HERMES.to_owned() } else { reply.to_owned() }),
         ..Stub::clean()
     };
     assert_eq!(protocol(slip).await, ProtocolAnswer::Follows { system_message: true });
-    // A long reply is not quoted whole.
-    let long = answers_of(&Stub::behind(|_| "é".repeat(5_000))).await.protocol;
+    // A long reply is not quoted in full.
+    let long = answers_of(&Stub::with_bridge(|_| "é".repeat(5_000))).await.protocol;
     assert!(matches!(&long, ProtocolAnswer::NoCall { reply } if reply.chars().count() == 200), "{long:?}");
 }
 
@@ -250,24 +250,24 @@ async fn replies_show_how_the_model_marks_reasoning() {
 #[tokio::test]
 async fn the_first_difference_of_a_text_is_reported() {
     let text = |stub: Stub| async move { answers_of(&stub).await.text };
-    let tabs = text(Stub::behind(|reply| reply.replace('\t', "    "))).await;
+    let tabs = text(Stub::with_bridge(|reply| reply.replace('\t', "    "))).await;
     let TextAnswer::Changed { line: 6, column: 12, sent, received } = &tabs else { panic!("{tabs:?}") };
     assert!(sent.starts_with("\ttwo  three") && received.starts_with("    two  three"), "{tabs:?}");
-    let fences = text(Stub::behind(|reply| reply.replace("```tool", "```"))).await;
+    let fences = text(Stub::with_bridge(|reply| reply.replace("```tool", "```"))).await;
     assert!(matches!(fences, TextAnswer::Changed { line: 12, column: 4, .. }), "{fences:?}");
-    let around = Stub::behind(|reply| format!("Botty: {reply}\n\nSources: [1]"));
+    let around = Stub::with_bridge(|reply| format!("Botty: {reply}\n\nSources: [1]"));
     assert_eq!(text(around).await, TextAnswer::Unchanged);
-    let carriage_returns = Stub::behind(|reply| reply.replace('\n', "\r\n"));
+    let carriage_returns = Stub::with_bridge(|reply| reply.replace('\n', "\r\n"));
     assert_eq!(text(carriage_returns).await, TextAnswer::Unchanged);
 }
 
 #[tokio::test]
 async fn a_slip_of_the_model_is_not_a_change_of_the_text() {
-    let refuses = Stub::behind(|reply| match reply.contains("BEGIN-7319") {
+    let refuses = Stub::with_bridge(|reply| match reply.contains("BEGIN-7319") {
         true => "I cannot repeat that text.".to_owned(),
         false => reply.to_owned(),
     });
-    let noise = Stub::behind(|reply| reply.chars().rev().collect());
+    let noise = Stub::with_bridge(|reply| reply.chars().rev().collect());
     let differs = Stub {
         bridge: Arc::new(
             |reply, number| if number % 2 == 0 { reply.replace('\\', "") } else { reply.replace('\t', " ") },
@@ -332,7 +332,7 @@ async fn without_an_answer_to_the_first_question_no_other_is_asked() {
     assert!(why.to_string().contains("not asked"), "{why}");
     let verdicts = answers.findings().map(|finding| finding.verdict);
     assert_eq!(verdicts[..4], [Verdict::Bad, Verdict::Unknown, Verdict::Unknown, Verdict::Unknown]);
-    let empty = answers_of(&Stub::behind(|_| String::new())).await;
+    let empty = answers_of(&Stub::with_bridge(|_| String::new())).await;
     assert!(matches!(&empty.stream, StreamAnswer::NoAnswer { why } if why.to_string().contains("empty")), "{empty:?}");
     let late = Options { whole: Duration::ZERO, ..Options::default() };
     let answers = probe::ask_backend(&Stub::clean(), &late, &mut |_| panic!("there is no time")).await;
@@ -362,7 +362,7 @@ async fn a_question_without_an_answer_leaves_the_others() {
     assert!(matches!(&answers.text, TextAnswer::NoAnswer { why } if why.to_string().contains("It is gone.")));
 }
 
-/// The address of a server that answers each request with what `script` writes.
+/// Starts a server that answers each request with the output of `script`, and returns its address.
 fn server(script: impl Fn(&str, &mut TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -564,7 +564,7 @@ mod program {
         let stub = Stub {
             system: System::Lost,
             obeys: Some(Form::Structured),
-            ..Stub::behind(|reply| reply.replace('\t', "  "))
+            ..Stub::with_bridge(|reply| reply.replace('\t', "  "))
         };
         let place = Place::new(stub);
         place.coder(&["-p", "Say hello."]);

@@ -1,4 +1,5 @@
-//! The tools of a project for a host that has the conversation: a reply in, questions, results and the next message out.
+//! The tools of a project for a host that keeps the conversation: a reply in; questions, results and the next message
+//! out.
 
 use serde_json::{Value, json};
 use std::path::Path;
@@ -35,7 +36,7 @@ async fn handled(reply: &mut PendingReply<'_>, mut answer: impl FnMut(Question))
     }
 }
 
-/// The message of a last step.
+/// Returns the message of a last step.
 fn message(last: &ReplyStep) -> &str {
     let ReplyStep::Send(message) = last else { panic!("the model is to be sent a message: {last:?}") };
     message
@@ -172,7 +173,7 @@ async fn the_changes_of_a_command_are_asked_about_and_can_be_undone() {
 }
 
 #[tokio::test]
-async fn a_message_of_the_user_names_the_turn_and_brings_what_the_model_was_not_sent() {
+async fn a_user_message_names_the_turn_and_carries_unsent_results() {
     let (folder, state) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let mut tools = builder(folder.path()).state_folder(state.path().to_owned()).open().expect("the folder opens");
     assert_eq!(tools.user_message("Make a file.").await, "Make a file.");
@@ -194,7 +195,7 @@ async fn a_message_of_the_user_names_the_turn_and_brings_what_the_model_was_not_
 }
 
 #[tokio::test]
-async fn what_an_abandoned_reply_did_is_sent_with_the_next_message_of_the_user() {
+async fn results_of_an_abandoned_reply_are_sent_with_the_next_user_message() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut tools = builder(folder.path()).open().expect("the folder opens");
     let mut reply = tools.reply([write("a.txt", "a"), write("b.txt", "b")].concat());
@@ -209,7 +210,7 @@ async fn what_an_abandoned_reply_did_is_sent_with_the_next_message_of_the_user()
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_its_own_helper_is_told_what_to_add() {
+async fn a_program_without_the_helper_entry_gets_advice() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let has = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).exists());
     if has("toolfence-sandbox") || has("coder") {

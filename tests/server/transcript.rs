@@ -1,4 +1,4 @@
-//! What a conversation leaves on the disk: its records, what a resumed one sends, and what `coder` does with them.
+//! Recorded conversations: their records, the messages of a resumed one, and `coder`'s commands for them.
 
 mod images;
 mod program;
@@ -17,7 +17,7 @@ use toolfence_policy::{AskMode, NoFacts, Pending};
 use toolfence_protocol::{Effect, Error, ErrorKind, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
 use toolfence_session::{Answer, Session, SessionOptions};
 
-/// Gives its word back; `fail` fails for the host.
+/// A tool that returns its word. The word `fail` makes it fail with a host error.
 struct Say(ToolSpec);
 
 impl Tool for Say {
@@ -75,7 +75,7 @@ fn records(path: &Path) -> Vec<Value> {
     lines
 }
 
-/// Says yes to every second question.
+/// A host that approves every second call.
 #[derive(Default)]
 struct Wavering(usize);
 
@@ -87,7 +87,7 @@ impl Host for Wavering {
     }
 }
 
-/// What a session would be sent that is resumed now.
+/// Returns the messages that a session would send if it were resumed now.
 fn resumed(path: &Path) -> Vec<Message> {
     let turns = Transcript::resume(path).unwrap().history();
     toolfence_session::render(&turns, &SessionOptions::default().format)
@@ -152,7 +152,7 @@ async fn a_resumed_session_sends_what_the_first_one_would_have_sent() {
     assert!(of("note").iter().any(|note| note["kind"] == "end"), "the second turn has no answer");
 }
 
-/// Whatever a model writes: the histories are the same, and every record is valid.
+/// For any reply, the resumed history is the same, and every record is valid.
 #[tokio::test]
 async fn any_reply_is_sent_again_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
@@ -163,7 +163,7 @@ async fn any_reply_is_sent_again_as_it_was() {
         let path = transcript.path().to_owned();
         let mut first = agent(Replay::new(replies.iter().cloned()), instructed(), transcript);
         let mut turns = 0;
-        while first.run("go on", &mut Wavering::default()).await.is_ok() {
+        while first.run("continue", &mut Wavering::default()).await.is_ok() {
             turns += 1;
         }
         let history = without_instructions(&first);
@@ -176,7 +176,7 @@ async fn any_reply_is_sent_again_as_it_was() {
 }
 
 #[tokio::test]
-async fn turns_that_were_taken_back_one_after_another_are_not_sent_again() {
+async fn turns_undone_one_after_another_are_not_sent_again() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
     let path = transcript.path().to_owned();
@@ -195,9 +195,9 @@ async fn turns_that_were_taken_back_one_after_another_are_not_sent_again() {
     assert_eq!(agent(Replay::new([""]), options, transcript).take_back().as_deref(), Some("Third."));
 }
 
-/// Turns that were taken back and conversations that were put aside stay in the file.
+/// Undone turns and cleared conversations stay in the file.
 #[tokio::test]
-async fn what_was_taken_back_or_cleared_is_not_sent_again() {
+async fn undone_or_cleared_turns_are_not_sent_again() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
     let path = transcript.path().to_owned();
@@ -217,12 +217,12 @@ async fn what_was_taken_back_or_cleared_is_not_sent_again() {
     let next = first.recorded().unwrap().path().to_owned();
     assert!(next != path && !next.exists(), "nothing was said in the next one");
     first.clear();
-    assert_eq!(first.recorded().unwrap().path(), next, "a conversation in which nothing was said goes on");
+    assert_eq!(first.recorded().unwrap().path(), next, "a conversation without a prompt continues");
     first.run("Third.", &mut Nobody).await.unwrap();
     let third = without_instructions(&first);
     drop(first);
     assert_eq!((resumed(&next), third.len()), (third, 2));
-    assert_eq!(resumed(&path), history, "what was put aside can be gone on with");
+    assert_eq!(resumed(&path), history, "a cleared conversation can be resumed");
     let all = records(&path);
     let said: Vec<&Value> =
         all.iter().filter(|record| record["role"] == "user").map(|record| &record["content"]).collect();
@@ -233,9 +233,9 @@ async fn what_was_taken_back_or_cleared_is_not_sent_again() {
     assert_eq!((&third[0]["session"]["title"], &third[1]["content"]), (&"Third.".into(), &"Third.".into()));
 }
 
-/// Who says no is told, and that nobody was there to say anything.
+/// The record distinguishes a denial by a person from a denial because no person was present.
 #[tokio::test]
-async fn a_no_of_nobody_is_not_a_persons() {
+async fn a_denial_without_a_person_is_recorded_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let change = "```tool\n{\"name\": \"change\", \"args\": {\"word\": \"a\"}}\n```\n";
     for (host, by) in [(&mut Wavering(1) as &mut dyn Host, "person"), (&mut Nobody, "nobody")] {
@@ -250,7 +250,7 @@ async fn a_no_of_nobody_is_not_a_persons() {
     }
 }
 
-/// A backend whose reply breaks off in the middle, and then waits for ever.
+/// A backend that stops in the middle of a reply and waits forever.
 struct Stuck;
 
 impl Backend for Stuck {
@@ -262,7 +262,7 @@ impl Backend for Stuck {
     }
 }
 
-/// Cancels as soon as something is shown.
+/// A host that cancels at the first event.
 struct Impatient(toolfence_agent::agent::Canceller);
 
 impl Host for Impatient {
@@ -290,7 +290,7 @@ async fn a_turn_that_was_stopped_is_sent_again_as_it_was() {
 }
 
 #[tokio::test]
-async fn secrets_are_not_written_down() {
+async fn secrets_are_not_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
     let path = transcript.path().to_owned();
@@ -306,7 +306,7 @@ async fn secrets_are_not_written_down() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// A small session in a folder.
+/// Records a small session in a folder.
 async fn small(folder: &Path) -> PathBuf {
     let transcript = Transcript::create(folder, folder).unwrap();
     let path = transcript.path().to_owned();
@@ -338,7 +338,7 @@ async fn a_torn_last_line_is_dropped_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_none_is_left_out_and_counted() {
+async fn an_invalid_line_is_left_out_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let path = small(folder.path()).await;
     let text = std::fs::read_to_string(&path).unwrap();
@@ -405,7 +405,7 @@ async fn a_fork_has_the_messages_up_to_one() {
     assert!(error.to_string().contains("1 to 4"), "{error}");
 }
 
-/// A store finds what is there by beginnings of names, the last one first, without reading it all.
+/// A store finds sessions by prefixes of their names, newest first, without reading whole files.
 #[tokio::test]
 async fn sessions_are_found() {
     let state = tempfile::tempdir().unwrap();
@@ -435,14 +435,14 @@ async fn sessions_are_found() {
     std::os::unix::fs::symlink(&listed[0].path, listed[0].path.with_file_name("link.jsonl")).unwrap();
     assert_eq!(store.list(Some(&one)).len(), 2);
 
-    // What is open stays, however old it is.
+    // An open session is kept, however old it is.
     let open = Transcript::resume(&listed[0].path).unwrap();
     store.drop_older(&one, std::time::Duration::ZERO);
     assert_eq!(store.list(Some(&one)).iter().map(|session| &*session.id).collect::<Vec<_>>(), [open.id()]);
     assert_eq!(store.list(Some(&two)).len(), 2);
 }
 
-/// A session of every version that there was.
+/// Sessions of every earlier version can be resumed.
 #[tokio::test]
 async fn sessions_of_every_version_can_be_resumed() {
     for version in ["v1", "v2"] {
@@ -466,7 +466,7 @@ async fn sessions_of_every_version_can_be_resumed() {
     }
 }
 
-/// Fails before its reply begins, and then answers.
+/// A backend that fails once before its reply begins, and then answers.
 struct Fails(std::sync::atomic::AtomicBool);
 
 impl Backend for Fails {
@@ -516,9 +516,9 @@ async fn a_resumed_conversation_repeats_no_id() {
     assert!(ids.len() == 4 && unique.len() == 4, "{ids:?}");
 }
 
-/// A record that cannot be written stops nothing.
+/// A record that cannot be written does not stop the session.
 #[tokio::test]
-async fn a_place_that_cannot_be_written_is_told() {
+async fn an_unwritable_folder_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("file"), "").unwrap();
     let transcript = Transcript::create(&folder.path().join("file/sessions"), folder.path()).unwrap();

@@ -1,4 +1,4 @@
-//! Bodies of requests, which have limits, and bodies of responses that are sent in pieces.
+//! Request bodies with size and time limits, and response bodies that are sent in pieces.
 
 pub(crate) use axum::body::Body;
 use axum::body::{Bytes, HttpBody as _};
@@ -17,9 +17,9 @@ pub(crate) enum BodyProblem {
     BrokeOff(String),
 }
 
-/// Reads the body of a request of at most `limit` bytes. All of it has to arrive within the time `within`.
+/// Reads the body of a request of at most `limit` bytes. The whole body must arrive within `within`.
 pub(crate) async fn read(body: Body, limit: usize, within: Duration) -> Result<Bytes, BodyProblem> {
-    // A length in the head is refused before the body arrives.
+    // Refuses by the Content-Length header before the body arrives.
     if body.size_hint().lower() > limit as u64 {
         return Err(BodyProblem::TooLarge);
     }
@@ -31,10 +31,11 @@ pub(crate) async fn read(body: Body, limit: usize, within: Duration) -> Result<B
     }
 }
 
-/// The sender of the pieces of a response. It notices when no client reads them any more.
+/// The sender for the pieces of a response. Sending fails once the client has disconnected.
 pub(crate) type Pieces = mpsc::Sender<Result<Bytes, BrokeOff>>;
 
-/// The response ends early. The server closes the connection, so that no client takes the response for a whole one.
+/// The error that ends a response early. The server closes the connection, so that a client does not mistake it for
+/// complete.
 #[derive(Debug)]
 pub(crate) struct BrokeOff;
 
@@ -46,7 +47,8 @@ impl fmt::Display for BrokeOff {
 
 impl std::error::Error for BrokeOff {}
 
-/// The body of a response in pieces. `most_waiting` of them wait for a slow reader, and then the sender waits too.
+/// Returns a response body and the sender for its pieces. At most `most_waiting` pieces are queued; then the sender
+/// waits.
 pub(crate) fn pieces(most_waiting: usize) -> (Pieces, Body) {
     let (sender, mut receiver) = mpsc::channel(most_waiting);
     (sender, Body::from_stream(poll_fn(move |context| receiver.poll_recv(context))))

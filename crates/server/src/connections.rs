@@ -1,7 +1,7 @@
-//! Connections of clients, on which a router answers requests of HTTP/1.
+//! Client connections on which a router answers HTTP/1 requests.
 //!
-//! `axum::serve` has no deadline for a request and none for a client that does not read, so the loop here accepts connections and adds
-//! both. It knows no route.
+//! `axum::serve` has no deadline for a slow request and none for a client that does not read. The accept loop in this
+//! module adds both. It does not depend on the routes.
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -25,10 +25,10 @@ use tokio_io_timeout::TimeoutWriter;
 /// How long the head of a request may take, and how long a connection may be open between two requests.
 const HEAD: Duration = Duration::from_secs(30);
 
-/// The same, and how long the body of a request may take, while more than half of the connections are in use.
+/// Replaces [`HEAD`] and the time limit of a request body while more than half of the connections are in use.
 const HURRY: Duration = Duration::from_secs(2);
 
-/// How often a connection looks whether its client is gone.
+/// How often a connection checks whether its client has disconnected.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The connections of a server.
@@ -41,23 +41,23 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// At most `most` connections at a time. The server closes one whose client reads nothing for the time `stalled`, and at its end
-    /// gives responses the time `grace`.
+    /// Allows at most `most` connections at a time. The server closes a connection whose client reads nothing for
+    /// `stalled`, and gives responses in progress the time `grace` when it shuts down.
     pub(crate) fn new(most: usize, stalled: Duration, grace: Duration) -> Connections {
         let most = most.min(Semaphore::MAX_PERMITS);
         Connections { most, free: Arc::new(Semaphore::new(most)), stalled, grace }
     }
 
-    /// How long a client may take to send a part of its request, which is `usual` on a server with free connections.
+    /// Returns how long a client may take to send a part of its request: `usual`, or less if few connections are free.
     ///
-    /// Slow clients would otherwise take all connections and keep the others out. They can take half of them for the usual time; the
-    /// other half is soon free again.
+    /// Slow clients could otherwise take all connections. They can hold half of them for the usual time; the other half
+    /// is soon free again.
     pub(crate) fn patience(&self, usual: Duration) -> Duration {
         if self.free.available_permits() < self.most / 2 { usual.min(HURRY) } else { usual }
     }
 
-    /// Answers requests until `end` is ready. Then it accepts no more connections, and waits for the responses in progress. Dropping the
-    /// future closes all connections.
+    /// Answers requests until `end` is ready. Then it accepts no more connections and waits for the responses in
+    /// progress. Dropping the future closes all connections.
     pub(crate) async fn serve(&self, listener: TcpListener, router: Router, end: impl Future<Output = ()>) {
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();
@@ -76,11 +76,11 @@ impl Connections {
             });
         }
         drop(listener);
-        // The end of the set aborts the connections that are left.
+        // Dropping the set aborts the remaining connections.
         let _ = timeout(self.grace, graceful.shutdown()).await;
     }
 
-    /// Waits for a client and for a free connection. Other clients wait in the queue of the system.
+    /// Waits for a client and for a free connection. Further clients wait in the operating system's accept queue.
     async fn accept(&self, listener: &TcpListener) -> (TcpStream, OwnedSemaphorePermit) {
         loop {
             if let Ok(permit) = self.free.clone().acquire_owned().await
@@ -88,14 +88,14 @@ impl Connections {
             {
                 return (stream, permit);
             }
-            // For example, too many files are open. The end of a connection closes one.
+            // For example, too many files are open. Retry: each connection that ends frees a descriptor.
             sleep(Duration::from_millis(50)).await;
         }
     }
 }
 
 async fn serve_one(stream: TcpStream, router: Router, watcher: Watcher, head: Duration, stalled: Duration) {
-    // Events are small. Without this they would wait for each other.
+    // Events are small: without TCP_NODELAY, Nagle's algorithm would delay them.
     let _ = stream.set_nodelay(true);
     let (reads, writes) = stream.into_split();
     let reads = Arc::new(reads);
@@ -110,22 +110,22 @@ async fn serve_one(stream: TcpStream, router: Router, watcher: Watcher, head: Du
         ended = connection => if let Err(error) = ended {
             tracing::debug!(target: "toolfence", %error, "a connection broke off");
         },
-        () = left(&reads) => tracing::debug!(target: "toolfence", "a client went away"),
+        () = wait_for_disconnect(&reads) => tracing::debug!(target: "toolfence", "a client went away"),
     }
 }
 
 /// Waits until the client has closed its half of the connection.
 ///
-/// Hyper notices the end by reading. It does not read while it makes a response and has bytes that follow the request, so one newline
-/// after a body would keep a turn alive whose client is gone.
-async fn left(stream: &OwnedReadHalf) {
+/// Hyper notices a disconnect only by reading. It does not read while it prepares a response and has unread bytes after
+/// the request, so a single newline after the body would keep the turn of a disconnected client alive.
+async fn wait_for_disconnect(stream: &OwnedReadHalf) {
     while !stream.ready(Interest::READABLE).await.is_ok_and(Ready::is_read_closed) {
         // Bytes that hyper has not read yet make the stream ready at once.
         sleep(LOOK).await;
     }
 }
 
-/// The half of a stream that hyper reads while [`left`] watches it.
+/// The half of a stream that hyper reads while [`wait_for_disconnect`] watches it.
 struct SharedReader(Arc<OwnedReadHalf>);
 
 impl AsyncRead for SharedReader {

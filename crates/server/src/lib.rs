@@ -1,10 +1,10 @@
-//! The faces for the clients of others: the pipe speaks JSON lines, the proxy the HTTP of OpenAI's interface, and the API an HTTP of
-//! its own.
+//! The servers for other programs: the pipe (JSON lines), the proxy (the HTTP APIs of OpenAI and Anthropic), and the
+//! HTTP API with its page.
 //!
-//! The pipe and the API judge and run calls as a session anywhere else does. The proxy runs no tools and judges no calls: that is the
-//! business of its client. Each is behind the feature of its name.
+//! The pipe and the API judge and run calls like every other session. The proxy does neither: its client does. Each has
+//! a cargo feature of its name.
 //!
-//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+//! This crate is internal and has no stable API: the crate `toolfence` re-exports the public items.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +18,7 @@ mod headers;
 pub mod http;
 #[cfg(feature = "pipe")]
 pub mod pipe;
-/// The lines of the pipe about a turn, for a host that only tells of it.
+/// Builds the pipe's lines about a turn, for a host that only reports events.
 #[cfg(feature = "pipe")]
 pub mod told {
     pub use crate::pipe::words::{ask, begins, compacted, error, over, progress, result, shown};

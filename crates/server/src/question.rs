@@ -1,4 +1,4 @@
-//! Questions to clients: what they are about, and which answers they take.
+//! Questions to clients: their subject, and the answers that they accept.
 
 #[cfg(all(test, feature = "http"))]
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use toolfence_policy::{Pending, Rule};
 use toolfence_protocol::{Args, Text, text};
 use toolfence_session::Answer;
 
-/// What a question is about.
+/// The subject of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(all(test, feature = "http"), derive(JsonSchema), schemars(inline))]
@@ -30,13 +30,13 @@ impl About {
     }
 }
 
-/// What a yes allows besides what was asked.
+/// What an approval allows in addition to the call in question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(crate) enum Always {
     #[default]
     No,
-    /// The same again.
+    /// Calls like this one.
     Same,
     /// All changes in the project.
     Project,
@@ -55,7 +55,7 @@ impl TryFrom<Value> for Always {
     }
 }
 
-/// The answers that a question takes besides yes and no.
+/// The answers that a question accepts in addition to yes and no.
 #[derive(Debug, Clone)]
 pub(crate) struct Choices {
     all_changes: Option<Rule>,
@@ -68,10 +68,10 @@ impl Choices {
         Choices { all_changes: question.all_changes(), takes_edit: !question.has_run() }
     }
 
-    /// The answer yes.
+    /// Returns the answer for an approval.
     ///
     /// # Errors
-    /// The question does not offer this.
+    /// The question does not offer `always`.
     pub(crate) fn approval(&self, always: Always) -> Result<Answer, Text> {
         Ok(match (always, &self.all_changes) {
             (Always::No, _) => Answer::Yes,
@@ -83,7 +83,7 @@ impl Choices {
         })
     }
 
-    /// The answer with other arguments.
+    /// Returns the answer that replaces the arguments.
     ///
     /// # Errors
     /// The call has run already.

@@ -1,4 +1,4 @@
-//! What can go wrong on the way to a server, each with a real one: what is said, what is tried again, and which certificates hold.
+//! Connection problems with real servers: error messages, retries, and certificates.
 
 use super::*;
 use rustls::pki_types::pem::PemObject;
@@ -20,7 +20,7 @@ async fn failure(options: HttpOptions) -> String {
     ask(options, &mut Seen::default()).await.unwrap_err().to_string()
 }
 
-/// A server of https that answers every request with a word; `asks` wants a certificate of the client.
+/// Starts an HTTPS server that answers every request with a word. `asks`: it requires a client certificate.
 pub(crate) fn https(asks: bool) -> String {
     let provider = Arc::new(rustls_graviola::default_provider());
     let builder = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions().unwrap();
@@ -41,7 +41,7 @@ pub(crate) fn https(asks: bool) -> String {
         for stream in listener.incoming() {
             let mut tls = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), stream.unwrap());
             let mut request = [0; 65536];
-            // A client that does not like the certificate goes away here.
+            // A client that rejects the certificate disconnects here.
             if tls.read(&mut request).is_ok_and(|got| got > 0) {
                 let _ = tls.write_all(&sse(&[&text("one"), &end("stop"), "[DONE]"]));
                 tls.conn.send_close_notify();
@@ -53,7 +53,7 @@ pub(crate) fn https(asks: bool) -> String {
 }
 
 #[tokio::test]
-async fn what_is_wrong_on_the_way_is_named_with_what_to_do() {
+async fn connection_errors_say_what_to_do() {
     let refused = failure(options("http://127.0.0.1:1/v1")).await;
     assert!(refused.contains("Connection refused") && refused.contains("No server listens there"), "{refused}");
     let unknown = failure(options("http://no-such-host.invalid/v1")).await;
@@ -70,11 +70,12 @@ async fn what_is_wrong_on_the_way_is_named_with_what_to_do() {
     let no_tls = failure(options(&format!("https://{address}/v1"))).await;
     refuses.join().unwrap();
     assert!(no_tls.contains("does not use TLS: begin the base URL with http://"), "{no_tls}");
-    let mut behind = options("https://model.example/v1");
-    behind.proxy = Some(serve(vec![refusal("407 Proxy Authentication Required", "", "")]).await.0.replace("/v1", ""));
-    let behind = failure(behind).await;
-    assert!(behind.contains("The proxy refused the connection: check HTTPS_PROXY"), "{behind}");
-    // The server dies with the request in hand.
+    let mut through_proxy = options("https://model.example/v1");
+    through_proxy.proxy =
+        Some(serve(vec![refusal("407 Proxy Authentication Required", "", "")]).await.0.replace("/v1", ""));
+    let through_proxy = failure(through_proxy).await;
+    assert!(through_proxy.contains("The proxy refused the connection: check HTTPS_PROXY"), "{through_proxy}");
+    // The server closes the connection without an answer.
     let died = reply_with(|options| options.retries = 0, vec![vec![]]).await.1;
     assert!(died.contains("Check the server's log: it closed the connection without an answer"), "{died}");
 }
@@ -85,13 +86,16 @@ async fn an_authority_and_a_certificate_of_ones_own_open_https() {
         let mut trusting = options(&https(asks));
         trusting.authorities = Some(AUTHORITY.to_vec());
         if asks {
-            let nobody = failure(trusting.clone()).await;
-            assert!(nobody.contains("CertificateRequired") || nobody.contains("cannot get an answer"), "{nobody}");
+            let no_certificate = failure(trusting.clone()).await;
+            assert!(
+                no_certificate.contains("CertificateRequired") || no_certificate.contains("cannot get an answer"),
+                "{no_certificate}"
+            );
             trusting.identity = Some(CLIENT.to_vec());
         }
         let mut seen = Seen::default();
         assert_eq!(ask(trusting, &mut seen).await.unwrap(), FinishReason::Stop);
-        assert_eq!(seen.told, "one");
+        assert_eq!(seen.received, "one");
     }
 }
 
@@ -113,30 +117,31 @@ fn certificates_and_headers_that_cannot_be_used_are_named() {
         (|o| o.headers = vec![("Host".to_owned(), "x".to_owned())], "The header \"Host\" cannot be sent"),
         (|o| o.headers = vec![("X".to_owned(), "a\nsecret".to_owned())], "The header \"X\" cannot be sent"),
     ] {
-        let told = with(change);
-        assert!(told.contains(wanted) && !told.contains("secret"), "{wanted}: {told}");
+        let message = with(change);
+        assert!(message.contains(wanted) && !message.contains("secret"), "{wanted}: {message}");
     }
 }
 
 #[tokio::test]
 async fn a_proxy_is_asked_in_the_place_of_the_server() {
     let (proxy, asked) = serve(vec![good()]).await;
-    let mut behind = options("http://model.example/v1");
-    behind.proxy = Some(proxy.replace("/v1", ""));
+    let mut through_proxy = options("http://model.example/v1");
+    through_proxy.proxy = Some(proxy.replace("/v1", ""));
     let mut seen = Seen::default();
-    assert_eq!(ask(behind, &mut seen).await.unwrap(), FinishReason::Stop);
+    assert_eq!(ask(through_proxy, &mut seen).await.unwrap(), FinishReason::Stop);
     let request = &asked.await.unwrap()[0];
     assert!(request.starts_with("POST http://model.example/v1/chat/completions HTTP/1.1\r\n"), "{request}");
-    // A server on this machine is reached without it.
+    // A server on this machine is reached directly.
     let (url, _server) = serve(vec![good()]).await;
     let mut near = options(&url);
     near.proxy = Some("http://127.0.0.1:1".to_owned());
     assert_eq!(ask(near, &mut seen).await.unwrap(), FinishReason::Stop);
 }
 
-/// A model that is being loaded is waited for as long as for the first piece, whatever the number of tries.
+/// The client waits for a model that is being loaded until the time limit for the first piece, whatever the number of
+/// retries.
 #[tokio::test]
-async fn a_server_that_loads_its_model_is_waited_for() {
+async fn the_client_waits_for_a_server_that_loads_its_model() {
     let loads =
         || refusal("503 Service Unavailable", "", "{\"error\": {\"message\": \"Loading model\", \"code\": 503}}");
     let (url, server) = serve(vec![loads(), loads(), loads(), good()]).await;
@@ -154,19 +159,19 @@ async fn a_server_that_loads_its_model_is_waited_for() {
 }
 
 #[tokio::test]
-async fn what_is_tried_again_is_told_and_what_a_server_wants_late_is_not() {
+async fn retries_are_reported_and_long_waits_are_refused() {
     let busy = || refusal("503 Service Unavailable", "", "{\"error\": {\"message\": \"Loading model\"}}");
     let (url, server) = serve(vec![busy(), busy(), good()]).await;
     let mut seen = Seen::default();
     assert_eq!(ask(options(&url), &mut seen).await.unwrap(), FinishReason::Stop);
     let wanted = ["it refused with HTTP 503: Loading model: 10 ms", "it refused with HTTP 503: Loading model: 20 ms"];
-    assert_eq!((seen.told.as_str(), seen.waits.as_slice()), ("one", wanted.map(str::to_owned).as_slice()));
+    assert_eq!((seen.received.as_str(), seen.waits.as_slice()), ("one", wanted.map(str::to_owned).as_slice()));
     assert_eq!(server.await.unwrap().len(), 3);
     let late = || refusal("429 Too Many Requests", "retry-after: 3600\r\n", "{\"message\": \"quota\"}");
     let (_, ended, requests) = reply(vec![late()]).await;
     assert_eq!(requests.len(), 1, "an hour is not waited for");
     assert!(ended.contains("HTTP 429: quota. The server asks to wait 3600 s before the next request"), "{ended}");
-    // A server may name the moment by its own clock, whatever is on ours.
+    // A server may send a date by its own clock, which can differ from ours.
     let dated = |after: &'static str| {
         let head = format!("date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: {after}\r\n");
         refusal("429 Too Many Requests", &head, "{\"message\": \"quota\"}")
@@ -180,7 +185,7 @@ async fn what_is_tried_again_is_told_and_what_a_server_wants_late_is_not() {
     );
     let (_, ended, requests) = reply(vec![dated("Sun, 06 Nov 1994 10:49:37 GMT")]).await;
     assert!(requests.len() == 1 && ended.contains("asks to wait 7200 s before the next request"), "{ended}");
-    // Whoever wants no more while it waits gets no more.
+    // A request that is cancelled while it waits is not sent again.
     let (url, server) = serve(vec![busy()]).await;
     let mut enough = Seen { most: Some(1), ..Seen::default() };
     assert_eq!(ask(options(&url), &mut enough).await.unwrap(), FinishReason::Cut);

@@ -1,5 +1,5 @@
-//! Constrained decoding by the real thing: llama.cpp with random weights under our grammar can write nothing but calls
-//! that read strictly and fit their tool. `TOOLFENCE_LIVE_ROUNDS` asks for more replies than by default.
+//! Constrained decoding with a real server: llama.cpp with random weights under our grammar writes only calls that
+//! parse strictly and fit their tool. `TOOLFENCE_LIVE_ROUNDS` sets a larger number of replies than the default.
 
 use super::{Seen, Server, ask, options};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use toolfence_protocol::grammar::{self, GrammarOptions, Start};
 use toolfence_protocol::parse::{Event, Options, Parser};
 use toolfence_protocol::{Catalog, FinishReason, ToolCall};
 
-/// Replies of each tool by itself.
+/// Returns the number of replies for each single tool.
 fn rounds() -> u64 {
     std::env::var("TOOLFENCE_LIVE_ROUNDS").ok().and_then(|count| count.parse().ok()).unwrap_or(6)
 }
@@ -16,7 +16,7 @@ fn rounds() -> u64 {
 /// Calls of each reply.
 const CALLS: usize = 3;
 
-/// Noise goes on to every bound, so the bounds are small.
+/// Random output runs up to every bound, so the bounds are small.
 fn small(start: Start, calls: usize) -> GrammarOptions {
     let mut options = GrammarOptions::default();
     (options.start, options.least_calls, options.most_calls) = (start, calls, calls);
@@ -43,19 +43,19 @@ impl Run {
         options.temperature = Some(0.5 + (seed % 8) as f64 * 0.25);
         options.max_tokens = Some(6000);
         let mut seen = Seen::default();
-        let finish = ask(options, "go on", &mut seen).await.unwrap();
+        let finish = ask(options, "continue", &mut seen).await.unwrap();
         self.replies += 1;
         (seen.text, finish)
     }
 
-    /// A reply under a grammar, which always comes to its end.
+    /// Requests a reply under a grammar. It always ends by itself.
     async fn constrained(&mut self, seed: u64, grammar: &str) -> String {
         let (reply, finish) = self.reply(seed, ("grammar", grammar.into())).await;
         assert_eq!(finish, FinishReason::Stop, "the bounds end it: {reply}");
         reply
     }
 
-    /// Reads the reply and counts its calls; `wanted` is how many the grammar asked for.
+    /// Reads the reply and counts its calls. `wanted` is the number that the grammar requires.
     fn count(&mut self, reply: &str, wanted: usize, bare: bool, catalog: &Catalog) {
         self.calls += wanted;
         let calls = strictly(reply, bare, catalog);
@@ -128,15 +128,15 @@ async fn noise_under_the_bare_grammar_is_one_valid_call() {
     run.report("bare objects");
 }
 
-/// Escapes of NUL and of half a surrogate pair, which no schema can forbid.
+/// Returns `true` for escapes of NUL and of unpaired surrogates, which a schema cannot forbid.
 fn is_spoiled_by_an_escape(reply: &str) -> bool {
     let half =
         |at: usize| matches!(reply.as_bytes()[at..], [_, _, b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..]);
     reply.contains("\\u0000") || reply.match_indices("\\u").any(|(at, _)| half(at))
 }
 
-/// The server reads such replies itself before it gives them on and cuts those with noise that is no UTF-8; they are
-/// counted apart, and asked for again with another seed.
+/// The server parses such replies itself and cuts those with invalid UTF-8. They are counted separately, and requested
+/// again with another seed.
 #[tokio::test]
 async fn noise_under_the_schema_is_one_valid_call() {
     let Some(mut run) = Run::new() else { return };
@@ -165,7 +165,7 @@ async fn noise_under_the_schema_is_one_valid_call() {
     println!("asked for again: {cut} cut for bytes that are no UTF-8, {spoiled} for an escape that is no character");
 }
 
-/// The grammar as it comes, with its large bounds and with the largest there are, is one the server takes.
+/// The server accepts the default grammar with its large bounds, and the grammar with the largest bounds.
 #[tokio::test]
 async fn the_server_takes_the_bounds_as_they_come() {
     let Some(server) = Server::start(&[]) else { return };
@@ -183,7 +183,7 @@ async fn the_server_takes_the_bounds_as_they_come() {
         let mut options = options(&server.url, Some(&text));
         options.max_tokens = Some(50);
         let mut seen = Seen::default();
-        ask(options, "go on", &mut seen).await.unwrap();
+        ask(options, "continue", &mut seen).await.unwrap();
         assert!(!seen.text.is_empty());
         assert!(start != Start::Trigger || seen.text.starts_with("```tool\n{\"name\": \""), "{}", seen.text);
     }

@@ -1,5 +1,5 @@
-//! The probe of a backend against a real llama.cpp server. Its model writes noise, so only the answers about the server are known:
-//! it streams and obeys a grammar, also that of all tools.
+//! The probe of a backend against a real llama.cpp server. Its model writes random text, so only the answers about the
+//! server are predictable: it streams and obeys a grammar, including that of all tools.
 
 use super::{Server, options};
 use std::time::Instant;
@@ -13,7 +13,7 @@ use toolfence_protocol::grammar::{self, Form, GrammarOptions};
 async fn the_answers_about_a_server_do_not_depend_on_its_model() {
     let Some(server) = Server::start(&["--context", "4096"]) else { return };
     let catalog: Catalog = toolfence_policy::toolset::builtins().iter().cloned().collect();
-    // As `coder` sends it.
+    // The grammar that `coder` sends.
     let mut bounds = GrammarOptions::default();
     (bounds.endless, bounds.most_calls, bounds.most_items) = (true, 32, 64);
     let wanted = Options { grammar: Some(grammar::gbnf(&catalog, &bounds)), ..Options::default() };

@@ -1,4 +1,4 @@
-//! Replies that a real server cuts in the middle of a block, because they have as many tokens as it was allowed.
+//! Replies that a real server cuts in the middle of a block at the token limit.
 
 use super::{Server, options};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use toolfence_policy::{AskMode, NoFacts, Pending};
 use toolfence_protocol::{Effect, Error, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
 use toolfence_session::{Answer, Session, SessionOptions, StopReason};
 
-/// Keeps the words that it was called with.
+/// A tool that records the words of its calls.
 struct Keep(ToolSpec, Arc<Mutex<Vec<String>>>);
 
 impl Tool for Keep {
@@ -24,7 +24,7 @@ impl Tool for Keep {
     }
 }
 
-/// Says yes, and keeps the rules that asked.
+/// A host that approves all calls and records the rules that asked.
 #[derive(Default)]
 struct Agreeing(Vec<String>);
 
@@ -35,17 +35,17 @@ impl Host for Agreeing {
     }
 }
 
-/// What the model writes next, out of what it was told last, and the most tokens that it may have.
+/// Returns the next text of the model, given the last message, and the token limit.
 type Says = Box<dyn Fn(&str) -> (String, Option<u32>) + Send + Sync>;
 
-/// A model that says one thing after the other: each request has the grammar of the one text that it may write.
-struct Told {
+/// A model with scripted replies: each request has a grammar that allows only one text.
+struct ScriptedModel {
     options: HttpOptions,
     says: Mutex<std::vec::IntoIter<Says>>,
     finished: Arc<Mutex<Vec<FinishReason>>>,
 }
 
-impl Backend for Told {
+impl Backend for ScriptedModel {
     fn stream<'a>(
         &'a self,
         messages: &'a [Message],
@@ -65,14 +65,15 @@ impl Backend for Told {
     }
 }
 
-/// One turn with these replies: the words that ran, the rules that asked, and how each reply ended.
+/// Runs a turn with these replies. Returns the words of the calls that ran, the rules that asked, and the finish
+/// reasons.
 async fn turn(server: &Server, says: Vec<Says>) -> (Vec<String>, Vec<String>, Vec<FinishReason>) {
     let kept = Arc::default();
     let spec =
         ToolSpec::new("keep", "Keeps a word.").param(Param::new("word", ParamKind::Text { content: true }, "it"));
     let toolbox = Toolbox::new().with(Keep(spec.effect(|_| Effect::Write), Arc::clone(&kept)));
     let finished = Arc::default();
-    let backend = Told {
+    let backend = ScriptedModel {
         options: options(&server.url, None),
         says: Mutex::new(says.into_iter()),
         finished: Arc::clone(&finished),
@@ -92,35 +93,36 @@ fn block() -> String {
     format!("Now.\n\n```tool\n{{\"name\": \"keep\", \"args\": {{\"word\": \"<<EOF\"}}}}\n{WORD}EOF\n```\n")
 }
 
-/// The text that the model is asked to repeat.
-fn repeated(told: &str) -> String {
-    let (_, behind) =
-        told.split_once("finish the block:\n\n").unwrap_or_else(|| panic!("it is asked to go on: {told}"));
-    let (fence, behind) = behind.split_once('\n').unwrap();
-    behind.split_once(&format!("\n{fence}")).unwrap().0.to_owned()
+/// Returns the text that the model must repeat.
+fn repeated(received: &str) -> String {
+    let (_, after) =
+        received.split_once("finish the block:\n\n").unwrap_or_else(|| panic!("it is asked to continue: {received}"));
+    let (fence, after) = after.split_once('\n').unwrap();
+    after.split_once(&format!("\n{fence}")).unwrap().0.to_owned()
 }
 
 #[tokio::test]
 async fn a_block_that_the_server_cut_is_put_together_or_asked_for_again() {
     let Some(server) = Server::start(&[]) else { return };
-    // A byte is a token here.
+    // This model has one token for each byte.
     let cut = u32::try_from(block().find("breaks off").unwrap()).unwrap();
     let first = || -> Says { Box::new(move |_| (block(), Some(cut))) };
     let last = || -> Says { Box::new(|_| ("Done.".to_owned(), None)) };
 
-    let goes_on: Says = Box::new(|told| {
-        let again = repeated(told);
-        let (_, behind) =
-            block().split_once(&again).map(|(before, behind)| (before.to_owned(), behind.to_owned())).unwrap();
-        (again + &behind, None)
+    let goes_on: Says = Box::new(|received| {
+        let again = repeated(received);
+        let (_, after) =
+            block().split_once(&again).map(|(before, after)| (before.to_owned(), after.to_owned())).unwrap();
+        (again + &after, None)
     });
     let (kept, rules, finished) = turn(&server, vec![first(), goes_on, last()]).await;
     assert_eq!(finished, [FinishReason::Length, FinishReason::Stop, FinishReason::Stop]);
     assert_eq!((kept, rules), (vec![WORD.to_owned()], vec!["stitched".to_owned()]));
 
-    let wrong: Says = Box::new(|told| (repeated(told).replace("line", "lime") + " that is wrong.\nEOF\n```\n", None));
-    let whole: Says = Box::new(|told| {
-        assert!(told.contains("the block that broke off was not run"), "{told}");
+    let wrong: Says =
+        Box::new(|received| (repeated(received).replace("line", "lime") + " that is wrong.\nEOF\n```\n", None));
+    let whole: Says = Box::new(|received| {
+        assert!(received.contains("the block that broke off was not run"), "{received}");
         (block(), None)
     });
     let (kept, rules, finished) = turn(&server, vec![first(), wrong, whole, last()]).await;

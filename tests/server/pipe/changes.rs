@@ -1,4 +1,4 @@
-//! Commands that run on a private copy of the project, and the questions about what they changed.
+//! Commands that run on a private copy of the project, and the questions about their changes.
 
 use super::client::{Client, served};
 use super::{answer, bash, call, end};
@@ -32,7 +32,7 @@ impl Project {
         self.root().join(name).exists()
     }
 
-    /// A pipe that asks in this mode; `None` where commands cannot run on private copies.
+    /// Returns a pipe that asks in this mode; `None` if commands cannot run on private copies here.
     fn pipe(&self, ask: AskMode) -> Option<Pipe> {
         let policy = toolfence_kit::policy(ask);
         let workspace = Arc::new(Workspace::open(self.root(), policy.paths().clone()).unwrap());
@@ -206,7 +206,7 @@ fn a_turn_that_is_cancelled_at_the_question_keeps_nothing_and_the_pipe_serves_th
         client.say(json!({"type": "cancel"})).await;
         assert_eq!(client.until("stop").await["reason"], "cancelled");
         client.say(json!({"type": "approve", "id": "call_1"})).await;
-        assert!(client.until("error").await["message"].as_str().unwrap().contains("nothing is asked"));
+        assert!(client.until("error").await["message"].as_str().unwrap().contains("there is no question about"));
         let ask = asked_about(client, "touch next.txt").await;
         client.say(json!({"type": "approve", "id": ask["id"]})).await;
         client.until("results").await;
@@ -214,7 +214,7 @@ fn a_turn_that_is_cancelled_at_the_question_keeps_nothing_and_the_pipe_serves_th
     });
 }
 
-/// A question that is longer than what the streams hold, so that the pipe cannot write all of it.
+/// A command whose question is longer than the stream buffers, so that the pipe cannot write all of it.
 const LONG: &str = "seq 1 30000 > new.txt";
 
 #[test]
@@ -250,7 +250,7 @@ fn a_client_that_leaves_at_the_question_keeps_nothing() {
     }
 }
 
-/// Layers and stashes below the folder of private copies.
+/// Counts layers and stashes below the folder of private copies.
 fn layers(folder: &Path) -> usize {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let inside = |path: PathBuf| match path.file_name().and_then(|name| name.to_str()) {

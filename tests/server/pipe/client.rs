@@ -1,4 +1,4 @@
-//! A client that keeps what it is told, and checks each line.
+//! A client that records the lines of the pipe and checks each one.
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
@@ -18,11 +18,11 @@ pub(super) struct Client {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     out: WriteHalf<DuplexStream>,
     schema: Schema,
-    /// What it was told since the last thing it waited for, and that.
-    told: Vec<Value>,
+    /// The lines since the last wait, with the line that ended it.
+    received: Vec<Value>,
 }
 
-/// A pipe to a folder, that asks for changes.
+/// Returns a pipe for a folder that asks before changes.
 pub(super) fn fixture(root: &Path) -> Pipe {
     let policy = toolfence_kit::policy(AskMode::Risky);
     let workspace = Arc::new(Workspace::open(root, policy.paths().clone()).unwrap());
@@ -30,7 +30,7 @@ pub(super) fn fixture(root: &Path) -> Pipe {
     Pipe::new(tools::standard(runner.clone()), policy, runner)
 }
 
-/// Serves a client in memory until it has done what it does; then it is gone.
+/// Serves an in-memory client until its function returns; then it disconnects.
 pub(super) fn served<T>(pipe: Pipe, client: impl AsyncFnOnce(&mut Client) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -41,7 +41,7 @@ pub(super) fn served<T>(pipe: Pipe, client: impl AsyncFnOnce(&mut Client) -> T) 
         let ask = async {
             let (read, out) = split(here);
             let lines = BufReader::new(read).lines();
-            let mut it = Client { lines, out, schema: Schema::new(), told: Vec::new() };
+            let mut it = Client { lines, out, schema: Schema::new(), received: Vec::new() };
             client(&mut it).await
         };
         let both = async { tokio::join!(serve, ask) };
@@ -52,7 +52,7 @@ pub(super) fn served<T>(pipe: Pipe, client: impl AsyncFnOnce(&mut Client) -> T) 
 }
 
 impl Client {
-    /// Says a line that the schema knows.
+    /// Sends a line after checking it against the schema.
     pub(super) async fn say(&mut self, line: Value) {
         self.schema.check("in", &line);
         self.say_raw(format!("{line}\n").as_bytes()).await;
@@ -62,24 +62,24 @@ impl Client {
         self.out.write_all(bytes).await.unwrap();
     }
 
-    /// The next line that the client is told.
+    /// Reads the next line of the pipe.
     pub(super) async fn hear(&mut self) -> Value {
         let line = self.lines.next_line().await.unwrap().expect("the pipe is gone");
         let line: Value = serde_json::from_str(&line).unwrap();
         self.schema.check("out", &line);
-        self.told.push(line.clone());
+        self.received.push(line.clone());
         line
     }
 
-    /// Waits until the next line begins to come, and does not read it.
+    /// Waits until the next line begins to arrive, without reading it.
     pub(super) async fn peek(&mut self) {
         assert!(!self.lines.get_mut().fill_buf().await.unwrap().is_empty(), "the pipe is gone");
     }
 
-    /// The next line of this kind.
+    /// Reads up to the next line of this kind.
     pub(super) async fn until(&mut self, kind: &str) -> Value {
-        if self.told.last().is_some_and(|line| line["event"] != "ready") {
-            self.told.clear();
+        if self.received.last().is_some_and(|line| line["event"] != "ready") {
+            self.received.clear();
         }
         loop {
             let line = self.hear().await;
@@ -90,15 +90,15 @@ impl Client {
         }
     }
 
-    /// The kinds of the lines since the last wait.
+    /// Returns the kinds of the lines since the last wait.
     pub(super) fn kinds(&self) -> Vec<String> {
-        self.told.iter().map(|line| line["event"].as_str().unwrap().to_owned()).collect()
+        self.received.iter().map(|line| line["event"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The lines since the last wait without times, pieces of text joined.
+    /// Returns the lines since the last wait, without times and with pieces of text joined.
     pub(super) fn merged(&self) -> Vec<Value> {
         let mut merged: Vec<Value> = Vec::new();
-        for line in &self.told {
+        for line in &self.received {
             let mut line = line.clone();
             line["execution_time_ms"] = json!(0);
             match merged.last_mut() {
@@ -120,11 +120,11 @@ fn text(line: &Value) -> &str {
     line["text"].as_str().unwrap()
 }
 
-/// The schema of the lines, compiled.
+/// The compiled schema of the lines.
 pub(super) struct Schema {
     schemas: Schemas,
     said: SchemaIndex,
-    told: SchemaIndex,
+    received: SchemaIndex,
 }
 
 impl Schema {
@@ -132,12 +132,12 @@ impl Schema {
         let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
         compiler.add_resource("pipe.json", serde_json::from_str(SCHEMA).unwrap()).unwrap();
         let mut part = |name: &str| compiler.compile(&format!("pipe.json#/$defs/{name}"), &mut schemas).unwrap();
-        let (said, told) = (part("in"), part("out"));
-        Schema { schemas, said, told }
+        let (said, received) = (part("in"), part("out"));
+        Schema { schemas, said, received }
     }
 
     pub(super) fn check(&self, part: &str, line: &Value) {
-        let index = if part == "in" { self.said } else { self.told };
+        let index = if part == "in" { self.said } else { self.received };
         if let Err(error) = self.schemas.validate(line, index) {
             panic!("{line}: {error}");
         }

@@ -1,4 +1,4 @@
-//! Clients that do everything wrong, are slow, or die.
+//! Clients that violate the protocol, are slow, or disconnect.
 
 use super::client::{Client, Schema, fixture, served};
 use super::{answer, bash, end};
@@ -8,7 +8,7 @@ use toolfence_kit::Random;
 use toolfence_policy::AskMode;
 
 #[test]
-fn a_line_that_does_not_fit_changes_nothing() {
+fn an_invalid_line_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipe = fixture(folder.path());
     pipe.line_bytes = 1000;
@@ -51,7 +51,7 @@ fn a_line_that_does_not_fit_changes_nothing() {
 }
 
 #[test]
-fn who_does_not_read_is_not_read() {
+fn the_pipe_reads_nothing_while_its_output_is_unread() {
     let folder = tempfile::tempdir().unwrap();
     served(fixture(folder.path()), async |client: &mut Client| {
         let chunk = json!({"type": "chunk", "text": "word ".repeat(2000)});
@@ -60,7 +60,7 @@ fn who_does_not_read_is_not_read() {
             said += 1;
             assert!(said < 1000, "all of it is kept somewhere");
         }
-        // The line that was not taken whole is lost with its future; what was taken comes out.
+        // A line that was not written completely is lost with its future; complete lines are answered.
         let mut heard = 0;
         while heard + 10_000 < said * 10_000 {
             let line = client.hear().await;
@@ -70,7 +70,7 @@ fn who_does_not_read_is_not_read() {
 }
 
 #[test]
-fn a_command_keeps_its_deadline_while_nobody_reads() {
+fn a_command_keeps_its_deadline_while_the_client_does_not_read() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("big"), "0123456789012345678901234567890123456789\n".repeat(1000)).unwrap();
     let mut pipe = fixture(folder.path());
@@ -84,7 +84,7 @@ fn a_command_keeps_its_deadline_while_nobody_reads() {
         let reply = block(&read).repeat(2) + &block(&run);
         client.say(json!({"type": "chunk", "text": reply})).await;
         client.say(end()).await;
-        // Two results are more than the streams hold: the command runs while its beginning cannot be told.
+        // Two results exceed the stream buffers, so the command runs before its `running` line can be written.
         tokio::time::sleep(Duration::from_millis(4500)).await;
         assert!(folder.path().join("begun").exists() && !folder.path().join("late").exists());
         let results = client.until("results").await;
@@ -92,8 +92,8 @@ fn a_command_keeps_its_deadline_while_nobody_reads() {
     });
 }
 
-/// Every kind of line in any order, some of them broken: told lines fit the schema, and a turn can always be ended and
-/// another one begun.
+/// Sends every kind of line in random order, some of them damaged. The pipe's lines match the schema, and a turn can
+/// always be ended and another one begun.
 #[test]
 fn any_lines_are_survived() {
     let folder = tempfile::tempdir().unwrap();
@@ -107,7 +107,7 @@ fn any_lines_are_survived() {
                 client.say_raw(broken(&line.to_string(), &mut random).as_bytes()).await;
                 assert!(schema.knows(&line), "{line}");
             }
-            // Whatever is open ends so: a reply by its end, its calls by a cancel.
+            // Ends anything that is open: a reply with `end`, its calls with `cancel`.
             client.say(end()).await;
             client.say(json!({"type": "cancel"})).await;
             let mark = format!("mark{round}");
@@ -142,7 +142,7 @@ fn line(random: &mut Random) -> Value {
     }
 }
 
-/// The line, or what is left of it when a character is taken out or put in.
+/// Damages a line by removing or inserting a character.
 fn broken(line: &str, random: &mut Random) -> String {
     let mut chars: Vec<char> = line.chars().collect();
     if random.below(3) == 0 {

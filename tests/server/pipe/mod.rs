@@ -1,4 +1,5 @@
-//! The pipe: whole turns with real tools over streams in memory; every line on both sides is checked against the schema.
+//! The pipe: whole turns with real tools over in-memory streams. Every line in both directions is checked against the
+//! schema.
 
 mod changes;
 mod client;
@@ -55,7 +56,7 @@ fn a_turn_goes_all_the_way() {
     });
 }
 
-/// A call in a dialect is told while it is written, as one of the protocol is.
+/// A call in a dialect is announced while it is being written, like a call in the protocol's own form.
 #[test]
 fn a_call_in_a_dialect_is_announced_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -148,16 +149,16 @@ fn a_question_is_answered_in_every_way() {
     });
 }
 
-/// What a client and its model are told in Portuguese: a question, the answer to a no, a blocked path, an unreadable block and
-/// a line that does not fit.
+/// Messages in Portuguese to a client and its model: a question, a denial, a blocked path, an unreadable block and an
+/// invalid line.
 #[test]
-fn everything_is_told_in_the_language_of_the_session() {
+fn messages_are_in_the_language_of_the_session() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipe = fixture(folder.path());
     pipe.session.language = toolfence_protocol::Language::Portuguese;
     served(pipe, async |client: &mut Client| {
-        client.say(json!({"type": "approve", "id": "nobody"})).await;
-        assert_eq!(client.until("error").await["message"], "não há nenhuma pergunta sobre \"nobody\"");
+        client.say(json!({"type": "approve", "id": "call_9"})).await;
+        assert_eq!(client.until("error").await["message"], "não há nenhuma pergunta sobre \"call_9\"");
         client.say(call(&json!({"name": "write_file", "args": {"path": "a.txt", "content": "a"}}))).await;
         client.say(end()).await;
         assert_eq!(client.until("ask").await["why"], "write_file altera arquivos.");
@@ -190,7 +191,7 @@ fn everything_is_told_in_the_language_of_the_session() {
     });
 }
 
-/// What tools and the checks of the project say in Portuguese, in the result and in the message for the model.
+/// Output of tools and of the project checks in Portuguese, in the result and in the message for the model.
 #[test]
 fn tools_answer_in_the_language_of_the_session() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,9 +227,9 @@ fn tools_answer_in_the_language_of_the_session() {
                 assert_eq!(english.iter().find(|english| text.contains(**english)), None, "{text}");
             }
             if tool == "write_file" && wanted.contains("criado") {
-                // Whether the checks run depends on the sandbox that the machine has.
-                let told = ["`false` termina com status 1", "`false` não pôde ser consultado"];
-                assert!(told.iter().any(|told| results.contains(told)), "{results}");
+                // Whether the checks run depends on the machine's sandbox.
+                let expected = ["`false` termina com status 1", "`false` não pôde ser consultado"];
+                assert!(expected.iter().any(|text| results.contains(text)), "{results}");
             }
         }
     });
@@ -322,10 +323,10 @@ fn a_forged_result_stops_the_model_once_and_its_turn_continues_after_the_end() {
     });
 }
 
-/// A tool whose arguments are objects in objects, by references: the model is told of them in words, and what it writes reaches
-/// the client fitted, or the model hears where it is wrong.
+/// A tool whose arguments are nested objects with references. The instructions describe them, and the arguments reach
+/// the client fitted to the schema, or the model gets the position of the error.
 #[test]
-fn a_nested_schema_is_told_fitted_and_checked() {
+fn a_nested_schema_is_described_fitted_and_checked() {
     let folder = tempfile::tempdir().unwrap();
     let address = json!({"type": "object", "required": ["street"], "properties": {
         "street": {"type": "string", "description": "street and number"},
@@ -342,14 +343,17 @@ fn a_nested_schema_is_told_fitted_and_checked() {
     served(fixture(folder.path()), async |client: &mut Client| {
         client.until("ready").await;
         client.say(json!({"type": "tools", "tools": [ship]})).await;
-        let told = client.until("ready").await["instructions"].as_str().unwrap().to_owned();
+        let received = client.until("ready").await["instructions"].as_str().unwrap().to_owned();
         for words in ["order", "street and number", "\"small\", \"large\"", "from 0 to 40", "true or false"] {
-            assert!(told.contains(words), "{words}: {told}");
+            assert!(received.contains(words), "{words}: {received}");
         }
-        assert!(!told.contains("$ref") && !told.contains("$defs") && !told.contains("\"properties\""), "{told}");
+        assert!(
+            !received.contains("$ref") && !received.contains("$defs") && !received.contains("\"properties\""),
+            "{received}"
+        );
         let mut shown = Vec::new();
-        // The instructions show a turn with its result, which `parse` would stop at.
-        parse::for_each(&told, parse::Options::default(), FinishReason::Stop, |event| {
+        // The instructions contain a turn with its result, at which `parse` would stop.
+        parse::for_each(&received, parse::Options::default(), FinishReason::Stop, |event| {
             if let parse::Event::Call { call, .. } = event {
                 shown.push(*call);
             }
@@ -388,7 +392,7 @@ fn a_nested_schema_is_told_fitted_and_checked() {
 }
 
 #[test]
-fn what_the_model_was_not_told_stands_before_the_next_message() {
+fn unsent_results_precede_the_next_message() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipe = fixture(folder.path());
     pipe.session.limits.rounds = 1;
@@ -418,7 +422,7 @@ fn a_client_sets_limits_between_turns() {
         assert!(ready["instructions"].as_str().unwrap().contains("timeout?=9"), "{ready}");
         let search = call(&json!({"name": "search", "args": {"pattern": "x"}}));
         client.say(search.clone()).await;
-        // Not while a reply comes.
+        // Options are refused while a reply is being received.
         client.say(json!({"type": "options", "limits": {"rounds": 9}})).await;
         assert!(client.until("error").await["message"].as_str().unwrap().contains("between turns"));
         client.say(end()).await;
@@ -458,13 +462,13 @@ fn a_client_says_how_results_are_written() {
             client.say(json!({"type": "options", "results": results})).await;
             client.say(call(&json!({"name": "read_file", "args": {"path": "a.txt"}}))).await;
             client.say(end()).await;
-            // The client itself has the data in any case.
+            // The client itself always gets the data.
             assert_eq!(client.until("result").await["data"]["path"], "a.txt");
-            let told = client.until("results").await["text"].as_str().unwrap().to_owned();
-            let head: Value = serde_json::from_str(told.lines().nth(1).unwrap()).unwrap();
-            assert_eq!(head["data"].is_object(), format != "text", "{told}");
-            assert_eq!(head.get("nonce").is_some_and(|nonce| nonce == "k3"), format == "json", "{told}");
-            assert_eq!(head.get("output").is_some(), format == "json", "{told}");
+            let received = client.until("results").await["text"].as_str().unwrap().to_owned();
+            let head: Value = serde_json::from_str(received.lines().nth(1).unwrap()).unwrap();
+            assert_eq!(head["data"].is_object(), format != "text", "{received}");
+            assert_eq!(head.get("nonce").is_some_and(|nonce| nonce == "k3"), format == "json", "{received}");
+            assert_eq!(head.get("output").is_some(), format == "json", "{received}");
             client.say(answer()).await;
             client.say(end()).await;
             client.until("stop").await;
@@ -506,7 +510,7 @@ fn a_turn_is_cancelled_from_anywhere() {
 fn the_size_of_chunks_means_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let reply = "Both.\n```tool\n{\"name\": \"list_files\"}\n```\nand\n```tool\n{'name': 'list_files',}\n```\nso.";
-    let told = |bytes: usize| {
+    let received = |bytes: usize| {
         served(fixture(folder.path()), async |client: &mut Client| {
             for piece in reply.as_bytes().chunks(bytes) {
                 client.say(json!({"type": "chunk", "text": std::str::from_utf8(piece).unwrap()})).await;
@@ -516,15 +520,15 @@ fn the_size_of_chunks_means_nothing() {
             client.merged()
         })
     };
-    let whole = told(reply.len());
+    let whole = received(reply.len());
     assert_eq!(whole.iter().filter(|line| line["event"] == "result").count(), 2);
     for bytes in [1, 3, 17] {
-        assert_eq!(told(bytes), whole, "{bytes}");
+        assert_eq!(received(bytes), whole, "{bytes}");
     }
 }
 
 #[test]
-fn what_looks_at_the_project_is_told_like_a_call() {
+fn project_checks_are_reported_like_a_call() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = Arc::new(Workspace::open(folder.path(), Default::default()).unwrap());
     let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
@@ -539,14 +543,14 @@ fn what_looks_at_the_project_is_told_like_a_call() {
         let found = &toolfence_protocol::format::read_back(results["text"].as_str().unwrap(), None)[1];
         assert!(found.tool == PROJECT_CHECK && found.output.starts_with("`true` "), "{results}");
         let mut kinds = client.kinds();
-        // A note that comes with the end of what it tells of may be lost.
+        // A note at the very end of a check may be lost.
         kinds.retain(|kind| kind != "note");
         assert_eq!(kinds, ["running", "result", "running", "result", "results"]);
     });
 }
 
 #[test]
-fn what_is_decided_is_recorded() {
+fn decisions_are_recorded() {
     let (folder, logs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let transcript = Transcript::create(logs.path(), folder.path()).unwrap();
     let log = transcript.path().to_owned();
@@ -572,9 +576,9 @@ fn what_is_decided_is_recorded() {
     assert_eq!(denied["tool_call"]["args"]["command"], "cat .env", "{text}");
 }
 
-/// A turn that does not fit the window gets shorter where the client keeps it, too.
+/// A turn that exceeds the window is also shortened in the client's copy.
 #[test]
-fn a_turn_that_does_not_fit_is_compacted_and_told() {
+fn a_turn_that_does_not_fit_is_compacted_and_reported() {
     const WINDOW: u64 = 4000;
     let folder = tempfile::tempdir().unwrap();
     for file in 0..12 {
@@ -585,9 +589,9 @@ fn a_turn_that_does_not_fit_is_compacted_and_told() {
     pipe.session.window = Some(WINDOW);
     served(pipe, async |client: &mut Client| {
         client.until("ready").await;
-        // What the client keeps of the turn behind its user's words.
+        // The client's copy of the turn after its user's prompt.
         let (mut note, mut turn) = (Value::Null, Vec::<Value>::new());
-        let (mut told, mut most) = (0, 0);
+        let (mut compactions, mut most) = (0, 0);
         for file in 0..12 {
             let reply = call(&json!({"name": "read_file", "args": {"path": format!("{file}.txt")}}));
             client.say(reply.clone()).await;
@@ -600,7 +604,7 @@ fn a_turn_that_does_not_fit_is_compacted_and_told() {
                 assert!(line["after"].as_u64() < line["before"].as_u64(), "{line}");
                 assert!(line["after"].as_u64().unwrap() < WINDOW * 8 / 10, "{line}");
                 (note, turn) = (line["note"].clone(), line["turn"].as_array().unwrap().clone());
-                told += 1;
+                compactions += 1;
             }
             turn.push(json!({"role": "user", "content": results["text"]}));
             assert!(results["text"].as_str().unwrap().contains(&format!("file {file}, line 0: ")), "{results}");
@@ -609,7 +613,7 @@ fn a_turn_that_does_not_fit_is_compacted_and_told() {
             let size: usize = turn.iter().map(|message| message["content"].as_str().unwrap().len()).sum();
             most = most.max(size);
         }
-        assert!(told > 1 && most < WINDOW as usize * 7 / 2, "{told} times, {most} bytes");
+        assert!(compactions > 1 && most < WINDOW as usize * 7 / 2, "{compactions} times, {most} bytes");
         let note = note.as_str().expect("old messages gave way");
         assert!(note.starts_with("[COMPACTED: ") && note.matches("[COMPACTED").count() == 1, "{note}");
         client.say(answer()).await;

@@ -1,5 +1,5 @@
-//! Whoever does not behave: upstreams that die, flood or answer something else; clients that go away, do not read, or should
-//! not ask at all.
+//! Misbehaving peers: upstreams that fail, flood or send invalid answers, and clients that disconnect, do not read, or
+//! have no access.
 
 use super::support::*;
 use serde_json::json;
@@ -13,7 +13,7 @@ fn plain(streamed: bool) -> String {
 }
 
 #[tokio::test]
-async fn an_upstream_that_dies_is_told_as_an_error() {
+async fn an_upstream_that_fails_is_reported_as_an_error() {
     let call = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"x\"}}\n```\n";
     let chunked = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     let (said, called) = (text("So. "), text(call));
@@ -27,9 +27,9 @@ async fn an_upstream_that_dies_is_told_as_an_error() {
         ),
         ("no JSON", format!("{STREAM}{said}data: {{\"choi\n\n{called}")),
     ] {
-        let told = Stage::new(vec![vec![Step::Send(script.into_bytes())]]).await.stream().await;
-        assert_eq!((told.finish, told.done), (None, false), "{case}");
-        assert!(told.error.is_some() && told.text.starts_with("So. "), "{case}: {:?}", told.error);
+        let received = Stage::new(vec![vec![Step::Send(script.into_bytes())]]).await.stream().await;
+        assert_eq!((received.finish, received.done), (None, false), "{case}");
+        assert!(received.error.is_some() && received.text.starts_with("So. "), "{case}: {:?}", received.error);
     }
 }
 
@@ -50,13 +50,13 @@ async fn an_untouched_stream_that_breaks_off_is_not_ended_cleanly() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_of_the_api() {
+async fn invalid_answers_of_the_upstream_are_errors() {
     for (case, script, wanted) in [
         ("a page", answer("200 OK", "text/html", "<html>"), "text/html"),
         ("no kind", vec![Step::Send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".into())], "instead of JSON"),
-        ("no JSON", answer("200 OK", "application/json", "<html>"), "no JSON"),
+        ("no JSON", answer("200 OK", "application/json", "<html>"), "not JSON"),
         ("an error", answer("200 OK", "application/json", "{\"error\": \"no\"}"), "The upstream's message: no"),
-        ("no choice", answer("200 OK", "application/json", "{\"choices\": []}"), "in the middle"),
+        ("no choice", answer("200 OK", "application/json", "{\"choices\": []}"), "ended early"),
         ("no HTTP", vec![Step::Send("hello\r\n\r\n".into())], "cannot be reached"),
         ("nothing", vec![], "cannot be reached"),
     ] {
@@ -65,12 +65,12 @@ async fn what_is_no_answer_of_the_api() {
         assert!(got.error().contains(wanted), "{case}: {}", got.body);
     }
     let stage = Stage::with(vec![], |options| options.upstream = "http://127.0.0.1:9".into()).await;
-    assert_eq!(stage.ask(&request(true)).await.status, 502, "nobody is there");
+    assert_eq!(stage.ask(&request(true)).await.status, 502, "the upstream is down");
 }
 
-/// What goes wrong is told in the language of the proxy, as an answer and as an event of a stream.
+/// Errors are reported in the language of the proxy, as an answer and as an event of a stream.
 #[tokio::test]
-async fn errors_are_told_in_the_language_of_the_proxy() {
+async fn errors_are_in_the_language_of_the_proxy() {
     let portuguese = |scripts: Vec<Script>, key: Option<&str>| {
         let key = key.map(str::to_owned);
         Stage::with(scripts, move |options| {
@@ -99,11 +99,11 @@ async fn errors_are_told_in_the_language_of_the_proxy() {
 async fn a_line_that_never_ends_is_not_kept() {
     let endless = vec![Step::Send(format!("{STREAM}data: {{\"x\": \"").into_bytes()), Step::Repeat(vec![b'x'; 65536])];
     let stage = Stage::new(vec![endless]).await;
-    let told = stage.stream().await;
-    assert!(told.error.unwrap().contains("longer than 8388608 bytes") && told.finish.is_none());
+    let received = stage.stream().await;
+    assert!(received.error.unwrap().contains("longer than 8388608 bytes") && received.finish.is_none());
     let ten = format!("data: {{\"x\": \"{}\"}}\n\n", "x".repeat(10_000_000));
-    let told = Stage::new(vec![vec![Step::Send(format!("{STREAM}{ten}").into_bytes())]]).await.stream().await;
-    assert!(told.error.is_some());
+    let received = Stage::new(vec![vec![Step::Send(format!("{STREAM}{ten}").into_bytes())]]).await.stream().await;
+    assert!(received.error.is_some());
     let large = answer("200 OK", "application/json", &"x".repeat(17 << 20));
     let got = Stage::new(vec![large]).await.ask(&request(false)).await;
     assert_eq!((got.status, got.error().contains("longer than 16777216")), (502, true));
@@ -134,8 +134,12 @@ async fn a_stream_that_nobody_asked_for_is_not_kept_without_end() {
         stage.wait_until("the end of the upstream's connection", |seen| seen.gone == 1).await;
     }
     let long = reply(&words.repeat(200), 600, "stop");
-    let told = Stage::with(vec![long], small).await.stream().await;
-    assert_eq!((told.finish.as_deref(), told.text.len()), (Some("stop"), 120_000), "what is passed on has no end");
+    let received = Stage::with(vec![long], small).await.stream().await;
+    assert_eq!(
+        (received.finish.as_deref(), received.text.len()),
+        (Some("stop"), 120_000),
+        "what is passed on has no end"
+    );
 }
 
 #[tokio::test]
@@ -147,12 +151,12 @@ async fn a_slow_upstream_is_given_up() {
     assert_eq!(stage.ask(&request(true)).await.status, 504);
     let begun = vec![Step::Send(format!("{STREAM}{}", text("So.")).into_bytes()), Step::Pause(5000)];
     let stage = Stage::with(vec![begun], hasty).await;
-    let told = stage.stream().await;
-    assert!(told.error.unwrap().contains("said nothing for 200ms") && told.text == "So.");
+    let received = stage.stream().await;
+    assert!(received.error.unwrap().contains("sent nothing for 200ms") && received.text == "So.");
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_takes_the_upstream_along() {
+async fn a_disconnect_ends_the_upstream_request() {
     let ways = [(true, true, true), (true, false, false), (false, true, true), (true, true, false)];
     for ((tools, streamed, begun), half) in ways.into_iter().flat_map(|way| [(way, false), (way, true)]) {
         let gate = Arc::new(Notify::new());
@@ -189,13 +193,13 @@ async fn a_client_that_does_not_read_stops_the_upstream() {
             }
             before = now;
         }
-        // What sockets hold, and nothing that grows.
+        // Only the socket buffers fill; no queue grows.
         assert!(before < 24 << 20 && stage.seen.lock().unwrap().sent == before, "{before} bytes");
     }
 }
 
 #[tokio::test]
-async fn who_may_not_ask() {
+async fn requests_without_access_are_refused() {
     let json = "content-type: application/json\r\n";
     let stage = Stage::with(vec![whole("Yes.", "stop")], |options| options.key = Some("secret".into())).await;
     let body = request(false).to_string();
@@ -229,7 +233,8 @@ async fn who_may_not_ask() {
     );
 }
 
-/// Every path that reaches the upstream names `/models` or one model, however often it is decoded: it carries the key.
+/// Every path that reaches the upstream is `/models` or one model, however often it is decoded, because the request
+/// carries the key.
 #[tokio::test]
 async fn no_path_leads_out_of_models() {
     let decoded = |path: &str| {
@@ -348,7 +353,7 @@ async fn many_at_once() {
 }
 
 #[tokio::test]
-async fn an_end_lets_what_is_under_way_end() {
+async fn shutdown_completes_answers_in_progress() {
     let gate = Arc::new(Notify::new());
     let end = Arc::new(Notify::new());
     let upstream = Stage::new(vec![vec![
@@ -357,7 +362,7 @@ async fn an_end_lets_what_is_under_way_end() {
         Step::Send(format!("{}data: [DONE]\n\n", chunk(&json!({"content": "two"}), Some("stop"))).into_bytes()),
     ]])
     .await;
-    // In front of the one that the stage has: an answer that passes two of them.
+    // A second proxy in front of the stage's: the answer passes through both.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let options = toolfence_server::proxy::ProxyOptions::new(format!("http://{}/v1", upstream.address));
@@ -375,7 +380,7 @@ async fn an_end_lets_what_is_under_way_end() {
     stream.read_exact(&mut [0; 12]).await.unwrap();
     end.notify_one();
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "nobody new is answered");
+    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "no new connection is accepted");
     gate.notify_one();
     let mut rest = String::new();
     stream.read_to_string(&mut rest).await.unwrap();

@@ -1,5 +1,5 @@
-//! The law of the proxy: for any reply, in any pieces, the client gets the calls and the text that the parser finds in the
-//! whole of it, or an error.
+//! Property of the proxy: for any reply in any pieces, the client gets the calls and the text that the parser finds in
+//! the whole reply, or an error.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use toolfence_kit::Random;
 use toolfence_protocol::parse::{Event, Options, Reasoning, Span, for_each};
 use toolfence_protocol::{Catalog, Dialects, FinishReason, Repair, ToolSpec};
 
-/// What replies are made of: prose, whole calls, and all that makes them break.
+/// Pieces of replies: prose, complete calls, and text that damages them.
 const PIECES: &[&str] = &[
     "So.\n\n",
     "Text with `ticks` and ```\n",
@@ -21,7 +21,7 @@ const PIECES: &[&str] = &[
     "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"1\"}}\n{\"name\": \"weather\", \"args\": {\"city\": \"2\"}}\n```\n",
     "```tool\n{\"tool_call\": {\"name\": \"write\", \"arguments\": {\"path\": \"1\"}}}\n```\n",
     "```tool\n{\"name\": \"write\", \"args\": \"{\\\"path\\\": \\\"1\\\"}\"}\n```\n",
-    "```tool\n{\"name\": \"write\", \"path\": \"beside\", \"content\": \"it\"}\n```\n",
+    "```tool\n{\"name\": \"write\", \"path\": \"a.txt\", \"content\": \"it\"}\n```\n",
     "```tool\n{\"name\": \"write\", \"args\": {\"content\": \"raw\nnewline\"}}\n```\n",
     "```tool\n{\"name\": \"write\", \"args\": {\"content\": \"fence\n```\nin it\"}}\n```\n",
     "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a\", \"content\": \"say \"hi\" now\"}}\n```\n",
@@ -34,7 +34,7 @@ const PIECES: &[&str] = &[
     "> ```tool\n> {\"name\": \"write\", \"args\": {\"path\": \"quoted\"}}\n> ```\n\n",
     "- item\n\n  ```tool\n  {\"name\": \"write\", \"args\": {\"path\": \"in a list\"}}\n  ```\n",
     "```json\n{\"a\": 1}\n```\n",
-    // A call under another word, and tokens of dialects: a call, and the token that opens the person's turn.
+    // A call in a fence with another word, and tokens of dialects: a call, and the token that opens the user's turn.
     "```json\n{\"name\": \"weather\", \"args\": {\"city\": \"Lisbon\"}}\n```\n",
     "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Lisbon\"}}\n</tool_call>\n",
     "<|user|>",
@@ -79,9 +79,9 @@ fn any_stream(random: &mut Random, reply: &str) -> Script {
     let mut script = Script::new();
     let mut bytes = body.as_bytes();
     while !bytes.is_empty() {
-        let (piece, behind) = bytes.split_at((1 + random.below(most)).min(bytes.len()));
+        let (piece, after) = bytes.split_at((1 + random.below(most)).min(bytes.len()));
         script.push(Step::Send(piece.to_vec()));
-        bytes = behind;
+        bytes = after;
     }
     script
 }
@@ -94,7 +94,7 @@ fn catalog() -> Catalog {
     tools().as_array().unwrap().iter().map(spec).collect()
 }
 
-/// What the parser finds in the whole reply when it reads as the proxy does, in the order of the reply.
+/// Returns the parser's events for the whole reply, with the options of the proxy, in the order of the reply.
 fn events(reply: &str, reasoning: Reasoning) -> Vec<Event<'static>> {
     let mut options = Options::default();
     (options.reasoning, options.dialects, options.catalog) = (reasoning, Dialects::ALL, Some(Arc::new(catalog())));
@@ -112,7 +112,7 @@ fn events(reply: &str, reasoning: Reasoning) -> Vec<Event<'static>> {
     events
 }
 
-/// What the whole reply holds, as far as it counts: up to a made up result, and behind what was thought.
+/// Returns the expected calls and text of a reply: up to a made-up result, and after the reasoning.
 fn wanted(reply: &str, events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
     let catalog = catalog();
     let (mut calls, mut said, mut faulty, mut forged) = (Vec::new(), Vec::new(), false, false);
@@ -125,7 +125,8 @@ fn wanted(reply: &str, events: &[Event<'_>]) -> (Vec<(String, Value)>, String, b
             }
             _ if forged => {}
             Event::Text { text, span } => said.push((span.start, text.clone().into_owned())),
-            // The proxy passes a call in a `json` fence, and one in another fence as text, for an answer may hold such a block.
+            // The proxy passes on a call in a `json` fence. Another fence is sent as text, since an answer may contain
+            // such a block.
             Event::Call { call, span, .. } if call.repairs.contains(&Repair::WrongWord) && is_json(reply, *span) => {
                 calls.push((call.name.clone(), Value::Object(call.args.clone())));
                 cut_out(&mut said, *span);
@@ -144,12 +145,12 @@ fn wanted(reply: &str, events: &[Event<'_>]) -> (Vec<(String, Value)>, String, b
     (calls, said.into_iter().map(|(_, text)| text).collect(), faulty)
 }
 
-/// Whether the fence at this place of the reply has the word `json`.
+/// Returns `true` if the fence at this span of the reply has the word `json`.
 fn is_json(reply: &str, span: Span) -> bool {
     reply[span.start..].trim_start_matches(['`', '~']).starts_with("json\n")
 }
 
-/// Removes the texts at this place of the reply.
+/// Removes the texts in this span of the reply.
 fn cut_out(texts: &mut Vec<(usize, String)>, span: Span) {
     for (start, text) in std::mem::take(texts) {
         let end = start + text.len();
@@ -160,7 +161,7 @@ fn cut_out(texts: &mut Vec<(usize, String)>, span: Span) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stream_tells_what_the_whole_reply_says() {
+async fn a_stream_has_the_content_of_the_whole_reply() {
     let mut random = Random::new(8);
     let (mut passed, mut failed, mut thought) = (0, 0, 0);
     for round in 0..400 {
@@ -170,35 +171,35 @@ async fn a_stream_tells_what_the_whole_reply_says() {
         let wants = |options: &mut toolfence_server::proxy::ProxyOptions| {
             (options.asked_again, options.reasoning) = (0, reasoning);
         };
-        let told = Stage::with(vec![script], wants).await.stream().await;
+        let received = Stage::with(vec![script], wants).await.stream().await;
         let found = events(&reply, reasoning);
         let (calls, said, faulty) = wanted(&reply, &found);
         let unopened = found.iter().any(|event| matches!(event, Event::Reasoning { unopened: true, .. }));
         thought += usize::from(unopened && !calls.is_empty());
-        let case = format!("round {round}, {reasoning:?}: {reply:?}\n{told:?}");
-        assert_eq!(told.error.is_some(), faulty, "{case}");
-        assert!(told.error.is_none() || (told.finish.is_none() && !told.done), "{case}");
+        let case = format!("round {round}, {reasoning:?}: {reply:?}\n{received:?}");
+        assert_eq!(received.error.is_some(), faulty, "{case}");
+        assert!(received.error.is_none() || (received.finish.is_none() && !received.done), "{case}");
         if faulty {
             failed += 1;
             continue;
         }
         passed += usize::from(!calls.is_empty());
-        assert_eq!(told.named(), calls, "{case}");
+        assert_eq!(received.named(), calls, "{case}");
         let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
-        assert_eq!(told.finish.as_deref(), Some(finish), "{case}");
+        assert_eq!(received.finish.as_deref(), Some(finish), "{case}");
         let forged = reply.contains("tool_result") || reply.contains("<|user|>");
         let exact = calls.is_empty() && !forged && !reply.contains("<think>");
         match exact {
-            // What was told before it turned out to be a thought is not taken back.
-            _ if unopened => assert!(told.text.trim().ends_with(said.trim()), "{case}"),
-            true => assert_eq!(told.text, said, "{case}"),
-            false => assert_eq!(told.text.trim(), said.trim(), "{case}"),
+            // Text that was sent before it turned out to be reasoning is not taken back.
+            _ if unopened => assert!(received.text.trim().ends_with(said.trim()), "{case}"),
+            true => assert_eq!(received.text, said, "{case}"),
+            false => assert_eq!(received.text.trim(), said.trim(), "{case}"),
         }
     }
-    assert!(passed > 80 && failed > 80 && thought > 4, "{passed} passed, {failed} failed, {thought} behind thoughts");
+    assert!(passed > 80 && failed > 80 && thought > 4, "{passed} passed, {failed} failed, {thought} after reasoning");
 }
 
-/// The tools of most cases in the words of another API; `schema` is the member that describes the arguments.
+/// The tools of most cases in the form of another API. `schema` is the member that describes the arguments.
 fn tools_with(schema: &str) -> Value {
     let tool = |tool: &Value| {
         let function = &tool["function"];
@@ -209,14 +210,14 @@ fn tools_with(schema: &str) -> Value {
     tools().as_array().unwrap().iter().map(tool).collect()
 }
 
-/// Whatever a reply is, clients of all APIs get the same calls, and the same text around them, or an error.
+/// For any reply, clients of all APIs get the same calls with the same text around them, or an error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_apis_agree() {
     let mut random = Random::new(11);
     let (mut passed, mut failed) = (0, 0);
     let message = json!([{"role": "user", "content": "go"}]);
     let responses = json!({"model": "m", "input": message, "tools": tools_with("parameters"), "stream": true});
-    // Another model, so that nothing is learned from the first answer.
+    // Use another model, so that nothing is learned from the first answer.
     let messages = json!({"model": "n", "messages": message, "tools": tools_with("input_schema"), "stream": true});
     for round in 0..150 {
         let reply = any_reply(&mut random);
@@ -255,7 +256,7 @@ async fn all_apis_agree() {
     assert!(passed > 30 && failed > 30, "{passed} passed, {failed} failed");
 }
 
-/// One to three bytes of a text, changed.
+/// Changes one to three bytes of a text.
 fn damaged(random: &mut Random, text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for _ in 0..1 + random.below(3) {
@@ -270,8 +271,8 @@ fn damaged(random: &mut Random, text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whatever an upstream sends as a stream, the client gets events that are whole and a stream that ends, with `tool_calls`
-/// only where every call is one.
+/// For any upstream stream, the client gets complete events and a stream that ends, with `tool_calls` only if every
+/// call is valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_stream_is_still_a_stream() {
     let mut random = Random::new(9);
@@ -281,13 +282,13 @@ async fn a_damaged_stream_is_still_a_stream() {
         let body: Vec<u8> = any_stream(&mut random, &reply).into_iter().flat_map(bytes_of).collect();
         let body = damaged(&mut random, std::str::from_utf8(&body[STREAM.len()..]).unwrap());
         let script = vec![Step::Send(format!("{STREAM}{body}").into_bytes())];
-        let told = Stage::with(vec![script], |options| options.asked_again = 0).await.stream().await;
-        assert!(told.done != told.error.is_some(), "round {round}: {body:?}: {told:?}");
-        if told.finish.as_deref() == Some("tool_calls") {
-            assert!(!told.named().is_empty(), "round {round}: {body:?}");
+        let received = Stage::with(vec![script], |options| options.asked_again = 0).await.stream().await;
+        assert!(received.done != received.error.is_some(), "round {round}: {body:?}: {received:?}");
+        if received.finish.as_deref() == Some("tool_calls") {
+            assert!(!received.named().is_empty(), "round {round}: {body:?}");
         }
-        *(if told.done { &mut ended } else { &mut failed }) += 1;
-        // What the others get is well-formed too; their readers check that.
+        *(if received.done { &mut ended } else { &mut failed }) += 1;
+        // The streams of the other APIs are well-formed too; `collect` checks that.
         let script = vec![Step::Send(format!("{STREAM}{body}").into_bytes())];
         let stage = Stage::with(vec![script], |options| options.asked_again = 0).await;
         let input = json!({"model": "m", "input": "go", "tools": tools_with("parameters"), "stream": true});
@@ -306,7 +307,7 @@ fn bytes_of(step: Step) -> Vec<u8> {
     }
 }
 
-/// Whatever a client sends, it gets an answer, and what reaches the upstream is JSON without tools.
+/// Any request is answered, and the upstream receives only JSON without tools.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_request_is_answered() {
     let mut random = Random::new(10);
@@ -334,7 +335,7 @@ async fn a_damaged_request_is_answered() {
     assert!(seen.requests.iter().all(|(_, body)| serde_json::from_str::<Value>(body).is_ok()));
 }
 
-/// The same for the other APIs.
+/// Damaged requests of the other APIs are answered too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_request_of_any_api_is_answered() {
     let mut random = Random::new(12);

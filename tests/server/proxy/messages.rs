@@ -1,11 +1,11 @@
-//! Clients of the API Messages, each as a script: what they send, what they need, and what the upstream is asked.
+//! Scripted clients of the Messages API: their requests, the answers that they need, and the requests to the upstream.
 
 use super::support::*;
 use serde_json::{Value, json};
 use toolfence_protocol::parse::Reasoning;
 use toolfence_server::proxy::ProxyOptions;
 
-/// The answer as a client collects it from a stream.
+/// An answer that a client has collected from a stream.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Collected {
     pub(super) id: String,
@@ -15,7 +15,7 @@ pub(super) struct Collected {
     pub(super) error: Option<Value>,
 }
 
-/// What a client makes of a stream; it checks that each block begins and ends.
+/// Collects a stream as a client does, and checks that each block begins and ends.
 pub(super) fn collect(answer: &Answer) -> Collected {
     let mut got = Collected::default();
     let (mut open, mut json, mut is_over) = (false, String::new(), false);
@@ -72,7 +72,7 @@ fn tool(name: &str, properties: &Value, required: &[&str]) -> Value {
     json!({"name": name, "description": format!("Does {name}."), "input_schema": schema})
 }
 
-/// A request as an agent with tools sends it, with all forms of instructions.
+/// Returns a request of an agent with tools, with all forms of instructions.
 fn agent(messages: &Value) -> Value {
     let text = json!({"type": "string"});
     json!({
@@ -93,7 +93,7 @@ fn called(name: &str, args: &Value) -> String {
 
 const PATH: &str = "/v1/messages?beta=true";
 
-/// A whole turn of an agent that always streams, beginning with a look at the root.
+/// A whole turn of an agent that always streams and first probes the root path.
 #[tokio::test]
 async fn a_streaming_agent_gets_a_whole_turn() {
     let first = format!(
@@ -159,7 +159,7 @@ async fn a_streaming_agent_gets_a_whole_turn() {
     assert_eq!(parts[1], json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}));
 }
 
-/// A small request without tools whose answer must have a form.
+/// A small request without tools whose answer has a required format.
 #[tokio::test]
 async fn a_form_of_the_answer_is_enforced_without_tools() {
     let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"], "additionalProperties": false});
@@ -181,9 +181,10 @@ fn known(options: &mut ProxyOptions) {
     options.reasoning = Reasoning::Known;
 }
 
-/// After an error event a client asks once more without a stream; then even a call that breaks in the middle can be repaired.
+/// After an error event, a client asks again without streaming; then even a call that breaks in the middle can be
+/// repaired.
 #[tokio::test]
-async fn what_broke_in_a_stream_is_repaired_without_one() {
+async fn a_call_that_broke_in_a_stream_is_repaired_without_streaming() {
     let broken = "```tool\n{\"name\": \"Bash\", \"args\": {\"command\": \"ls\" \"x\"]}\n```\n";
     let good = called("Bash", &json!({"command": "ls"}));
     let stage = Stage::with(vec![reply(broken, 3, "stop"), whole(broken, "stop"), whole(&good, "stop")], known).await;
@@ -209,7 +210,8 @@ async fn a_reply_that_is_cut_ends_its_blocks() {
     assert_eq!((got.stop_reason.as_str(), got.content.len()), ("max_tokens", 2));
 }
 
-/// The SDK for tools keeps its conversation at the server, unless this code says that it has to send all of it.
+/// The SDK's tool runner keeps its conversation on the server, unless this error code tells it to send the whole
+/// conversation.
 #[tokio::test]
 async fn a_thread_is_refused_with_the_code_that_clients_know() {
     let stage = Stage::new(vec![whole("Yes.", "stop")]).await;
@@ -254,7 +256,7 @@ async fn tokens_are_counted_without_the_model() {
 }
 
 #[tokio::test]
-async fn models_are_listed_in_the_words_of_the_api() {
+async fn models_are_listed_in_the_form_of_the_api() {
     let list =
         "{\"object\": \"list\", \"data\": [{\"id\": \"a\", \"object\": \"model\", \"created\": 1}, {\"id\": \"b\"}]}";
     let stage = Stage::new(vec![answer("200 OK", "application/json", list)]).await;
@@ -265,7 +267,7 @@ async fn models_are_listed_in_the_words_of_the_api() {
     let (head, _) = stage.seen.lock().unwrap().requests.remove(0);
     assert_eq!((header(&head, "authorization").as_deref(), header(&head, "x-api-key")), (Some("Bearer k"), None));
     assert!(head.starts_with("GET /v1/models HTTP"), "{head}");
-    // Other clients get the upstream's list as it is.
+    // Other clients get the upstream's list unchanged.
     let plain = Answer::read(&mut stage.send("GET", "/models", "", "").await).await;
     assert_eq!(plain.body, list);
 }
@@ -292,7 +294,7 @@ async fn errors_have_the_form_of_the_api() {
     assert_eq!(answer.status, 200);
     let (head, _) = stage.seen.lock().unwrap().requests.remove(0);
     assert_eq!((header(&head, "authorization"), header(&head, "x-api-key")), (None, None), "its key goes no further");
-    // What the upstream refuses is refused in the words of this API.
+    // Refusals of the upstream are converted to the form of this API.
     for (upstream, status, kind) in [
         ("429 Too Many Requests", 429, "rate_limit_error"),
         ("400 Bad Request", 400, "invalid_request_error"),
@@ -312,7 +314,7 @@ async fn errors_have_the_form_of_the_api() {
 }
 
 #[tokio::test]
-async fn the_choice_of_tools_is_told_in_this_api_too() {
+async fn the_choice_of_tools_becomes_instructions_in_this_api_too() {
     for (choice, has, has_not) in [
         (json!({"type": "any"}), "must call a tool", "only one call"),
         (
@@ -336,7 +338,7 @@ async fn the_choice_of_tools_is_told_in_this_api_too() {
     assert_eq!(got["content"], json!([{"type": "text", "text": "```tool\n{}\n```\n"}]));
 }
 
-/// Blocks inside of blocks: reading them must not cost more than the request itself.
+/// Nested blocks: reading them must not cost more than the request itself.
 #[tokio::test]
 async fn nested_blocks_cost_no_more_than_the_request() {
     let nested = |kind: &str, depth: usize| {

@@ -1,5 +1,4 @@
-//! The proxy on real sockets: an upstream that only talks on one side, a client that insists on function calling on the
-//! other.
+//! The proxy on real sockets, between an upstream that supports only text and clients that require function calling.
 
 mod hostile;
 mod law;

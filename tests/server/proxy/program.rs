@@ -1,4 +1,4 @@
-//! `coder proxy`: where it listens, who may ask, how it ends.
+//! `coder proxy`: its address, access control, and shutdown.
 
 use super::support::*;
 use std::io::{BufRead, BufReader};
@@ -18,7 +18,7 @@ fn started(home: &Path, upstream: &str, more: &[&str]) -> (Child, String) {
     listening(command)
 }
 
-/// A proxy that was started, and where it listens.
+/// Starts a proxy and returns its address.
 fn listening(mut command: Command) -> (Child, String) {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -28,14 +28,14 @@ fn listening(mut command: Command) -> (Child, String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_serves_until_it_is_told_to_end() {
+async fn it_serves_until_sigterm() {
     let mut stage = Stage::new(vec![reply("Yes.", 2, "stop")]).await;
     let (mut child, address) = coder(&format!("http://{}/v1", stage.upstream), &["--lang", "pt"]);
     stage.address = address;
     let headers = "content-type: application/json\r\nauthorization: Bearer front\r\n";
     let asked = request(true).to_string();
     let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions", headers, &asked).await).await;
-    assert_eq!(Told::of(&answer).text, "Yes.");
+    assert_eq!(ReceivedStream::of(&answer).text, "Yes.");
     let (head, body) = stage.seen.lock().unwrap().requests.remove(0);
     assert_eq!(header(&head, "authorization").as_deref(), Some("Bearer back"));
     assert!(body.contains("# Ferramentas"), "{body}");
@@ -46,7 +46,7 @@ async fn it_serves_until_it_is_told_to_end() {
     assert_eq!(child.wait().unwrap().code(), Some(143));
 }
 
-/// What one run of the proxy has seen of a model, the next one knows; and so does `coder config`.
+/// The next run of the proxy and `coder config` know what one run has learned about a model.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_next_run_knows_what_this_one_saw() {
     let said = "I think.\n</think>\n\nYes.";
@@ -59,7 +59,7 @@ async fn the_next_run_knows_what_this_one_saw() {
         let headers = "content-type: application/json\r\nauthorization: Bearer front\r\n";
         let asked = request(true).to_string();
         let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions", headers, &asked).await).await;
-        reasoning.push(Told::of(&answer).reasoning);
+        reasoning.push(ReceivedStream::of(&answer).reasoning);
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -81,7 +81,7 @@ async fn debug_shows_requests_replies_and_repairs_but_no_key() {
     let headers = "content-type: application/json\r\nauthorization: Bearer front\r\n";
     let asked = request(true).to_string();
     let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions", headers, &asked).await).await;
-    assert_eq!(Told::of(&answer).named().len(), 1);
+    assert_eq!(ReceivedStream::of(&answer).named().len(), 1);
     child.kill().unwrap();
     let output = child.wait_with_output().unwrap();
     let lines = String::from_utf8(output.stderr).unwrap();
@@ -97,7 +97,7 @@ async fn debug_shows_requests_replies_and_repairs_but_no_key() {
     assert!(!lines.contains("front") && !lines.contains("back\""), "{lines}");
 }
 
-/// The settings say how `coder` reaches a server, and so they do for the proxy.
+/// The connection settings of `coder` apply to the proxy too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_settings_say_how_the_upstream_is_reached() {
     let mut stage = Stage::new(vec![reply("Yes.", 2, "stop")]).await;
@@ -120,7 +120,7 @@ async fn the_settings_say_how_the_upstream_is_reached() {
     let (mut child, address) = own_key("http://model.example/v1");
     stage.address = address;
     let answer = stage.send("POST", "/v1/chat/completions", headers, &request(true).to_string()).await;
-    assert_eq!(Told::of(&Answer::read(&mut { answer }).await).text, "Yes.");
+    assert_eq!(ReceivedStream::of(&Answer::read(&mut { answer }).await).text, "Yes.");
     let (head, _) = stage.seen.lock().unwrap().requests.remove(0);
     assert!(head.starts_with("POST http://model.example/v1/chat/completions HTTP/1.1"), "{head}");
     assert_eq!(header(&head, "authorization").as_deref(), Some("Bearer printed"));
@@ -142,12 +142,12 @@ async fn the_settings_say_how_the_upstream_is_reached() {
     settings("[http]\nca_file = \"missing.pem\"\n");
     let (child, address) = own_key("https://model.example/v1");
     let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && address.is_empty() && told.contains("missing.pem"), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && address.is_empty() && message.contains("missing.pem"), "{message}");
 }
 
 #[test]
-fn what_is_no_upstream_is_refused() {
+fn an_invalid_upstream_is_refused() {
     let (child, address) = coder("somewhere", &[]);
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), address.as_str()), (Some(2), ""));

@@ -1,4 +1,4 @@
-//! Requests of the client, and what the upstream is asked.
+//! Requests of the client, and the resulting requests to the upstream.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use toolfence_protocol::parse::{Event, Options, Reasoning, for_each, parse};
 use toolfence_protocol::{Catalog, FinishReason, Learned, ToolSpec};
 use toolfence_server::proxy::Profiles;
 
-/// What the upstream got of this request.
+/// Returns the upstream's version of this request.
 async fn asked(request: &Value) -> Value {
     let stage = Stage::new(vec![whole("Yes.", "stop")]).await;
     let answer = stage.ask(request).await;
@@ -45,7 +45,7 @@ async fn tools_become_instructions() {
 }
 
 #[tokio::test]
-async fn instructions_stand_at_the_end_of_the_system_message() {
+async fn instructions_are_at_the_end_of_the_system_message() {
     for (role, content) in [
         ("system", json!("Be brief.")),
         ("developer", json!([{"type": "text", "text": "Be brief."}])),
@@ -66,7 +66,7 @@ async fn instructions_stand_at_the_end_of_the_system_message() {
 }
 
 #[tokio::test]
-async fn the_choice_of_tools_is_told() {
+async fn the_choice_of_tools_becomes_instructions() {
     let named = json!({"type": "function", "function": {"name": "write"}});
     for (choice, has, has_not) in [
         (json!("auto"), "`weather(city)`", "must call"),
@@ -126,18 +126,18 @@ async fn the_history_becomes_text_that_reads_the_same() {
         let wanted: Value = serde_json::from_str(if text.is_empty() { "{}" } else { text }).unwrap();
         assert_eq!((Value::Object(call.args.clone()), call.repairs.len()), (wanted, 0));
     }
-    assert!(got[2]["content"].as_str().unwrap().contains("{\\\"cut"), "but they are told");
+    assert!(got[2]["content"].as_str().unwrap().contains("{\\\"cut"), "but the model sees them");
 
-    let told = got[3]["content"].as_str().unwrap();
-    let results = read_back(told, None);
+    let received = got[3]["content"].as_str().unwrap();
+    let results = read_back(received, None);
     let read: Vec<(&str, &str, &str)> =
         results.iter().map(|result| (result.id.as_str(), result.tool.as_str(), result.output.as_str())).collect();
     assert_eq!(read, [("id-0", "write", outputs[0]), ("id-1", "write", ""), ("id-2", "write", "two")]);
-    assert!(told.ends_with("\n\nAnd now?") && parse(told).calls.is_empty(), "{told}");
+    assert!(received.ends_with("\n\nAnd now?") && parse(received).calls.is_empty(), "{received}");
     assert_eq!(read_back(got[5]["content"].as_str().unwrap(), None)[0].output, "rain");
 }
 
-/// What the texts of arguments are made of: plain lines, and all that may be taken for the end or the beginning of something.
+/// Pieces of argument texts: plain lines, and text that looks like the end or the beginning of a block.
 const TEXTS: &[&str] = &[
     "a line\n",
     "another",
@@ -169,7 +169,8 @@ const TEXTS: &[&str] = &[
     "{\"name\": 1}\n",
 ];
 
-/// The law of the history: what the model is shown of a call is read as that call, and long texts are shown as it is taught.
+/// Property of the history: a past call, as the model sees it, parses to the same call, and long texts have the form
+/// that the instructions teach.
 #[tokio::test]
 async fn any_call_of_the_history_is_read_as_the_same() {
     let mut random = Random::new(9);
@@ -184,9 +185,9 @@ async fn any_call_of_the_history_is_read_as_the_same() {
                     _ => json!({"content": text(&mut random), "deep": [{"x": text(&mut random)}]}),
                 })
                 .collect();
-            let told = |(at, args): (usize, &Value)| called(&format!("{n}-{at}"), "write", &args.to_string());
-            let told: Vec<Value> = calls.iter().enumerate().map(told).collect();
-            (json!({"role": "assistant", "content": "So.", "tool_calls": told}), calls)
+            let past_call = |(at, args): (usize, &Value)| called(&format!("{n}-{at}"), "write", &args.to_string());
+            let past_calls: Vec<Value> = calls.iter().enumerate().map(past_call).collect();
+            (json!({"role": "assistant", "content": "So.", "tool_calls": past_calls}), calls)
         })
         .collect();
     let sent = messages.iter().flat_map(|(message, _)| [json!({"role": "user", "content": "go"}), message.clone()]);
@@ -215,7 +216,7 @@ async fn any_call_of_the_history_is_read_as_the_same() {
     assert!(bodies > 50, "{bodies} texts are shown below the object");
 }
 
-/// The form of the history is that of the instructions.
+/// Calls in the history have the form that the instructions teach.
 #[tokio::test]
 async fn long_texts_are_shown_below_the_object() {
     let file = "# One\n\"two\"\nEOF\n";
@@ -232,18 +233,18 @@ async fn long_texts_are_shown_below_the_object() {
             (content(0), content(2))
         }
     };
-    let (told, block) = shown(tools()).await;
-    assert!(told.contains("<<EOF"), "{told}");
+    let (received, block) = shown(tools()).await;
+    assert!(received.contains("<<EOF"), "{received}");
     let wanted = "```tool\n{\"id\": \"1\", \"name\": \"write\", \"args\": {\"path\":\"a.md\",\"content\":\"<<END\"}}\n\
                   # One\n\"two\"\nEOF\nEND\n```\n";
     assert_eq!(block, wanted);
-    // Where no tool takes a long text none is taught, and none is shown.
-    let (told, block) = shown(json!([tools()[0]])).await;
-    assert!(!told.contains("<<EOF") && !block.contains("<<") && block.contains("# One\\n"), "{told}\n{block}");
+    // If no tool takes a long text, the instructions and the history have no body.
+    let (received, block) = shown(json!([tools()[0]])).await;
+    assert!(!received.contains("<<EOF") && !block.contains("<<") && block.contains("# One\\n"), "{received}\n{block}");
 }
 
 #[tokio::test]
-async fn a_history_of_tools_is_told_without_tools_too() {
+async fn a_history_with_calls_is_translated_without_tools_too() {
     let messages = json!([
         {"role": "user", "content": "go"},
         {"role": "assistant", "content": "", "tool_calls": [called("1", "f", "{}")]},
@@ -255,7 +256,7 @@ async fn a_history_of_tools_is_told_without_tools_too() {
 }
 
 #[tokio::test]
-async fn what_has_no_tools_passes_byte_for_byte() {
+async fn requests_without_tools_pass_byte_for_byte() {
     let odd = "{ \"z\" : 1e400,\n \"messages\":[ {\"role\":\"user\",\"content\":\"\\u0041 ```tool\"} ] , \"tools\": [], \"model\":\"m\"}";
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"```tool\\n{\"}}]}\n\n: comment\n\nanything";
     let stage = Stage::new(vec![answer("200 OK", "text/event-stream", body)]).await;
@@ -285,13 +286,13 @@ async fn models_and_refusals_pass() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said() {
+async fn errors_in_requests_are_reported() {
     let stage = Stage::new(vec![]).await;
     for (case, request, wanted) in [
         ("n", with(|request| request["n"] = json!(2)), "n must be 1"),
         ("kind", with(|request| request["tools"][0]["type"] = json!("custom")), "only functions"),
-        ("name", with(|request| request["tools"][0]["function"]["name"] = json!("a b")), "not a name"),
-        ("choice", with(|request| request["tool_choice"] = json!("some")), "neither"),
+        ("name", with(|request| request["tools"][0]["function"]["name"] = json!("a b")), "not a valid name"),
+        ("choice", with(|request| request["tool_choice"] = json!("some")), "tool_choice must be"),
         ("named", with(|request| request["tool_choice"] = json!({"function": {"name": "x"}})), "not among"),
         ("messages", with(|request| request["messages"] = json!("go")), "an array"),
         ("message", with(|request| request["messages"] = json!([1])), "messages[0]"),
@@ -316,7 +317,7 @@ async fn what_is_wrong_is_said() {
     assert_eq!(stage.requests().len(), 0);
 }
 
-/// What the SDKs send for a model of pydantic inside another one.
+/// Returns the schema that the SDKs send for nested pydantic models.
 fn booking() -> Value {
     let leg = json!({"type": "object", "title": "Leg", "properties": {
         "origin": {"type": "string", "pattern": "^[A-Z]{3}$"}, "date": {"type": "string", "format": "date"},
@@ -330,11 +331,11 @@ fn booking() -> Value {
 }
 
 #[tokio::test]
-async fn a_nested_model_is_told_checked_and_fitted() {
+async fn a_nested_model_is_described_checked_and_fitted() {
     let call = |args: &Value| format!("```tool\n{}\n```\n", json!({"name": "book", "args": args}));
     let leg = json!({"origin": "LIS", "date": "2024-05-17"});
     for streamed in [false, true] {
-        // A text for a number and one element for a list need no second request.
+        // A string for a number and a single element for a list need no second request.
         let said = call(&json!({"legs": leg, "count": "3", "reason": "as asked"}));
         let script = if streamed { reply(&said, 3, "stop") } else { whole(&said, "stop") };
         let stage = Stage::new(vec![script]).await;
@@ -342,7 +343,7 @@ async fn a_nested_model_is_told_checked_and_fitted() {
         request["tools"] = booking();
         let answer = stage.ask(&request).await;
         let calls = if streamed {
-            Told::of(&answer).named()
+            ReceivedStream::of(&answer).named()
         } else {
             let function = &answer.json()["choices"][0]["message"]["tool_calls"][0]["function"];
             vec![("book".to_owned(), serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap())]
@@ -351,17 +352,17 @@ async fn a_nested_model_is_told_checked_and_fitted() {
         let asked = stage.requests();
         assert_eq!(asked.len(), 1);
         let system = asked[0]["messages"][0]["content"].as_str().unwrap();
-        for told in [
+        for expected in [
             "\"legs\": [{\"origin\":\"ABC\",\"date\":\"2024-05-17\"}], \"count\": 1",
             "`origin`: a string that matches the regular expression `^[A-Z]{3}$`",
             "`count`: a whole number from 1 to 9",
             "`note`: a string or null",
         ] {
-            assert!(system.contains(told), "{told}: {system}");
+            assert!(system.contains(expected), "{expected}: {system}");
         }
         assert!(!system.contains("$ref") && !system.contains("$defs"), "{system}");
     }
-    // What the schema does not allow deep inside is asked for again, and says where.
+    // A nested value that the schema does not allow is requested again, with its path.
     let right = json!({"legs": [leg], "count": 1});
     for (args, why) in [
         (json!({"legs": "LIS-ORY", "count": 1}), "legs is the string"),
@@ -398,8 +399,8 @@ async fn a_form_of_the_answer_is_held_back_until_there_is_one() {
             request["response_format"] = format.clone();
             let answer = stage.ask(&request).await;
             let (text, calls, finish) = if streamed {
-                let told = Told::of(&answer);
-                (told.text.clone(), told.calls.len(), told.finish.clone().unwrap_or_default())
+                let received = ReceivedStream::of(&answer);
+                (received.text.clone(), received.calls.len(), received.finish.clone().unwrap_or_default())
             } else {
                 let choice = &answer.json()["choices"][0];
                 let calls = choice["message"]["tool_calls"].as_array().map_or(0, Vec::len);
@@ -431,7 +432,7 @@ async fn a_long_text_is_taught_without_escapes() {
     assert!(!got["messages"][0]["content"].as_str().unwrap().contains("<<EOF"));
 }
 
-/// Strict function schemas have every argument required, and null where it may be absent.
+/// Strict function schemas require every argument, and allow null for optional ones.
 #[tokio::test]
 async fn null_is_a_value_where_the_schema_has_it() {
     let schema = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "required": ["a"], "additionalProperties": false});
@@ -442,7 +443,7 @@ async fn null_is_a_value_where_the_schema_has_it() {
     assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{\"a\":null}");
 }
 
-/// The upstream was seen to obey a grammar, and its template to open no reasoning.
+/// A store that knows that the upstream obeys a grammar and that its template opens no reasoning.
 struct Obeys(Form);
 
 impl Profiles for Obeys {
@@ -472,7 +473,7 @@ async fn an_upstream_that_obeys_a_grammar_is_sent_one() {
     .await;
     let grammar = got["structured_outputs"]["grammar"].as_str().unwrap();
     assert!(grammar.contains("root ::= prose turn{1,1}"), "{grammar}");
-    // Who says what an answer has to be, is not contradicted; nor is one constrained who may call nothing.
+    // No grammar is added if the client itself constrains the answer, or if no tool may be called.
     for change in [
         |request: &mut Value| request["response_format"] = json!({"type": "json_object"}),
         |request: &mut Value| request["guided_regex"] = json!("a*"),
@@ -497,7 +498,7 @@ async fn an_upstream_that_refuses_the_grammar_is_asked_without_it() {
     assert_eq!(sent, [true, false, false]);
 }
 
-/// Strict templates take one system message, at the beginning, and then user and assistant in turn.
+/// Strict templates accept one system message, at the beginning, and then user and assistant in turn.
 #[tokio::test]
 async fn messages_come_out_as_strict_templates_need_them() {
     let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}});
@@ -546,7 +547,7 @@ async fn functions_of_the_old_form_are_refused_with_advice() {
     assert_eq!(stage.ask(&empty).await.status, 200);
 }
 
-/// Pages of named origins may use the proxy; their browsers ask first whether they may.
+/// Pages of allowed origins may use the proxy; their browsers send a preflight first.
 #[tokio::test]
 async fn pages_of_named_origins_may_ask() {
     let page = "https://chat.example";
@@ -565,7 +566,7 @@ async fn pages_of_named_origins_may_ask() {
     let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions", &headers, &body).await).await;
     assert_eq!((answer.status, header(&answer.head, "access-control-allow-origin").as_deref()), (200, Some(page)));
     assert_eq!(header(&answer.head, "vary").as_deref(), Some("origin"));
-    // An error can be read too, and other pages can neither ask nor read.
+    // Allowed pages can also read errors; other pages can neither send requests nor read answers.
     let headers = format!("content-type: application/json\r\norigin: {page}\r\n");
     let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions", &headers, &body).await).await;
     assert_eq!((answer.status, header(&answer.head, "access-control-allow-origin").as_deref()), (401, Some(page)));

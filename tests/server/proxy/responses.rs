@@ -1,9 +1,9 @@
-//! Clients of the API Responses, each as a script: what they send, what they need, and what the upstream is asked.
+//! Scripted clients of the Responses API: their requests, the answers that they need, and the requests to the upstream.
 
 use super::support::*;
 use serde_json::{Value, json};
 
-/// The answer as a client collects it, from a stream or from a whole answer.
+/// An answer that a client has collected from a stream or from a whole answer.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Collected {
     pub(super) items: Vec<Value>,
@@ -13,7 +13,8 @@ pub(super) struct Collected {
     pub(super) response: Value,
 }
 
-/// What a client makes of a stream that uses items and deltas; it checks that each item has all its events, in order.
+/// Collects a stream as a client does that uses items and deltas, and checks that each item has all its events in
+/// order.
 pub(super) fn collect(answer: &Answer) -> Collected {
     let mut got = Collected::default();
     let mut open: Option<Value> = None;
@@ -58,7 +59,7 @@ fn function(name: &str, properties: &Value) -> Value {
     json!({"type": "function", "name": name, "description": format!("Does {name}."), "strict": false, "parameters": schema})
 }
 
-/// A request as an agent with a namespace of tools, a custom tool and a hosted tool sends it.
+/// Returns a request of an agent with a namespace of tools, a custom tool and a hosted tool.
 fn agent(input: &Value) -> Value {
     let text = json!({"type": "string"});
     json!({
@@ -109,7 +110,7 @@ async fn a_streaming_agent_gets_a_whole_turn() {
         (&json!(10), &json!(2), &json!(12))
     );
 
-    // The client sends back all items as they are.
+    // The client sends back all items unchanged.
     let id = call["call_id"].clone();
     input.extend(got.items);
     input.push(json!({"type": "function_call_output", "id": "fco_1", "call_id": id, "output": "text of a"}));
@@ -170,7 +171,8 @@ async fn a_custom_tool_takes_a_verbatim_body() {
     assert!(shown.contains(&format!("\n{patch}EOF\n")), "{shown}");
 }
 
-/// A client that does not stream sends what it got with the next request, messages without a type, and content in both forms.
+/// A client without streaming sends the received items with its next request, messages without a type, and content in
+/// both forms.
 #[tokio::test]
 async fn a_client_without_streaming_gets_whole_answers() {
     let tools = json!([{"type": "function", "name": "look", "strict": true, "description": "Weather", "parameters":
@@ -239,7 +241,7 @@ async fn a_form_of_the_answer_is_enforced_with_and_without_tools() {
         assert_eq!(asked[1]["response_format"], named);
         assert!(asked[0]["messages"][0]["content"].as_str().unwrap().contains("\"title\":{\"type\":\"string\"}"));
     }
-    // An upstream that does not know the member is asked without it.
+    // If the upstream does not accept the member, the request is sent without it.
     let refusal = answer("400 Bad Request", "application/json", "{}");
     let stage = Stage::new(vec![refusal, reply("{\"title\": \"x\"}", 3, "stop")]).await;
     let request = json!({"model": "m", "input": "go", "stream": true, "text": {"format": format}});
@@ -248,13 +250,13 @@ async fn a_form_of_the_answer_is_enforced_with_and_without_tools() {
 }
 
 #[tokio::test]
-async fn what_fails_in_a_stream_is_a_failed_response() {
+async fn a_failure_in_a_stream_is_a_failed_response() {
     let useless = "```tool\n{\"name\": \"run\" \"args\"]}\n```\n";
     let got =
         collect(&Stage::new(vec![reply(useless, 3, "stop")]).await.post("/v1/responses", &agent(&json!("go"))).await);
     assert_eq!(got.response["status"], "failed");
     assert!(got.response["error"]["message"].as_str().unwrap().contains("asked again"), "{}", got.response);
-    // A call that is cut is not done: the client would run it.
+    // A call that was cut off is not marked as done, because the client would run it.
     let cut = "```tool\n{\"name\": \"run\", \"args\": {\"cmd\": \"rm -r";
     let known = |options: &mut toolfence_server::proxy::ProxyOptions| {
         options.reasoning = toolfence_protocol::parse::Reasoning::Known;
@@ -268,7 +270,7 @@ async fn what_fails_in_a_stream_is_a_failed_response() {
 }
 
 #[tokio::test]
-async fn a_request_that_needs_a_memory_is_refused_with_advice() {
+async fn requests_for_stored_conversations_are_refused_with_advice() {
     let stage = Stage::new(vec![whole("Yes.", "stop")]).await;
     for (request, wanted) in [
         (
@@ -296,7 +298,7 @@ async fn a_request_that_needs_a_memory_is_refused_with_advice() {
     assert_eq!(stage.post("/v1/responses", &nulls).await.status, 200);
 }
 
-/// The AI SDK sends the ids of texts in place of the texts.
+/// The AI SDK sends the ids of texts instead of the texts.
 #[tokio::test]
 async fn a_reference_to_a_text_of_an_earlier_answer_is_that_text() {
     let words = "<think>\nWhat is here?\n</think>\n\nI look.\n\n".to_owned() + &called("run", &json!({"cmd": "ls"}));

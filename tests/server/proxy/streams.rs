@@ -1,4 +1,4 @@
-//! Replies of the upstream, and what the client is told of them.
+//! Replies of the upstream, and the resulting answers to the client.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -20,36 +20,40 @@ fn known(options: &mut ProxyOptions) {
     options.reasoning = Reasoning::Known;
 }
 
-/// Nothing of a call reaches the client while it may be a thought.
+/// Nothing of a call reaches the client while it may be part of the reasoning.
 #[tokio::test]
-async fn a_thought_is_no_call() {
+async fn calls_in_reasoning_are_not_passed_on() {
     let thought = format!("Maybe.\n\n{}```tool\n{{]\n```\nNo.\n</think>\n\n", call(&json!({"path": "thought"})));
     for real in [String::new(), "It is so.".into(), format!("I look.\n\n{}", call(&json!({"path": "meant"})))] {
         let said = format!("{thought}{real}");
-        // Behind a block that broke a call is a guess, and guesses never pass.
+        // After a broken block, a call is a guess, and guesses are never passed on.
         let guess = real.contains("```tool");
         for size in [1, 7, 1000] {
             let stage = Stage::new(vec![reply(&said, size, "stop"), reply("Hm.\n</think>\nWell.", 7, "stop")]).await;
-            let told = stage.stream().await;
-            assert_eq!((told.named(), told.finish.as_deref()), (Vec::new(), Some("stop")), "{size}: {told:?}");
+            let received = stage.stream().await;
+            assert_eq!(
+                (received.named(), received.finish.as_deref()),
+                (Vec::new(), Some("stop")),
+                "{size}: {received:?}"
+            );
             assert_eq!(stage.requests().len(), if guess { 2 } else { 1 });
             let said = said.replace("```tool\n{]\n```\n", "");
             let stage = Stage::new(vec![reply(&said, size, "stop")]).await;
-            let told = stage.stream().await;
+            let received = stage.stream().await;
             let wanted = if guess { vec![("write".to_owned(), json!({"path": "meant"}))] } else { Vec::new() };
-            assert_eq!((told.named(), told.done, told.error), (wanted, true, None), "{size}");
+            assert_eq!((received.named(), received.done, received.error), (wanted, true, None), "{size}");
         }
         let message = Stage::new(vec![whole(&thought, "stop")]).await.ask(&request(false)).await.json();
         assert_eq!(message["choices"][0]["message"]["tool_calls"], Value::Null);
     }
     let opened = |options: &mut ProxyOptions| options.reasoning = Reasoning::Opened;
     let said = format!("{thought}I look.\n\n{}", call(&json!({"path": "meant"})));
-    let told = Stage::with(vec![reply(&said, 7, "stop")], opened).await.stream().await;
-    assert_eq!((told.named().len(), told.text.trim()), (1, "I look."));
-    assert_eq!(told.reasoning, thought.trim_end().trim_end_matches("</think>"));
+    let received = Stage::with(vec![reply(&said, 7, "stop")], opened).await.stream().await;
+    assert_eq!((received.named().len(), received.text.trim()), (1, "I look."));
+    assert_eq!(received.reasoning, thought.trim_end().trim_end_matches("</think>"));
 }
 
-/// How much is read of a reply is a limit of the proxy too: a call beyond it is an error, and never one that may run.
+/// The parser's limits apply to the proxy too: a call beyond them is an error and is never passed on.
 #[tokio::test]
 async fn a_reply_has_as_many_calls_as_its_limit_says() {
     let two = call(&json!({"path": "first"})) + &call(&json!({"path": "second"}));
@@ -58,13 +62,13 @@ async fn a_reply_has_as_many_calls_as_its_limit_says() {
             known(options);
             options.limits.calls = most;
         };
-        let told = Stage::with(vec![reply(&two, 7, "stop")], limited).await.stream().await;
-        let may_run = told.finish.as_deref() == Some("tool_calls");
-        assert_eq!((may_run, told.error.is_none()), (most == 2, most == 2), "{told:?}");
+        let received = Stage::with(vec![reply(&two, 7, "stop")], limited).await.stream().await;
+        let may_run = received.finish.as_deref() == Some("tool_calls");
+        assert_eq!((may_run, received.error.is_none()), (most == 2, most == 2), "{received:?}");
     }
 }
 
-/// Who keeps what the proxy learns, as `coder` does on its disk.
+/// Stores what the proxy learns, as `coder` does on disk.
 #[derive(Default)]
 struct Kept {
     known: Mutex<HashMap<String, Learned>>,
@@ -83,9 +87,9 @@ impl Profiles for Kept {
     }
 }
 
-/// One reply shows that the template opens the reasoning; those after it are read so from their first byte on.
+/// One reply shows that the template opens the reasoning; later ones are read accordingly from their first byte.
 #[tokio::test]
-async fn what_a_reply_shows_of_its_model_counts_for_the_next() {
+async fn what_a_reply_shows_about_its_model_applies_to_the_next() {
     let first = "I think.\n</think>\n\nYes.";
     let broken_off = call(&json!({"path": "thought"}));
     let scripts = vec![reply(first, 7, "stop"), reply(&broken_off, 7, "length"), reply("hm\n</think>\nNo.", 7, "stop")];
@@ -94,21 +98,21 @@ async fn what_a_reply_shows_of_its_model_counts_for_the_next() {
     let stage = Stage::with(scripts, |options| options.profiles = Some(keeper)).await;
     let shown = stage.stream().await;
     assert_eq!(shown.reasoning, "", "it is known when the tag comes");
-    let told = stage.stream().await;
-    assert_eq!((told.named(), told.reasoning.as_str()), (Vec::new(), broken_off.as_str()));
-    let told = stage.stream().await;
-    assert_eq!((told.reasoning.as_str(), told.text.trim()), ("hm\n", "No."));
+    let received = stage.stream().await;
+    assert_eq!((received.named(), received.reasoning.as_str()), (Vec::new(), broken_off.as_str()));
+    let received = stage.stream().await;
+    assert_eq!((received.reasoning.as_str(), received.text.trim()), ("hm\n", "No."));
     assert_eq!(kept.known.lock().unwrap()["m"].reasoning, Reasoning::Opened);
     assert_eq!(kept.asked.load(Ordering::Relaxed), 1, "once for the model");
 
-    // The next proxy knows it; of another model nothing is known.
+    // The next proxy knows it, but nothing about another model.
     let keeper = kept.clone();
     let next = Stage::with(vec![reply(&broken_off, 7, "length")], |options| options.profiles = Some(keeper)).await;
     assert_eq!(next.stream().await.named(), []);
     let mut other = request(true);
     other["model"] = "other".into();
-    assert_eq!(Told::of(&next.ask(&other).await).named().len(), 1);
-    // What the host says counts over it.
+    assert_eq!(ReceivedStream::of(&next.ask(&other).await).named().len(), 1);
+    // The host's setting has precedence.
     let set = |options: &mut ProxyOptions| {
         known(options);
         options.profiles = Some(kept);
@@ -116,16 +120,17 @@ async fn what_a_reply_shows_of_its_model_counts_for_the_next() {
     assert_eq!(Stage::with(vec![reply(&broken_off, 7, "length")], set).await.stream().await.named().len(), 1);
 }
 
-/// A reply that has no closing reasoning tag, though others had one, is an answer that nobody got: the model is asked again.
+/// If a reply has no closing reasoning tag although earlier ones had one, the client has received no answer, so the
+/// model is asked again.
 #[tokio::test]
-async fn what_was_learned_is_given_up_where_it_does_not_hold() {
+async fn wrong_knowledge_about_a_model_is_dropped() {
     for streamed in [true, false] {
         let meant = format!("I look.\n\n{}", call(&json!({"path": "meant"})));
         let say = |text: &str| if streamed { reply(text, 7, "stop") } else { whole(text, "stop") };
         let stage = Stage::new(vec![say("Hm.\n</think>\nYes."), say(&meant), say(&meant), say(&meant)]).await;
         let ask = || async {
             let answer = stage.ask(&request(streamed)).await;
-            if streamed { Told::of(&answer).named().len() } else { calls_of(&answer.json()) }
+            if streamed { ReceivedStream::of(&answer).named().len() } else { calls_of(&answer.json()) }
         };
         assert_eq!(ask().await, 0);
         assert_eq!(ask().await, 1);
@@ -133,7 +138,7 @@ async fn what_was_learned_is_given_up_where_it_does_not_hold() {
         let message = requests[2]["messages"].as_array().unwrap().last().unwrap()["content"].clone();
         assert!(message.as_str().unwrap().contains("no closing reasoning tag"), "{message}");
         assert_eq!(requests.len(), 3);
-        assert_eq!((ask().await, stage.requests().len()), (1, 4), "nothing is taken for thought any more");
+        assert_eq!((ask().await, stage.requests().len()), (1, 4), "nothing counts as reasoning any more");
     }
 }
 
@@ -141,7 +146,8 @@ fn calls_of(answer: &Value) -> usize {
     answer["choices"][0]["message"]["tool_calls"].as_array().map_or(0, Vec::len)
 }
 
-/// Three calls in one dialect show that it is the model's; a call in another one is a guess then, and guesses never pass.
+/// Three calls in one dialect establish it as the model's. A call in another dialect is a guess then, and guesses are
+/// never passed on.
 #[tokio::test]
 async fn the_dialect_of_a_model_is_learned() {
     let hermes =
@@ -150,7 +156,8 @@ async fn the_dialect_of_a_model_is_learned() {
     let other = reply("<function=write>{\"path\": \"4\"}</function>", 7, "stop");
     let own = reply(&call(&json!({"path": "5"})), 7, "stop");
     let stage = Stage::new(vec![other.clone(), three, other, own]).await;
-    let paths = |told: &Told| told.named().iter().map(|(_, args)| args["path"].clone()).collect::<Vec<_>>();
+    let paths =
+        |received: &ReceivedStream| received.named().iter().map(|(_, args)| args["path"].clone()).collect::<Vec<_>>();
     assert_eq!(paths(&stage.stream().await), ["4"]);
     assert_eq!(paths(&stage.stream().await), ["1", "2", "3"]);
     assert_eq!(paths(&stage.stream().await), ["5"], "asked again, and a block of the protocol always counts");
@@ -158,13 +165,13 @@ async fn the_dialect_of_a_model_is_learned() {
 }
 
 #[tokio::test]
-async fn a_call_is_told_while_it_is_written() {
+async fn a_call_is_streamed_while_it_is_written() {
     let first = "I look.\n\n```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a.md\", \"content\": \"# On";
-    told_while_written(first, "e\\n\"}}\n```\n").await;
+    check_streamed_call(first, "e\\n\"}}\n```\n").await;
 }
 
-/// What the client has before the upstream says the rest.
-async fn told_while_written(first: &str, rest: &str) {
+/// Checks what the client receives before the upstream sends the rest.
+async fn check_streamed_call(first: &str, rest: &str) {
     let gate = Arc::new(Notify::new());
     let script = vec![
         Step::Send(format!("{STREAM}{}", text(first)).into_bytes()),
@@ -195,16 +202,19 @@ async fn text_calls_and_usage_in_any_pieces() {
     let text = parse(&said).text.trim().to_owned();
     for size in [1, 2, 7, 1000] {
         let stage = Stage::new(vec![reply(&said, size, "stop")]).await;
-        let told = stage.stream().await;
-        assert_eq!(told.named(), [("write".into(), args.clone()), ("write".into(), json!({}))], "{size}");
-        assert_eq!((told.text.trim(), told.reasoning.as_str()), (text.as_str(), "hm"), "{size}");
-        assert_eq!((told.finish.as_deref(), told.done, told.error.clone()), (Some("tool_calls"), true, None));
-        assert_eq!(told.usage.unwrap()["total_tokens"], 12);
-        assert!(size > 7 || told.pieces > 5, "{size}: {} pieces", told.pieces);
+        let received = stage.stream().await;
+        assert_eq!(received.named(), [("write".into(), args.clone()), ("write".into(), json!({}))], "{size}");
+        assert_eq!((received.text.trim(), received.reasoning.as_str()), (text.as_str(), "hm"), "{size}");
+        assert_eq!(
+            (received.finish.as_deref(), received.done, received.error.clone()),
+            (Some("tool_calls"), true, None)
+        );
+        assert_eq!(received.usage.unwrap()["total_tokens"], 12);
+        assert!(size > 7 || received.pieces > 5, "{size}: {} pieces", received.pieces);
     }
 }
 
-/// What a model writes as it was trained to, although it was taught otherwise.
+/// A model may write calls in the form of its training, despite the instructions.
 #[tokio::test]
 async fn calls_in_dialects_are_calls() {
     let args = json!({"path": "a.md", "content": "# One"});
@@ -221,9 +231,9 @@ async fn calls_in_dialects_are_calls() {
     ] {
         for size in [3, 1000] {
             let stage = Stage::new(vec![reply(&said, size, "stop")]).await;
-            let told = stage.stream().await;
-            assert_eq!(told.named(), [("write".into(), args.clone())], "{said}");
-            assert_eq!((told.text.trim(), told.finish.as_deref()), (prose, Some("tool_calls")), "{said}");
+            let received = stage.stream().await;
+            assert_eq!(received.named(), [("write".into(), args.clone())], "{said}");
+            assert_eq!((received.text.trim(), received.finish.as_deref()), (prose, Some("tool_calls")), "{said}");
         }
     }
 }
@@ -231,29 +241,36 @@ async fn calls_in_dialects_are_calls() {
 #[tokio::test]
 async fn a_reply_without_calls_ends_as_the_upstream_says() {
     for finish in ["stop", "length", "content_filter"] {
-        let told = Stage::new(vec![reply("Just\ntext.\n", 3, finish)]).await.stream().await;
-        assert_eq!((told.text.as_str(), told.finish.as_deref(), told.done), ("Just\ntext.\n", Some(finish), true));
+        let received = Stage::new(vec![reply("Just\ntext.\n", 3, finish)]).await.stream().await;
+        assert_eq!(
+            (received.text.as_str(), received.finish.as_deref(), received.done),
+            ("Just\ntext.\n", Some(finish), true)
+        );
     }
 }
 
 #[tokio::test]
-async fn a_server_that_just_closes_behind_the_finish_reason() {
+async fn a_server_may_close_after_the_finish_reason() {
     let chunked = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     let said = chunk(&json!({"content": "Yes."}), Some("stop"));
     let script = vec![Step::Send(format!("{chunked}{:x}\r\n{said}\r\nff\r\n", said.len()).into_bytes())];
-    let told = Stage::new(vec![script]).await.stream().await;
-    assert_eq!((told.text.as_str(), told.finish.as_deref(), told.error, told.done), ("Yes.", Some("stop"), None, true));
+    let received = Stage::new(vec![script]).await.stream().await;
+    assert_eq!(
+        (received.text.as_str(), received.finish.as_deref(), received.error, received.done),
+        ("Yes.", Some("stop"), None, true)
+    );
 }
 
 #[tokio::test]
 async fn reasoning_has_its_channel() {
     let thought = chunk(&json!({"reasoning_content": "hm "}), None) + &chunk(&json!({"reasoning": "so"}), None);
     let end = chunk(&json!({"content": "Yes."}), Some("stop"));
-    let told = Stage::new(vec![vec![Step::Send(format!("{STREAM}{thought}{end}").into_bytes())]]).await.stream().await;
-    assert_eq!((told.reasoning.as_str(), told.text.as_str(), told.done), ("hm so", "Yes.", true));
+    let received =
+        Stage::new(vec![vec![Step::Send(format!("{STREAM}{thought}{end}").into_bytes())]]).await.stream().await;
+    assert_eq!((received.reasoning.as_str(), received.text.as_str(), received.done), ("hm so", "Yes.", true));
 }
 
-/// What cannot be read, and nothing of it was told.
+/// Unreadable blocks of which nothing was sent.
 const USELESS: &[(&str, &str)] = &[
     ("no JSON", "```tool\n{\"name\": \"write\" \"args\"]}\n```\n"),
     ("a guess", "```tool\n{\"name\": \"write\", \"args\": {\"path\": x}}\n```\n"),
@@ -266,15 +283,15 @@ const USELESS: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn what_cannot_be_read_is_asked_again() {
+async fn unreadable_blocks_are_requested_again() {
     let good = call(&json!({"path": "x"}));
     for (case, bad) in USELESS {
         let stage = Stage::new(vec![reply(bad, 3, "stop"), reply(&good, 3, "stop")]).await;
-        let told = stage.stream().await;
-        assert_eq!(told.named(), [("write".into(), json!({"path": "x"}))], "{case}: {told:?}");
-        assert_eq!(told.finish.as_deref(), Some("tool_calls"), "{case}");
+        let received = stage.stream().await;
+        assert_eq!(received.named(), [("write".into(), json!({"path": "x"}))], "{case}: {received:?}");
+        assert_eq!(received.finish.as_deref(), Some("tool_calls"), "{case}");
         assert_eq!(
-            told.usage.unwrap(),
+            received.usage.unwrap(),
             json!({"prompt_tokens": 20, "completion_tokens": 4, "total_tokens": 24, "details": {"cached": 6}})
         );
         let again = &stage.requests()[1]["messages"];
@@ -327,9 +344,9 @@ async fn the_model_is_answered_in_the_language_of_the_proxy() {
 #[tokio::test]
 async fn it_is_asked_twice_more_and_then_given_up() {
     let stage = Stage::new(vec![reply(USELESS[0].1, 3, "stop")]).await;
-    let told = stage.stream().await;
-    assert_eq!((told.finish, told.done, told.calls.len()), (None, false, 0));
-    assert!(told.error.unwrap().contains("asked again"));
+    let received = stage.stream().await;
+    assert_eq!((received.finish, received.done, received.calls.len()), (None, false, 0));
+    assert!(received.error.unwrap().contains("asked again"));
     assert_eq!(stage.requests().len(), 3);
 
     let stage = Stage::new(vec![whole(USELESS[0].1, "stop")]).await;
@@ -338,7 +355,7 @@ async fn it_is_asked_twice_more_and_then_given_up() {
 }
 
 #[tokio::test]
-async fn what_breaks_after_a_part_was_told_is_an_error() {
+async fn a_call_that_breaks_after_a_part_was_sent_is_an_error() {
     let head = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"abc";
     for bad in [
         "\" \"x\"]}\n```\n",
@@ -350,17 +367,17 @@ async fn what_breaks_after_a_part_was_told_is_an_error() {
         "\"}, \"name\": \"weather\"}\n```\n",
     ] {
         let stage = Stage::with(vec![reply(&format!("{head}{bad}"), 4, "stop")], known).await;
-        let told = stage.stream().await;
-        assert_eq!((told.finish.as_deref(), told.done, told.calls.len()), (None, false, 1), "{bad}");
-        assert!(told.error.is_some() && stage.requests().len() == 1, "{bad}");
+        let received = stage.stream().await;
+        assert_eq!((received.finish.as_deref(), received.done, received.calls.len()), (None, false, 1), "{bad}");
+        assert!(received.error.is_some() && stage.requests().len() == 1, "{bad}");
     }
     let two = format!("{}{}", call(&json!({"path": "x"})), USELESS[0].1);
-    let told = Stage::with(vec![reply(&two, 4, "stop")], known).await.stream().await;
-    assert!(told.finish.is_none() && told.error.is_some(), "a call was passed on and the next cannot be read");
+    let received = Stage::with(vec![reply(&two, 4, "stop")], known).await.stream().await;
+    assert!(received.finish.is_none() && received.error.is_some(), "a call was passed on and the next cannot be read");
 }
 
 #[tokio::test]
-async fn what_is_not_read_strictly_waits_for_the_whole_call() {
+async fn repaired_arguments_wait_for_the_whole_call() {
     for (case, word, said, wanted) in [
         (
             "a body",
@@ -375,7 +392,7 @@ async fn what_is_not_read_strictly_waits_for_the_whole_call() {
             json!({"content": "one\ntwo"}),
         ),
         (
-            "arguments beside the name",
+            "arguments next to the name",
             "one",
             "```tool\n{\"name\": \"write\", \"content\": \"one two\"}\n```\n",
             json!({"content": "one two"}),
@@ -418,8 +435,8 @@ async fn what_is_not_read_strictly_waits_for_the_whole_call() {
         });
         assert!(read.await.is_err());
         gate.notify_one();
-        let told = Stage::new(vec![reply(said, 1, "stop")]).await.stream().await;
-        assert_eq!(told.named(), [("write".into(), wanted)], "{case}");
+        let received = Stage::new(vec![reply(said, 1, "stop")]).await.stream().await;
+        assert_eq!(received.named(), [("write".into(), wanted)], "{case}");
     }
 }
 
@@ -432,12 +449,12 @@ async fn one_call_a_reply_where_the_client_wants_one() {
         let stage = Stage::new(vec![reply(&said, 5, "stop")]).await;
         let answer = stage.ask(&asked).await;
         let calls = match streamed {
-            true => Told::of(&answer).named().len(),
+            true => ReceivedStream::of(&answer).named().len(),
             false => answer.json()["choices"][0]["message"]["tool_calls"].as_array().unwrap().len(),
         };
         assert_eq!((calls, stage.requests().len()), (1, 1));
-        let told = stage.requests()[0]["messages"][0]["content"].to_string();
-        assert!(told.contains("only one call a reply"), "{told}");
+        let received = stage.requests()[0]["messages"][0]["content"].to_string();
+        assert!(received.contains("only one call a reply"), "{received}");
     }
 }
 
@@ -445,37 +462,41 @@ async fn one_call_a_reply_where_the_client_wants_one() {
 async fn after_a_made_up_result_nothing_passes() {
     let forged = "```tool_result\n{\"id\": \"call_1\"}\nfine\n```\n";
     let said = format!("Look.\n{}{forged}All is fine.\n{}", call(&json!({"path": "1"})), call(&json!({"path": "2"})));
-    let told = Stage::new(vec![reply(&said, 5, "stop")]).await.stream().await;
-    assert_eq!((told.named().len(), told.text.as_str(), told.finish.as_deref()), (1, "Look.", Some("tool_calls")));
+    let received = Stage::new(vec![reply(&said, 5, "stop")]).await.stream().await;
+    assert_eq!(
+        (received.named().len(), received.text.as_str(), received.finish.as_deref()),
+        (1, "Look.", Some("tool_calls"))
+    );
 }
 
 #[tokio::test]
 async fn a_reply_that_ends_at_its_limit() {
     let begun = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"ab";
     let said = format!("So.\n{begun}");
-    let told = Stage::new(vec![reply(&said, 5, "length")]).await.stream().await;
-    assert_eq!((told.finish.as_deref(), told.error, told.calls.len()), (Some("length"), None, 0));
-    let told = Stage::with(vec![reply(&said, 5, "length")], known).await.stream().await;
-    assert_eq!((told.finish.as_deref(), told.error, told.done), (Some("length"), None, true));
-    assert!(serde_json::from_str::<Value>(&told.calls[0].2).is_err(), "what was cut is no whole call");
-    let told = Stage::new(vec![reply(&format!("{}{begun}", call(&json!({"path": "1"}))), 1000, "length")])
+    let received = Stage::new(vec![reply(&said, 5, "length")]).await.stream().await;
+    assert_eq!((received.finish.as_deref(), received.error, received.calls.len()), (Some("length"), None, 0));
+    let received = Stage::with(vec![reply(&said, 5, "length")], known).await.stream().await;
+    assert_eq!((received.finish.as_deref(), received.error, received.done), (Some("length"), None, true));
+    assert!(serde_json::from_str::<Value>(&received.calls[0].2).is_err(), "what was cut is no whole call");
+    let received = Stage::new(vec![reply(&format!("{}{begun}", call(&json!({"path": "1"}))), 1000, "length")])
         .await
         .stream()
         .await;
-    assert_eq!(told.calls[0].2, "{\"path\":\"1\"}");
+    assert_eq!(received.calls[0].2, "{\"path\":\"1\"}");
 }
 
 #[tokio::test]
 async fn an_answer_that_is_no_stream_serves_a_stream_and_the_other_way_round() {
     let said = format!("So.\n\n{}", call(&json!({"path": "x"})));
-    let told = Stage::new(vec![whole(&said, "stop")]).await.stream().await;
-    assert_eq!((told.text.as_str(), told.named().len(), told.done), ("So.", 1, true));
+    let received = Stage::new(vec![whole(&said, "stop")]).await.stream().await;
+    assert_eq!((received.text.as_str(), received.named().len(), received.done), ("So.", 1, true));
     let message = Stage::new(vec![reply(&said, 3, "stop")]).await.ask(&request(false)).await.json();
     assert_eq!(message["choices"][0]["finish_reason"], "tool_calls");
     assert_eq!((&message["id"], &message["usage"]["total_tokens"]), (&json!("u-1"), &json!(12)));
 }
 
-/// A call of an offered tool in a `json` fence passes, because nothing runs here. Only the fence is taken out of the text.
+/// A call of an offered tool in a `json` fence is passed on, because the proxy runs nothing. Only the fence is removed
+/// from the text.
 #[tokio::test]
 async fn a_call_in_a_json_fence_passes() {
     let call = "```json\n{\"name\": \"write\", \"arguments\": {\"path\": \"a\", \"mode\": \"5\"}}\n```";
@@ -497,7 +518,7 @@ async fn a_call_in_a_json_fence_passes() {
     }
     let stage = Stage::new(vec![whole(call, "stop")]).await;
     assert_eq!(calls_of(&stage.ask(&request(false)).await.json()), 1);
-    // No other guess passes.
+    // No other guess is passed on.
     for text in [
         call.replace("write", "other"),
         call.replace("path", "nothing").replace("arguments", "args").replace("write", "weather"),
@@ -511,7 +532,7 @@ async fn a_call_in_a_json_fence_passes() {
         assert_eq!((got.calls.len(), got.finish.as_deref()), (0, Some("stop")), "{text}");
         assert!(got.text.starts_with(&text), "{text}: {}", got.text);
     }
-    // A block of the right form is the call, and the other one an example.
+    // The block in the right form is the call, and the other one is an example.
     let both = format!("{call}\n\n{}", self::call(&json!({"path": "b"})));
     let got = Stage::new(vec![reply(&both, 7, "stop")]).await.stream().await;
     assert_eq!((got.named(), got.text.trim()), (vec![("write".into(), json!({"path": "b"}))], call));
@@ -538,7 +559,7 @@ async fn bare_arguments_of_a_forced_tool_pass() {
             let mut request = request(streamed);
             request["tool_choice"] = choice.clone();
             let answer = stage.ask(&request).await;
-            let calls = if streamed { Told::of(&answer).named().len() } else { calls_of(&answer.json()) };
+            let calls = if streamed { ReceivedStream::of(&answer).named().len() } else { calls_of(&answer.json()) };
             assert_eq!(calls, usize::from(passes), "{choice} {text}");
             assert_eq!(stage.requests().len(), 1 + usize::from(!passes && *choice != json!("auto")), "{choice} {text}");
         }

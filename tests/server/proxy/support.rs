@@ -1,4 +1,4 @@
-//! An upstream that says exactly what a case wants, down to the pieces, and a client that sees every byte.
+//! A scripted upstream that controls every piece, and a client that sees every byte.
 
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -8,13 +8,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use toolfence_server::proxy::{Proxy, ProxyOptions};
 
-/// What the upstream does next.
+/// A step of the upstream's script.
 #[derive(Clone)]
 pub(super) enum Step {
     Send(Vec<u8>),
     Wait(Arc<Notify>),
     Pause(u64),
-    /// Endlessly the same.
+    /// Repeats these bytes endlessly.
     Repeat(Vec<u8>),
 }
 
@@ -23,15 +23,15 @@ pub(super) type Script = Vec<Step>;
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) requests: Vec<(String, String)>,
-    /// Bytes of answers that were taken.
+    /// Bytes of answers that the other end has accepted.
     pub(super) sent: usize,
-    /// Connections whose other end went away while an answer was sent or held.
+    /// Connections whose other end disconnected while an answer was sent or held.
     pub(super) gone: usize,
 }
 
-/// The upstream, the proxy in front of it, and what the upstream saw.
+/// The upstream, the proxy in front of it, and the upstream's observations.
 pub(super) struct Stage {
-    /// Of the proxy.
+    /// The address of the proxy.
     pub(super) address: String,
     pub(super) upstream: String,
     pub(super) seen: Arc<Mutex<Seen>>,
@@ -45,15 +45,15 @@ impl Drop for Stage {
 }
 
 impl Stage {
-    /// One script for each connection, the last one for all further ones.
+    /// Starts a stage with one script for each connection; the last one serves all further connections.
     pub(super) async fn new(scripts: Vec<Script>) -> Stage {
         Stage::with(scripts, |_| {}).await
     }
 
     pub(super) async fn with(scripts: Vec<Script>, change: impl FnOnce(&mut ProxyOptions)) -> Stage {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let behind = listener.local_addr().unwrap().to_string();
-        let mut options = ProxyOptions::new(format!("http://{behind}/v1"));
+        let upstream_address = listener.local_addr().unwrap().to_string();
+        let mut options = ProxyOptions::new(format!("http://{upstream_address}/v1"));
         change(&mut options);
         let seen = Arc::new(Mutex::new(Seen::default()));
         let upstream = tokio::spawn(upstream(listener, scripts, seen.clone()));
@@ -61,10 +61,10 @@ impl Stage {
         let address = front.local_addr().unwrap().to_string();
         let proxy = Proxy::new(options).unwrap();
         let serving = tokio::spawn(async move { proxy.serve(front, std::future::pending()).await.unwrap() });
-        Stage { address, upstream: behind, seen, tasks: vec![upstream, serving] }
+        Stage { address, upstream: upstream_address, seen, tasks: vec![upstream, serving] }
     }
 
-    /// Opens a connection and sends a request of chat.
+    /// Opens a connection and sends a chat request.
     pub(super) async fn open(&self, body: &str) -> TcpStream {
         self.send("POST", "/v1/chat/completions", "content-type: application/json\r\n", body).await
     }
@@ -88,9 +88,9 @@ impl Stage {
         Answer::read(&mut self.send("POST", path, headers, &body.to_string()).await).await
     }
 
-    /// A request of the usual kind, as a stream.
-    pub(super) async fn stream(&self) -> Told {
-        Told::of(&self.ask(&request(true)).await)
+    /// Sends the usual request and reads the answer as a stream.
+    pub(super) async fn stream(&self) -> ReceivedStream {
+        ReceivedStream::of(&self.ask(&request(true)).await)
     }
 
     pub(super) fn requests(&self) -> Vec<Value> {
@@ -123,17 +123,17 @@ async fn play(mut stream: TcpStream, script: Script, seen: Arc<Mutex<Seen>>) {
     let Some(request) = read_request(&mut stream).await else { return };
     seen.lock().unwrap().requests.push(request);
     let (mut reader, mut writer) = stream.into_split();
-    let told = seen.clone();
+    let received = seen.clone();
     let play = async move {
         for step in script {
             match step {
                 Step::Send(bytes) if writer.write_all(&bytes).await.is_err() => return,
-                Step::Send(bytes) => told.lock().unwrap().sent += bytes.len(),
+                Step::Send(bytes) => received.lock().unwrap().sent += bytes.len(),
                 Step::Wait(notify) => notify.notified().await,
                 Step::Pause(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
                 Step::Repeat(bytes) => {
                     while writer.write_all(&bytes).await.is_ok() {
-                        told.lock().unwrap().sent += bytes.len();
+                        received.lock().unwrap().sent += bytes.len();
                     }
                 }
             }
@@ -174,13 +174,13 @@ pub(crate) fn header(head: &str, name: &str) -> Option<String> {
     found.next().map(|(_, value)| value.trim().to_owned())
 }
 
-/// An answer as it came.
+/// A received answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
-    /// Whether the body came to its end, and not only the connection.
+    /// Whether the body is complete, not only the connection closed.
     pub(crate) whole: bool,
 }
 
@@ -209,7 +209,7 @@ impl Answer {
     }
 }
 
-/// The events of a stream of a newer API: each has its name in a line of its own and once more in its data.
+/// Returns the events of a stream of a newer API. Each has its name in a separate line and again in its data.
 pub(super) fn named_events(answer: &Answer) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!(header(&answer.head, "content-type").as_deref(), Some("text/event-stream"));
@@ -239,9 +239,9 @@ fn dechunked(mut rest: &[u8]) -> (Vec<u8>, bool) {
     (body, false)
 }
 
-/// What a client makes of a stream.
+/// The content that a client has received in a stream.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct ReceivedStream {
     pub(super) text: String,
     pub(super) reasoning: String,
     /// Id, name, arguments.
@@ -254,19 +254,19 @@ pub(super) struct Told {
     pub(super) done: bool,
 }
 
-impl Told {
-    pub(super) fn of(answer: &Answer) -> Told {
+impl ReceivedStream {
+    pub(super) fn of(answer: &Answer) -> ReceivedStream {
         assert_eq!(answer.status, 200, "{}", answer.body);
-        let mut told = Told::default();
+        let mut received = ReceivedStream::default();
         for line in answer.body.lines().filter(|line| !line.is_empty()) {
-            assert!(!told.done && told.error.is_none(), "nothing follows the end: {line}");
+            assert!(!received.done && received.error.is_none(), "nothing follows the end: {line}");
             let data = line.strip_prefix("data: ").unwrap_or_else(|| panic!("{line}"));
             match data {
-                "[DONE]" => told.done = true,
-                data => told.event(&serde_json::from_str(data).unwrap()),
+                "[DONE]" => received.done = true,
+                data => received.event(&serde_json::from_str(data).unwrap()),
             }
         }
-        told
+        received
     }
 
     fn event(&mut self, event: &Value) {
@@ -301,7 +301,7 @@ impl Told {
         self.calls[index].2.push_str(&arguments);
     }
 
-    /// Names and arguments; every id is there, and they differ.
+    /// Returns names and arguments, and checks that all calls have distinct ids.
     pub(super) fn named(&self) -> Vec<(String, Value)> {
         let mut ids: Vec<&str> = self.calls.iter().map(|call| call.0.as_str()).collect();
         ids.sort_unstable();
@@ -312,7 +312,7 @@ impl Told {
     }
 }
 
-/// The tools of most cases: one with a text, one with more.
+/// Returns the tools of most cases: one with a single text argument, one with several arguments.
 pub(super) fn tools() -> Value {
     let weather = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
     let write = json!({"type": "object", "properties": {
@@ -347,7 +347,7 @@ pub(super) fn text(text: &str) -> String {
 
 pub(super) const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
-/// A reply as a stream, in pieces of so many characters, with its end and usage.
+/// Returns a reply as a stream in pieces of `size` characters, with its end and usage.
 pub(super) fn reply(said: &str, size: usize, finish: &str) -> Script {
     let chars: Vec<char> = said.chars().collect();
     let pieces = chars.chunks(size).map(|piece| text(&piece.iter().collect::<String>()));
@@ -357,7 +357,7 @@ pub(super) fn reply(said: &str, size: usize, finish: &str) -> Script {
     vec![Step::Send(format!("{STREAM}{body}").into_bytes())]
 }
 
-/// The reply as one answer that is not streamed.
+/// Returns the reply as a single answer that is not streamed.
 pub(super) fn whole(said: &str, finish: &str) -> Script {
     let message = json!({"role": "assistant", "content": said});
     let body = json!({"id": "u-1", "object": "chat.completion", "created": 7, "model": "m",

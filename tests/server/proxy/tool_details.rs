@@ -1,4 +1,4 @@
-//! Long lists of tools: the model gets a line for each, and the whole description of a tool when it needs it.
+//! Long lists of tools: the model gets one line for each, and the full description of a tool on demand.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn called(name: &str, args: &Value) -> String {
     format!("```tool\n{}\n```\n", json!({"name": name, "args": args}))
 }
 
-/// The instructions for these tools.
+/// Returns the instructions for these tools.
 async fn instructions(tools: Value, details: ToolDetails) -> String {
     let stage = Stage::with(vec![whole("Yes.", "stop")], |options| options.tool_details = details).await;
     stage.ask(&asked(tools, false)).await;
@@ -73,7 +73,7 @@ async fn each_tool_of_a_short_list_has_one_line() {
     assert!(!instructions(json!(many), ToolDetails::Full).await.contains("tool_help"));
 }
 
-/// Lists as long as those of the agents that send the longest ones: 25 tools with 74 KB, and 12 with 11 KB.
+/// Lists of the size that real agents send: 25 tools with 74 KB, and 12 with 11 KB.
 #[tokio::test]
 async fn long_lists_have_short_instructions() {
     let words = "Some words about what it does and when to use it, with examples and rules that fill a page. ";
@@ -103,7 +103,7 @@ async fn the_proxy_answers_a_question_about_a_tool_itself() {
         let stage = Stage::with(vec![say(&question), say(&call)], short).await;
         let answer = stage.ask(&asked(three(), streamed)).await;
         if streamed {
-            let got = Told::of(&answer);
+            let got = ReceivedStream::of(&answer);
             assert_eq!((got.text.as_str(), got.finish.as_deref()), ("Let me look.\n\nNow.", Some("tool_calls")));
             assert_eq!(got.named(), [("Edit".to_owned(), json!({"file_path": "a", "count": 1}))]);
         } else {
@@ -131,16 +131,16 @@ async fn the_proxy_answers_a_question_about_a_tool_itself() {
 async fn a_question_before_another_call_holds_it_back_and_after_it_is_dropped() {
     let question = called("tool_help", &json!({"name": "Edit"}));
     let call = called("Read", &json!({"file_path": "a"}));
-    // The model may want to change the call when it has the answer.
+    // The model may change the call after reading the answer.
     let stage = Stage::with(vec![reply(&format!("{question}{call}"), 3, "stop"), reply(&call, 3, "stop")], short).await;
-    let got = Told::of(&stage.ask(&asked(three(), true)).await);
+    let got = ReceivedStream::of(&stage.ask(&asked(three(), true)).await);
     assert_eq!((got.named().len(), got.finish.as_deref(), stage.requests().len()), (1, Some("tool_calls"), 2));
     let answers =
         stage.requests()[1]["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
     assert!(answers.contains("\"tool\":\"Read\"") && answers.contains("cancelled"), "{answers}");
-    // A call that the client has is not withdrawn.
+    // A call that the client has received is not withdrawn.
     let stage = Stage::with(vec![reply(&format!("{call}{question}"), 3, "stop")], short).await;
-    let got = Told::of(&stage.ask(&asked(three(), true)).await);
+    let got = ReceivedStream::of(&stage.ask(&asked(three(), true)).await);
     assert_eq!(
         (got.named(), got.finish.as_deref()),
         (vec![("Read".to_owned(), json!({"file_path": "a"}))], Some("tool_calls"))
@@ -152,7 +152,7 @@ async fn a_question_before_another_call_holds_it_back_and_after_it_is_dropped() 
 async fn a_model_that_only_asks_is_given_up() {
     let question = called("tool_help", &json!({"name": "Edit"}));
     let stage = Stage::with(vec![reply(&question, 3, "stop")], short).await;
-    let got = Told::of(&stage.ask(&asked(three(), true)).await);
+    let got = ReceivedStream::of(&stage.ask(&asked(three(), true)).await);
     assert!(got.error.unwrap().contains("asked too often") && got.calls.is_empty());
     assert_eq!(stage.requests().len(), 9);
     let unknown = called("tool_help", &json!({"name": "Edits"}));
@@ -171,7 +171,7 @@ async fn a_wrong_call_is_answered_with_the_description_of_its_tool() {
     for (details, described) in [(ToolDetails::Short, true), (ToolDetails::Full, false)] {
         let change = |options: &mut ProxyOptions| options.tool_details = details;
         let stage = Stage::with(vec![reply(&wrong, 3, "stop"), reply(&right, 3, "stop")], change).await;
-        let got = Told::of(&stage.ask(&asked(three(), true)).await);
+        let got = ReceivedStream::of(&stage.ask(&asked(three(), true)).await);
         assert_eq!(got.named(), [("Edit".to_owned(), json!({"file_path": "a", "count": 1}))]);
         let answers =
             stage.requests()[1]["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
@@ -186,7 +186,7 @@ async fn a_tool_of_the_client_with_the_same_name_stays_its_own() {
     let own = called("tool_help", &json!({"topic": "x"}));
     let ours = called("tool_help_2", &json!({"name": "Edit"}));
     let stage = Stage::with(vec![reply(&ours, 3, "stop"), reply(&own, 3, "stop")], short).await;
-    let got = Told::of(&stage.ask(&asked(tools, true)).await);
+    let got = ReceivedStream::of(&stage.ask(&asked(tools, true)).await);
     assert_eq!(got.named(), [("tool_help".to_owned(), json!({"topic": "x"}))]);
     assert_eq!(stage.requests().len(), 2);
 }

@@ -1,4 +1,4 @@
-//! Who may ask: the token, the cookie, names and pages of others, and paths that lead nowhere.
+//! Access control: the token, the cookie, foreign host names and pages, and unknown paths.
 
 use super::support::*;
 use crate::proxy::support::header;
@@ -7,7 +7,7 @@ use serde_json::json;
 const PROMPT: &str = "{\"prompt\": \"x\"}";
 
 #[tokio::test]
-async fn nothing_but_the_health_is_told_without_the_token() {
+async fn only_the_health_is_answered_without_the_token() {
     let stage = Stage::new([says("Yes.")]).await;
     let host = format!("host: {}\r\ncontent-type: application/json\r\n", stage.address);
     for key in [
@@ -38,7 +38,7 @@ async fn nothing_but_the_health_is_told_without_the_token() {
     assert!(stage.seen.lock().unwrap().messages.is_empty());
 }
 
-/// A page exchanges the token for a cookie, with which only pages of this server can change something.
+/// A page exchanges the token for a cookie, which only pages of this server can use.
 #[tokio::test]
 async fn a_page_gets_a_cookie_for_the_token() {
     let stage = Stage::new([says("Yes.")]).await;
@@ -56,12 +56,12 @@ async fn a_page_gets_a_cookie_for_the_token() {
         (format!("{host}{cookie}{key}"), "GET", "/api/tools", 200),
         (format!("{own}{cookie}{key}"), "POST", "/api/agent", 200),
         (format!("{host}sec-fetch-site: same-origin\r\n{cookie}{key}"), "POST", "/api/agent", 200),
-        // A browser sends the cookie to other ports as well, whose servers then have it, but not what the page stores.
+        // A browser sends the cookie to other ports as well, so their servers know it, but not the page's stored key.
         (format!("{host}{cookie}"), "GET", "/api/tools", 401),
         (format!("{own}{cookie}"), "POST", "/api/agent", 401),
         (format!("{own}{key}"), "POST", "/api/agent", 401),
         (format!("{own}{cookie}{}", key.replace(": ", ": 0")), "POST", "/api/agent", 401),
-        // A form sends no origin that can be known.
+        // A form sends an opaque origin.
         (format!("{host}{cookie}{key}"), "POST", "/api/agent", 401),
         (format!("{host}origin: http://127.0.0.1:1\r\n{cookie}{key}"), "POST", "/api/agent", 403),
         (format!("{own}{}{key}", cookie.replace('=', "=0")), "POST", "/api/agent", 401),
@@ -73,7 +73,7 @@ async fn a_page_gets_a_cookie_for_the_token() {
     assert!(header(&secure.head, "set-cookie").unwrap().ends_with("; Secure"));
 }
 
-/// A page of a named origin needs the token, and gets no more with it than what CORS lets it read.
+/// A page of an allowed origin needs the token, and can read only what CORS permits.
 #[tokio::test]
 async fn a_page_of_a_named_origin_uses_the_server_with_the_token_only() {
     let origin = "https://chat.example";
@@ -95,7 +95,7 @@ async fn a_page_of_a_named_origin_uses_the_server_with_the_token_only() {
         (format!("{host}origin: {origin}.evil\r\n{key}"), 403, None),
         (format!("{host}origin: http://chat.example\r\n{key}"), 403, None),
         (format!("{host}{key}"), 200, None),
-        // A userscript manager asks under the origin of its extension, and gets nothing without the token.
+        // A userscript manager sends the origin of its extension, and has no access without the token.
         (format!("{extension}{key}"), 200, None),
         (extension.clone(), 403, None),
         (format!("{extension}{cookie}{page_key}"), 403, None),
@@ -117,7 +117,7 @@ async fn a_page_of_a_named_origin_uses_the_server_with_the_token_only() {
 }
 
 #[tokio::test]
-async fn names_and_pages_of_others_are_refused() {
+async fn foreign_host_names_and_pages_are_refused() {
     let mut stage = Stage::with([says("Yes.")], |options| options.hosts = vec!["code.example".into()]).await;
     let port = stage.address.split(':').nth(1).unwrap().to_owned();
     let key = format!("authorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\n");
@@ -130,14 +130,14 @@ async fn names_and_pages_of_others_are_refused() {
         ("host: code.example\r\n".to_owned(), 200),
         ("host: Code.Example:443\r\norigin: https://code.example:443\r\n".to_owned(), 200),
         (format!("host: {own}\r\nsec-fetch-site: none\r\n"), 200),
-        // A name that somebody else points here.
+        // A foreign name that resolves to this server.
         (format!("host: evil.example:{port}\r\n"), 403),
         (format!("host: 127.0.0.1.evil.example:{port}\r\n"), 403),
         ("host: 10.0.0.1\r\n".to_owned(), 403),
         ("host: \r\n".to_owned(), 403),
         (String::new(), 403),
         (format!("host: {own}\r\nhost: evil.example\r\n"), 403),
-        // A page of somebody else.
+        // A foreign page.
         (format!("host: {own}\r\norigin: http://evil.example\r\n"), 403),
         (format!("host: {own}\r\norigin: http://localhost:{port}\r\n"), 403),
         (format!("host: {own}\r\norigin: http://127.0.0.1:1\r\n"), 403),
@@ -145,7 +145,7 @@ async fn names_and_pages_of_others_are_refused() {
         (format!("host: {own}\r\norigin: file://{own}\r\n"), 403),
         (format!("host: {own}\r\norigin: http://{own}.evil.example\r\n"), 403),
         (format!("host: {own}\r\nsec-fetch-site: cross-site\r\n"), 403),
-        // One that is right does not make up for another one.
+        // All occurrences of a repeated header must be valid.
         (format!("host: {own}\r\norigin: http://{own}\r\norigin: http://{own}\r\n"), 200),
         (format!("host: {own}\r\norigin: http://{own}\r\norigin: http://evil.example\r\n"), 403),
         (format!("host: {own}\r\nsec-fetch-site: none\r\nsec-fetch-site: cross-site\r\n"), 403),
@@ -161,13 +161,13 @@ async fn names_and_pages_of_others_are_refused() {
     stage.end().await;
 }
 
-/// Whatever else a request says, and however its headers are written: it is refused for the first thing that is wrong with it.
+/// A request is refused for the first problem, whatever its other headers contain and however they are written.
 #[tokio::test]
 async fn headers_count_in_every_combination() {
     let stage = Stage::with([says("Yes.")], |options| options.hosts = vec!["code.example".into()]).await;
     let port = stage.address.split(':').nth(1).unwrap();
     let mut random = toolfence_kit::Random::new(28);
-    // What stands there, and whether it is good.
+    // Header values, and whether each is valid.
     let hosts = [("127.0.0.1", true), ("localhost", true), ("code.example", true), ("x.localhost.", true)]
         .into_iter()
         .chain([
@@ -186,7 +186,7 @@ async fn headers_count_in_every_combination() {
         [("application/json", true), ("APPLICATION/JSON;charset=utf-8", true), ("text/plain", false), ("", false)];
     let mut seen = std::collections::BTreeMap::new();
     for _ in 0..600 {
-        // Most are good, or nearly all would be refused for their host.
+        // Most values are valid; otherwise nearly all requests would be refused for their host.
         let mut pick = |all: &[(&'static str, bool)]| loop {
             let one = all[random.below(all.len())];
             if one.1 || random.below(4) == 0 {
@@ -226,7 +226,7 @@ async fn headers_count_in_every_combination() {
     assert!(seen.len() == 4 && seen.values().all(|count| *count > 20), "{seen:?}");
 }
 
-/// The page is the same for everybody, so it wants no token; it may load its own files and nothing else.
+/// The page has no secrets, so it needs no token. It may load only its own files.
 #[tokio::test]
 async fn the_page_runs_its_own_script_and_no_other() {
     let stage = Stage::new([says("Yes.")]).await;
@@ -273,10 +273,10 @@ async fn the_page_runs_its_own_script_and_no_other() {
         assert_eq!(lines(word).next(), None, "{word}");
     }
     assert_eq!(lines("style").next(), None);
-    // What the server renders is the only HTML.
+    // Only the server's rendered Markdown becomes HTML.
     assert_eq!(lines("createPolicy").count(), 1);
     assert_eq!(lines("innerHTML").collect::<Vec<_>>(), ["  made.innerHTML = policy.createHTML(html);"]);
-    // Every text of the page is there in both languages.
+    // Every text of the page exists in both languages.
     let named = ["data-text=\"", "data-label=\""].into_iter().flat_map(|attribute| files[0].split(attribute).skip(1));
     let texts: std::collections::BTreeSet<&str> = named
         .chain(scripts.split("words.").skip(1))
@@ -346,7 +346,7 @@ async fn paths_lead_to_the_table_or_nowhere() {
     }
 }
 
-/// What is refused is told in the language of the server, and no answer can be used by a page of others.
+/// Errors are in the language of the server, and foreign pages cannot use answers.
 #[tokio::test]
 async fn answers_have_their_language_and_their_headers() {
     let stage =

@@ -1,4 +1,4 @@
-//! Questions about what a command changed on its private copy of the project.
+//! Questions about the changes of a command on its private copy of the project.
 
 use super::support::{Reply, Stage, calls, says, until_no_turn_runs};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ async fn changes_are_kept_as_they_are_answered() {
         assert_eq!(stage.path().join("new.txt").exists(), kept, "{body}");
         let heard = stage.seen.lock().unwrap().messages[1].last().unwrap().content.clone();
         assert!(heard.contains(model_hears), "{body}: {heard}");
-        // Only the last one is about other commands too.
+        // Only the last answer applies to other commands too.
         let all = body["always"] == "project";
         assert_eq!(
             (answer.status, stage.path().join("other.txt").exists()),
@@ -92,7 +92,7 @@ async fn an_answer_that_the_question_does_not_take_is_refused_and_leaves_it_open
     assert_eq!((answer.status, &answer.json()["error"]["field"]), (400, &json!("always")), "it is not on offer");
 }
 
-/// The turn of a stream continues after that.
+/// The turn of a stream continues afterwards.
 #[tokio::test]
 async fn changes_are_not_kept_without_an_answer_in_time_or_when_the_client_leaves() {
     let short = |options: &mut ApiOptions| options.approval = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Clients that do not behave: they go away, do not read, send too much or too slowly, or too many at once.
+//! Misbehaving clients: they disconnect, do not read, or send too much, too slowly, or too many requests at once.
 
 use super::support::*;
 use crate::proxy::support::Answer;
@@ -12,7 +12,7 @@ fn go() -> Value {
     json!({"prompt": "go"})
 }
 
-/// Waits until a process with this command line runs, or until none does.
+/// Waits until a process with this command line runs, or no longer runs.
 async fn until_runs(line: &str, runs: bool) {
     for _ in 0..1000 {
         let found = Command::new("pgrep").args(["-f", &format!("^{line}$")]).status().unwrap().success();
@@ -25,7 +25,7 @@ async fn until_runs(line: &str, runs: bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_goes_away_ends_the_turn() {
+async fn a_disconnect_ends_the_turn() {
     for streamed in [false, true] {
         let stage = Stage::new([Reply::Waits]).await;
         let mut body = go();
@@ -34,7 +34,7 @@ async fn who_goes_away_ends_the_turn() {
         stage.until("the model is asked", |seen| seen.messages.len() == 1).await;
         drop(stream);
         stage.until("the reply is dropped", |seen| seen.gone == 1).await;
-        // A client that says nothing more has gone away too: of a half-closed connection nobody can tell.
+        // A half-closed connection counts as a disconnect: the server cannot distinguish them.
         let mut stream = stage.send("POST", "/api/agent", &stage.headers(), body.to_string().as_bytes()).await;
         stage.until("the model is asked", |seen| seen.messages.len() == 2).await;
         stream.shutdown().await.unwrap();
@@ -42,18 +42,17 @@ async fn who_goes_away_ends_the_turn() {
     }
 }
 
-/// Behind the request stands something that the server does not read before its answer is over: a client that leaves is noticed all the
-/// same.
+/// Bytes after the request, which the server does not read before it has answered, do not hide a disconnect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_says_too_much_and_goes_away_ends_the_turn() {
+async fn a_disconnect_after_extra_bytes_ends_the_turn() {
     for streamed in [false, true] {
-        for behind in ["\n", "GET /api/health HTTP/1.1\r\n\r\n", &"x".repeat(100_000)] {
+        for extra in ["\n", "GET /api/health HTTP/1.1\r\n\r\n", &"x".repeat(100_000)] {
             let stage = Stage::new([Reply::Waits]).await;
             let mut body = go();
             body["stream"] = streamed.into();
             let body = body.to_string();
             let headers = format!("{}content-length: {}\r\n", stage.headers(), body.len());
-            let stream = stage.send("POST", "/api/agent", &headers, format!("{body}{behind}").as_bytes()).await;
+            let stream = stage.send("POST", "/api/agent", &headers, format!("{body}{extra}").as_bytes()).await;
             stage.until("the model is asked", |seen| seen.messages.len() == 1).await;
             sleep(Duration::from_millis(1500)).await;
             assert_eq!(stage.seen.lock().unwrap().gone, 0, "it waits for its answer");
@@ -63,9 +62,9 @@ async fn who_says_too_much_and_goes_away_ends_the_turn() {
     }
 }
 
-/// Two requests that come together are answered one after the other.
+/// Two requests that arrive together are answered one after the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_asks_twice_at_once_is_answered_twice() {
+async fn pipelined_requests_are_answered_in_order() {
     let stage = Stage::new([says("Yes.")]).await;
     let mut stream = tokio::net::TcpStream::connect(&stage.address).await.unwrap();
     let body = go().to_string();
@@ -80,7 +79,7 @@ async fn who_asks_twice_at_once_is_answered_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_goes_away_ends_the_command() {
+async fn a_disconnect_ends_the_command() {
     let mut stage = Stage::unasked().await;
     let command = "touch began; sleep 86.25; touch ended";
     let body = json!({"direct": true, "toolType": "bash", "args": {"command": command}});
@@ -92,9 +91,9 @@ async fn who_goes_away_ends_the_command() {
     assert!(!stage.path().join("began").exists(), "a command that is ended leaves nothing in the project");
 }
 
-/// A call that waits in a stream cannot be answered when its client is gone.
+/// A waiting call of a stream cannot be answered after its client has disconnected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_goes_away_takes_the_question_along() {
+async fn a_disconnect_withdraws_the_question() {
     let stage = Stage::new([calls("write_file", &json!({"path": "Makefile", "content": "x\n"})), says("Done.")]).await;
     let mut events = stage.open(go()).await;
     let id = events.until("ask").await["approval"].as_str().unwrap().to_owned();
@@ -106,14 +105,15 @@ async fn who_goes_away_takes_the_question_along() {
     assert!(!stage.path().join("Makefile").exists());
 }
 
-/// More lines than a repetition may have that ends a reply.
+/// Returns more lines than the repetition limit, all different.
 fn lines() -> String {
     (0..40).map(|number| format!("the line {number} of a text that is written again and again\n")).collect()
 }
 
-/// A client that reads slowly makes the model slow, and one that does not read at all is given up. Neither is waited for in memory.
+/// A client that reads slowly slows the model down, and one that does not read is disconnected. Events do not pile up
+/// in memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_does_not_read_is_given_up() {
+async fn a_client_that_does_not_read_is_disconnected() {
     let line = lines();
     let stage = Stage::with([Reply::Floods(line)], |options| options.stalled = Duration::from_secs(1)).await;
     let mut events = stage.open(go()).await;
@@ -127,7 +127,7 @@ async fn who_does_not_read_is_given_up() {
     stage.until("the reply is dropped", |seen| seen.gone == 1).await;
 }
 
-/// A client that reads a little now and then is no reason for a turn to go on for ever.
+/// A client that reads a little now and then does not prolong a turn beyond its time limit.
 #[tokio::test]
 async fn a_slow_reader_does_not_outlast_the_time_of_a_turn() {
     let line = lines();
@@ -138,9 +138,9 @@ async fn a_slow_reader_does_not_outlast_the_time_of_a_turn() {
     let mut events = stage.open(go()).await;
     let started = std::time::Instant::now();
     while stage.seen.lock().unwrap().gone == 0 {
-        assert!(started.elapsed() < Duration::from_secs(20), "the turn goes on");
+        assert!(started.elapsed() < Duration::from_secs(20), "the turn did not end");
         sleep(Duration::from_millis(100)).await;
-        // At the end the stream is gone.
+        // The stream may have ended.
         let _ = events.stream.read(&mut vec![0; 2 << 10]).await;
     }
 }
@@ -153,8 +153,8 @@ async fn bodies_that_are_too_large_or_too_slow_are_refused() {
     let stage = Stage::with([says("Yes.")], small).await;
     let large = json!({"prompt": "x".repeat(2000)}).to_string();
     assert_eq!(stage.ask_with("POST", "/api/agent", &stage.headers(), &large).await.status, 413);
-    let told = format!("{}content-length: 99999999999\r\n", stage.headers());
-    assert_eq!(stage.ask_with("POST", "/api/agent", &told, "{").await.status, 413, "before it came");
+    let received = format!("{}content-length: 99999999999\r\n", stage.headers());
+    assert_eq!(stage.ask_with("POST", "/api/agent", &received, "{").await.status, 413, "before it came");
     let chunked = format!("{}transfer-encoding: chunked\r\n", stage.headers());
     let pieces = format!("{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
     assert_eq!(stage.ask_with("POST", "/api/agent", &chunked, &pieces).await.status, 413);
@@ -196,7 +196,7 @@ async fn turns_beyond_the_limit_are_refused_and_find_a_place_later() {
     panic!("no place became free");
 }
 
-/// Requests that are no requests, and as many connections that say nothing as there may be, do not stop the others.
+/// Invalid requests and the maximum number of silent connections do not block other clients.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn noise_is_survived() {
     let stage = Stage::new([says("Yes.")]).await;
@@ -214,7 +214,7 @@ async fn noise_is_survived() {
         let _ = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut said)).await.expect("it hangs");
         assert!(said.is_empty() || said.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&said));
     }
-    // Bodies that a program made of a good one by changing bytes of it.
+    // Valid bodies with random changes of bytes.
     let good = json!({"prompt": "x", "toolType": "auto", "contextHistory": [], "stream": false}).to_string();
     for _ in 0..300 {
         let mut body = good.clone().into_bytes();
@@ -229,9 +229,9 @@ async fn noise_is_survived() {
     assert_eq!(stage.turn(&go()).await.status, 200);
 }
 
-/// Connections that say nothing, or not all of a request, take the room of nobody who asks for something. Streams keep theirs.
+/// Connections with no request or an incomplete one give way to clients with a request. Streams keep their connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_owes_a_request_makes_room_for_who_asks() {
+async fn idle_connections_give_way_to_requests() {
     let few = |options: &mut toolfence_server::http::ApiOptions| {
         (options.connections, options.silence) = (15, Duration::from_secs(1));
     };
@@ -257,21 +257,21 @@ async fn who_owes_a_request_makes_room_for_who_asks() {
     }
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     for events in &mut streams {
-        let mut told = String::new();
-        while !told.contains(": still here") {
+        let mut received = String::new();
+        while !received.contains(": still here") {
             let mut buffer = [0; 4096];
             let read = tokio::time::timeout(Duration::from_secs(60), events.stream.read(&mut buffer));
             let got = read.await.expect("it hangs").unwrap();
-            assert!(got > 0, "a stream is closed behind {told}");
-            told.push_str(std::str::from_utf8(&buffer[..got]).unwrap());
+            assert!(got > 0, "a stream is closed after {received}");
+            received.push_str(std::str::from_utf8(&buffer[..got]).unwrap());
         }
     }
     assert_eq!(stage.seen.lock().unwrap().gone, 0);
 }
 
-/// Where every connection is a stream, a new one waits for the end of one.
+/// If every connection is a stream, a new client waits until one ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_stream_makes_room_for_who_asks() {
+async fn streams_do_not_give_way_to_requests() {
     let stage = Stage::with([Reply::Waits], |options| options.connections = 3).await;
     let mut streams = Vec::new();
     for _ in 0..3 {
@@ -286,7 +286,7 @@ async fn no_stream_makes_room_for_who_asks() {
     stage.until("one is dropped", |seen| seen.gone == 1).await;
 }
 
-/// The end of the server is the end of all turns, those that wait for an approval too.
+/// Shutting down the server ends all turns, including those that wait for an approval.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_end_of_the_server_ends_every_turn() {
     let replies = [calls("write_file", &json!({"path": "Makefile", "content": "x\n"})), Reply::Waits];

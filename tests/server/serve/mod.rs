@@ -1,5 +1,5 @@
-//! The HTTP API on real sockets. Every answer in JSON is checked against the description of the API, and every event against the
-//! schema of the pipe.
+//! The HTTP API on real sockets. Every JSON answer is checked against the description of the API, and every event
+//! against the schema of the pipe.
 
 mod access;
 mod changes;

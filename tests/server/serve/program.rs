@@ -1,4 +1,4 @@
-//! `coder serve` as a program: what it prints, the conversations that it tells, what it leaves behind, and what many streams cost.
+//! `coder serve` as a program: its output, its conversations, its cleanup, and the memory of many streams.
 
 use super::support::Checks;
 use crate::proxy::support::Answer;
@@ -77,12 +77,12 @@ impl Server {
         self.child.wait().unwrap().code()
     }
 
-    /// What the process holds in memory, in KiB.
-    /// The descriptors that it has open: each turn has at least the connection of its client.
+    /// Returns the number of open descriptors: each turn has at least the connection of its client.
     fn open_files(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
+    /// Returns the memory of the process in KiB.
     fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -90,9 +90,9 @@ impl Server {
     }
 }
 
-/// Without a model direct calls work, and what a person should know is on stderr.
+/// Without a model, direct calls work, and warnings for the user are on stderr.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_serves_until_it_is_told_to_end_and_leaves_no_process() {
+async fn it_serves_until_sigterm_and_leaves_no_process() {
     let home = home();
     let project = home.path().join("project");
     std::fs::write(project.join("a.txt"), "hi\n").unwrap();
@@ -102,7 +102,7 @@ async fn it_serves_until_it_is_told_to_end_and_leaves_no_process() {
     assert_eq!(answer["data"]["calls"][0]["output"], "hi\n", "{answer}");
     let answer = server.ask("POST", "/api/agent", &json!({"prompt": "x"})).await;
     assert_eq!((answer.status, &answer.json()["error"]["code"]), (503, &json!("no_backend")), "{}", answer.body);
-    // A command that takes long, and one that tries to outlive it.
+    // A long command, and a process that tries to outlive it.
     let _open = server.open("POST", "/api/agent", &direct("(setsid sleep 87.5 &) ; sleep 87.5")).await;
     let sleeping = || Command::new("pgrep").args(["-f", "^sleep 87.5$"]).output().unwrap().stdout;
     // The command runs on a private copy, so it leaves no trace in the project while it runs.
@@ -139,7 +139,7 @@ async fn the_project_and_its_model_are_described() {
     assert!(git(&["init", "--quiet", "--initial-branch=feature/totals"]));
     let answer = server.ask("GET", "/api/project", &Value::Null).await.json();
     assert_eq!(answer["data"]["branch"], "feature/totals");
-    // Without a model the rest is described all the same.
+    // Without a model, the rest is still described.
     drop(server);
     let server = started(home.path(), &[]);
     let answer = server.ask("GET", "/api/project", &Value::Null).await.json();
@@ -160,13 +160,13 @@ async fn the_token_is_printed_and_weak_ones_are_refused() {
     for weak in ["short", "0123456789 abcdef"] {
         let output = command(home.path(), &[]).env("TOOLFENCE_SERVE_TOKEN", weak).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(2) && said.contains("16 or more visible characters"), "{said}");
+        assert!(output.status.code() == Some(2) && said.contains("at least 16 visible ASCII characters"), "{said}");
     }
 }
 
-/// The conversations are those of `coder sessions`, without those of other projects.
+/// The server lists the same conversations as `coder sessions`, without those of other projects.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn conversations_are_told_as_they_were_written_down() {
+async fn conversations_are_listed_and_continued_as_recorded() {
     let home = home();
     let (project, other) = (home.path().join("project"), home.path().join("other"));
     std::fs::create_dir(&other).unwrap();
@@ -212,7 +212,7 @@ async fn conversations_are_told_as_they_were_written_down() {
         let answer = server.ask("GET", path, &Value::Null).await;
         assert_eq!((answer.status, &answer.json()["error"]["field"]), (status, &field), "{path}");
     }
-    // A turn in a conversation is told all of it, and is written down there.
+    // The model gets the whole conversation, and the turn is recorded there.
     let path = format!("/api/sessions/{id}/turns");
     for (body, field) in [
         (json!({"prompt": "x", "contextHistory": []}), "contextHistory"),
@@ -223,14 +223,17 @@ async fn conversations_are_told_as_they_were_written_down() {
         assert_eq!((answer.status, &answer.json()["error"]["field"]), (400, &json!(field)), "{body}");
     }
     assert_eq!(server.ask("POST", "/api/sessions/zzz/turns", &json!({"prompt": "x"})).await.status, 404);
-    let answer = server.ask("POST", &path, &json!({"prompt": "Go on."})).await.json();
+    let answer = server.ask("POST", &path, &json!({"prompt": "Continue."})).await.json();
     assert_eq!(
         (&answer["data"]["answer"], &answer["data"]["session"]),
         (&json!("It is a test."), &json!(id)),
         "{answer}"
     );
     let said = server.ask("GET", &format!("/api/sessions/{id}/messages"), &Value::Null).await.json();
-    assert!(said["data"]["messages"].as_array().unwrap().iter().any(|record| record["content"] == "Go on."), "{said}");
+    assert!(
+        said["data"]["messages"].as_array().unwrap().iter().any(|record| record["content"] == "Continue."),
+        "{said}"
+    );
     drop(server);
     let replies = home.path().join("more").display().to_string();
     let call = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"Makefile\", \"content\": \"all:\\n\"}}\n```";
@@ -242,12 +245,12 @@ async fn conversations_are_told_as_they_were_written_down() {
     assert!(answer["data"]["answer"] == "One." && new != id, "{answer}");
     let resumed = Program::new(env!("CARGO_BIN_EXE_coder"), home.path()).args(&["export", &new]).run(&project, "");
     assert!(resumed.out.contains("A new one."), "{}", resumed.said());
-    // A stream names it in its head.
+    // The head of a stream names the conversation.
     let path = format!("/api/sessions/{new}/turns");
     let answer = server.ask("POST", &path, &json!({"prompt": "More.", "stream": true})).await;
     assert_eq!(crate::proxy::support::header(&answer.head, "x-session").as_deref(), Some(new.as_str()));
     assert!(answer.body.contains("Two."), "{}", answer.body);
-    // While one waits nobody else comes in.
+    // While a turn waits, no other turn can begin.
     let waiting = server.ask("POST", &path, &json!({"prompt": "Write."})).await;
     assert_eq!(waiting.status, 202, "{}", waiting.body);
     let second = server.ask("POST", &path, &json!({"prompt": "Me too."})).await;
@@ -256,34 +259,35 @@ async fn conversations_are_told_as_they_were_written_down() {
     let approval = format!("/api/approvals/{approval}");
     let answer = server.ask("POST", &approval, &json!({"decision": "approve"})).await.json();
     assert_eq!((&answer["data"]["answer"], &answer["data"]["session"]), (&json!("Written."), &json!(new)), "{answer}");
-    // A turn of the API is none of them.
+    // A turn of `/api/agent` is not recorded.
     let answer = server.ask("POST", "/api/agent", &json!({"prompt": "x"})).await.json();
     assert_eq!(answer["data"]["answer"], "Three.", "{answer}");
     assert_eq!(server.ask("GET", "/api/sessions", &Value::Null).await.json()["data"]["total"], 3);
 }
 
-/// Where nothing is written down there is no conversation to go on with, however often a client asks again.
+/// Without recording there is no conversation to continue, however often a client asks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_of_a_conversation_needs_that_they_are_written_down() {
+async fn turns_in_conversations_need_recording() {
     let home = home();
     let (url, _) = model("Yes.").await;
     let server = started(home.path(), &["--base-url", &url, "--model", "m", "--no-transcript"]);
     let answer = server.ask("POST", "/api/sessions/new/turns", &json!({"prompt": "x"})).await;
-    let told = answer.json();
-    assert_eq!((answer.status, &told["error"]["code"]), (404, &json!("not_found")), "{told}");
-    assert!(told["message"].as_str().unwrap().contains("--no-transcript"), "{told}");
+    let received = answer.json();
+    assert_eq!((answer.status, &received["error"]["code"]), (404, &json!("not_found")), "{received}");
+    assert!(received["message"].as_str().unwrap().contains("--no-transcript"), "{received}");
 }
 
-/// Replies that a client brings need no model. Between them the program remembers, and each is undone by itself.
+/// Replies that a client sends need no model. The program keeps its state between them, and each can be undone
+/// separately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replies_of_a_client_need_no_model() {
     let home = home();
     let project = home.path().join("project");
     std::fs::write(project.join("a.txt"), "hi\n").unwrap();
     let mut server = started(home.path(), &["--yes"]);
-    let told = server.ask("GET", "/api/sessions/new/instructions", &Value::Null).await.json();
+    let received = server.ask("GET", "/api/sessions/new/instructions", &Value::Null).await.json();
     let prompt = Program::new(env!("CARGO_BIN_EXE_coder"), home.path()).args(&["prompt", "--yes"]).run(&project, "");
-    assert_eq!(told["data"]["text"].as_str().unwrap().trim_end(), prompt.out.trim_end());
+    assert_eq!(received["data"]["text"].as_str().unwrap().trim_end(), prompt.out.trim_end());
     let call =
         |name: &str, args: &Value| json!({"text": format!("```tool\n{}\n```\n", json!({"name": name, "args": args}))});
     let job = json!({"command": "sleep 87.75", "background": true});
@@ -315,12 +319,12 @@ async fn replies_of_a_client_need_no_model() {
     assert!(results.contains("hi") && results.contains("this conversation was resumed later"), "{answer}");
 }
 
-/// A model over HTTP that says the same every time: its base URL, and the bodies of the requests that came to it.
+/// Starts a model server that always sends the same reply. Returns its base URL and the bodies of its requests.
 async fn model(says: &'static str) -> (String, Arc<Mutex<Vec<Value>>>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let asked = Arc::<Mutex<Vec<Value>>>::default();
-    let told = asked.clone();
+    let received = asked.clone();
     tokio::spawn(async move {
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -338,7 +342,7 @@ async fn model(says: &'static str) -> (String, Arc<Mutex<Vec<Value>>>) {
                 assert!(read > 0, "a request breaks off: {text}");
                 bytes.extend_from_slice(&buffer[..read]);
             };
-            told.lock().unwrap().push(serde_json::from_str(&body).unwrap_or_default());
+            received.lock().unwrap().push(serde_json::from_str(&body).unwrap_or_default());
             let choice = json!({"choices": [{"index": 0, "delta": {"content": says}, "finish_reason": "stop"}]});
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
             let _ = stream.write_all(format!("{head}data: {choice}\n\ndata: [DONE]\n\n").as_bytes()).await;
@@ -347,7 +351,7 @@ async fn model(says: &'static str) -> (String, Arc<Mutex<Vec<Value>>>) {
     (url, asked)
 }
 
-/// The grammar that holds a model has the tools that it may use, and no others.
+/// The grammar for a model has only the tools that it may use.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_grammar_has_the_tools_of_its_turn() {
     let home = home();
@@ -363,7 +367,7 @@ async fn a_grammar_has_the_tools_of_its_turn() {
     }
 }
 
-/// A persona that a person writes while the server runs can answer, and so can what becomes of it.
+/// A persona that is added or changed while the server runs takes effect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_persona_that_comes_later_answers_as_its_file_says() {
     let home = home();
@@ -375,8 +379,8 @@ async fn a_persona_that_comes_later_answers_as_its_file_says() {
     std::fs::create_dir_all(&own).unwrap();
     for says in ["You rhyme.", "You rhyme no more."] {
         std::fs::write(own.join("poet.md"), format!("+++\nname = \"poet\"\n+++\n{says}\n")).unwrap();
-        let told = server.ask("GET", "/api/personas", &Value::Null).await.json();
-        assert!(told["data"]["personas"].as_array().unwrap().iter().any(|one| one["name"] == "poet"), "{told}");
+        let received = server.ask("GET", "/api/personas", &Value::Null).await.json();
+        assert!(received["data"]["personas"].as_array().unwrap().iter().any(|one| one["name"] == "poet"), "{received}");
         assert_eq!(server.ask("POST", "/api/agent", &body).await.status, 200);
         let request = asked.lock().unwrap().last().unwrap().clone();
         let system = request["messages"][0]["content"].as_str().unwrap();
@@ -386,7 +390,7 @@ async fn a_persona_that_comes_later_answers_as_its_file_says() {
     assert_eq!(server.ask("POST", "/api/agent", &body).await.status, 400);
 }
 
-/// The model is told of a break where there was one: after a start of the server, and where files were put back.
+/// The model gets a note about an interruption only after a restart of the server or an undo.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_is_resumed_after_a_break_only() {
     let home = home();
@@ -401,27 +405,30 @@ async fn a_conversation_is_resumed_after_a_break_only() {
     let answer = server.ask("POST", "/api/sessions/new/turns", &json!({"prompt": "One."})).await.json();
     let path = format!("/api/sessions/{}/turns", answer["data"]["session"].as_str().unwrap());
     assert!(!resumed());
-    let go_on = async |server: &Server| {
+    let continues_with_note = async |server: &Server| {
         assert_eq!(server.ask("POST", &path, &json!({"prompt": "More."})).await.status, 200);
         resumed()
     };
-    assert!(!go_on(&server).await && !go_on(&server).await, "it goes on");
+    assert!(
+        !continues_with_note(&server).await && !continues_with_note(&server).await,
+        "the conversation continues without a note"
+    );
     assert_eq!(server.ask("POST", "/api/undo", &json!({})).await.status, 200);
-    assert!(go_on(&server).await, "files may have been put back");
-    assert!(!go_on(&server).await);
+    assert!(continues_with_note(&server).await, "files may have been put back");
+    assert!(!continues_with_note(&server).await);
     let coder =
         Program::new(env!("CARGO_BIN_EXE_coder"), home.path()).args(&options).args(&["--continue", "-p", "Here."]);
     assert_eq!(coder.run(&home.path().join("project"), "").status, 0);
-    assert!(go_on(&server).await, "somebody else was there");
+    assert!(continues_with_note(&server).await, "another process has used the conversation");
     server.terminate();
     let server = started(home.path(), &options);
-    assert!(go_on(&server).await, "the server is another one");
-    assert!(!go_on(&server).await);
+    assert!(continues_with_note(&server).await, "the server is another one");
+    assert!(!continues_with_note(&server).await);
 }
 
-/// What a turn changed can be taken back, also where two turns ran at the same time.
+/// The changes of a turn can be undone, also if two turns ran at the same time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_turns_change_can_be_undone() {
+async fn changes_of_turns_can_be_undone() {
     let home = home();
     let server = started(home.path(), &["--yes"]);
     let write = |path: &str| json!({"direct": true, "toolType": "bash", "args": {"command": format!("sleep 0.5; echo x > {path}")}});
@@ -436,14 +443,14 @@ async fn what_turns_change_can_be_undone() {
     assert!(!there("one") && !there("two"));
     assert_eq!(server.ask("POST", "/api/redo", &json!({})).await.status, 200);
     assert!(there("one") && there("two"));
-    // The program undoes what the server recorded.
+    // `coder undo` undoes what the server recorded.
     let coder = Program::new(env!("CARGO_BIN_EXE_coder"), home.path());
     let ran = coder.args(&["undo"]).run(&home.path().join("project"), "");
     assert_eq!((ran.status, there("one"), there("two")), (0, false, false), "{}", ran.said());
     let answer = server.ask("POST", "/api/undo", &json!({})).await.json();
     assert_eq!(answer["data"]["undone"], Value::Null, "{answer}");
     assert_eq!(server.ask("POST", "/api/undo", &json!({"turns": 2})).await.status, 400);
-    // Not while a turn runs.
+    // Undo is refused while a turn runs.
     let long = json!({"direct": true, "toolType": "bash", "args": {"command": "touch began; sleep 60"}});
     let _open = server.open("POST", "/api/agent", &long).await;
     for _ in 0..1000 {
@@ -455,7 +462,7 @@ async fn what_turns_change_can_be_undone() {
     assert_eq!(server.ask("POST", "/api/undo", &json!({})).await.status, 409);
 }
 
-/// Streams whose model says nothing cost a bounded amount of memory each, and nothing when they are gone.
+/// Idle streams take a bounded amount of memory each, which is freed when they end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_idle_streams_cost_little_and_leave_nothing() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,4 +1,4 @@
-//! Replies that a client brings: their calls, questions and results, without any model.
+//! Replies that a client sends: their calls, questions and results, without a model.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -45,8 +45,8 @@ async fn a_reply_is_answered_with_the_results_for_the_model() {
     let next = stage.post(&route(&first), &read("b.txt")).await.json();
     assert!(next["data"]["session"] == first["data"]["session"] && results(&next).contains("not_found"), "{next}");
     assert!(stage.seen.lock().unwrap().messages.is_empty(), "no model is asked");
-    let told = stage.get("/api/sessions/new/instructions").await.json();
-    assert_eq!(told["data"]["text"], "Call the tools.");
+    let received = stage.get("/api/sessions/new/instructions").await.json();
+    assert_eq!(received["data"]["text"], "Call the tools.");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -71,7 +71,7 @@ async fn pieces_are_one_reply() {
         let answer = stage.post(&path, &body).await;
         assert_eq!((answer.status, &answer.json()["error"]["field"]), (400, &json!(field)), "{body}");
     }
-    // A call that broke off does not run, and the model is asked to continue it.
+    // A call that was cut off does not run, and the model is asked to continue it.
     let cut = stage.post(&path, &json!({"text": start, "finish": "cut"})).await.json();
     assert!(!results(&cut).contains("hi\n"), "{cut}");
 }
@@ -89,7 +89,7 @@ async fn questions_of_replies_are_answered_and_what_was_allowed_holds() {
         |answer: &Value| format!("/api/approvals/{}", answer["data"]["pending"]["approval"].as_str().unwrap());
     let answer = stage.post(&approval(&waiting), &json!({"decision": "approve", "always": true})).await.json();
     assert!(results(&answer).contains("Created Makefile"), "{answer}");
-    // The same again, in a later reply.
+    // The same call in a later reply.
     let again = stage.post(&path, &call("write_file", &json!({"path": "Makefile", "content": "one:\n"}))).await;
     assert_eq!(again.status, 200, "{}", again.body);
     let denied = stage.post(&path, &make("Dockerfile")).await.json();
@@ -126,7 +126,7 @@ async fn a_reply_is_streamed_and_followed_as_a_turn_is() {
     let path = format!("/api/sessions/{session}/replies");
     let mut events = stage.open_at(&path, json!({"text": "It is made."})).await;
     assert_eq!(events.until("stop").await["reason"], "answered");
-    // A command of a reply can be cancelled; the conversation continues.
+    // A command of a reply can be cancelled, and the conversation continues.
     let mut events = stage.open_at(&path, call("bash", &json!({"command": "sleep 86.75"}))).await;
     events.until("running").await;
     let cancel = stage.post(&format!("/api/sessions/{session}/cancel"), &json!({})).await.json();
@@ -144,7 +144,7 @@ async fn more_agents_than_fit_are_resumed_from_their_transcripts() {
     }
     let again = stage.post(&route(&first), &read("a.txt")).await.json();
     assert!(again["data"]["session"] == first["data"]["session"] && results(&again).contains("hi"), "{again}");
-    // A turn with the server's model takes the conversation over.
+    // A turn with the server's model can continue the conversation.
     let turn = format!("/api/sessions/{}/turns", first["data"]["session"].as_str().unwrap());
     let mut events = stage.open_at(&turn, json!({"prompt": "go"})).await;
     events.session().await;

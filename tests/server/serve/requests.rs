@@ -1,10 +1,10 @@
-//! What a request may say, and what is answered to one that is wrong: the code, the field and the words.
+//! Valid and invalid requests, and the code, field and message of the errors.
 
 use super::support::*;
 use serde_json::{Value, json};
 use toolfence_server::http::{OPENAPI, ROUTES};
 
-/// A wrong request is 400 in one form, with the field that is wrong.
+/// An invalid request is answered with 400 and the name of the wrong field.
 #[tokio::test]
 async fn each_field_has_its_error() {
     let stage = Stage::new([says("Yes.")]).await;
@@ -25,7 +25,7 @@ async fn each_field_has_its_error() {
         (json!({"prompt": ""}), "prompt", "blank"),
         (json!({"prompt": " \n\t "}), "prompt", "blank"),
         (json!({"prompt": 5}), "prompt", "Expected a string"),
-        (json!({"prompt": "é".repeat(200_001)}), "prompt", "200001 characters; 200000 are the most"),
+        (json!({"prompt": "é".repeat(200_001)}), "prompt", "200001 characters; at most 200000 are allowed"),
         (json!({"prompt": "x", "toolType": "read"}), "toolType", "There is no tool \"read\"; did you mean read_file?"),
         (json!({"prompt": "x", "tool_type": "zzz"}), "tool_type", "use auto or one of read_file, list_files"),
         (json!({"prompt": "x", "toolType": ["auto"]}), "toolType", "Expected a string"),
@@ -50,11 +50,15 @@ async fn each_field_has_its_error() {
         (json!({"prompt": "x", "promt": "y"}), "promt", "no field with this name"),
     ] {
         let answer = stage.turn(&body).await;
-        let told = answer.json();
-        assert_eq!((answer.status, &told["error"]["code"]), (400, &json!("invalid_argument")), "{body}: {told}");
-        assert_eq!(told["error"]["field"], field, "{told}");
-        assert!(told["message"].as_str().unwrap().contains(words), "{field}: {told}");
-        assert_eq!((&told["data"], &told["message"]), (&Value::Null, &told["error"]["message"]));
+        let received = answer.json();
+        assert_eq!(
+            (answer.status, &received["error"]["code"]),
+            (400, &json!("invalid_argument")),
+            "{body}: {received}"
+        );
+        assert_eq!(received["error"]["field"], field, "{received}");
+        assert!(received["message"].as_str().unwrap().contains(words), "{field}: {received}");
+        assert_eq!((&received["data"], &received["message"]), (&Value::Null, &received["error"]["message"]));
     }
     assert!(stage.seen.lock().unwrap().messages.is_empty(), "no model was asked");
 }
@@ -71,15 +75,15 @@ async fn a_body_that_is_no_object_is_refused() {
         ("{\"prompt\": \"\\ud800\"}", "not a JSON object"),
     ] {
         let answer = stage.ask_with("POST", "/api/agent", &stage.headers(), body).await;
-        let told = answer.json();
-        assert_eq!((answer.status, &told["error"]["code"]), (400, &json!("invalid_body")), "{told}");
-        assert!(told["message"].as_str().unwrap().contains(words), "{told}");
+        let received = answer.json();
+        assert_eq!((answer.status, &received["error"]["code"]), (400, &json!("invalid_body")), "{received}");
+        assert!(received["message"].as_str().unwrap().contains(words), "{received}");
     }
     let mut stream = stage.send("POST", "/api/agent", &stage.headers(), b"{\"prompt\": \"\xff\"}").await;
     assert_eq!(crate::proxy::support::Answer::read(&mut stream).await.status, 400);
 }
 
-/// What a form of a page can send changes nothing, at any route.
+/// No route accepts a request that an HTML form can send.
 #[tokio::test]
 async fn a_body_that_does_not_say_that_it_is_json_is_refused_everywhere() {
     let stage = Stage::new([says("Yes.")]).await;
@@ -97,9 +101,9 @@ async fn a_body_that_does_not_say_that_it_is_json_is_refused_everywhere() {
             "content-type: \u{ff}\r\n",
         ] {
             let answer = stage.ask_with(method, &path, &format!("{host}{kind}"), "{\"prompt\": \"x\"}").await;
-            let told = answer.json();
+            let received = answer.json();
             assert_eq!(
-                (answer.status, &told["error"]["code"]),
+                (answer.status, &received["error"]["code"]),
                 (415, &json!("unsupported_media_type")),
                 "{path} {kind}"
             );
@@ -115,9 +119,9 @@ async fn a_body_that_does_not_say_that_it_is_json_is_refused_everywhere() {
     assert!(stage.seen.lock().unwrap().messages.is_empty());
 }
 
-/// What the client remembers stands above its request, the newest twenty entries of it.
+/// The newest twenty entries of the client's context precede its prompt.
 #[tokio::test]
-async fn the_context_is_told_to_the_model() {
+async fn the_model_gets_the_context() {
     let stage = Stage::new([says("Yes.")]).await;
     let said = |at: usize| stage.seen.lock().unwrap().messages[at].last().unwrap().content.clone();
     let answer = stage.turn(&json!({"prompt": "go", "contextHistory": []})).await.json();
@@ -126,9 +130,9 @@ async fn the_context_is_told_to_the_model() {
     let all: Vec<Value> = (0..23).map(entry).collect();
     let answer = stage.turn(&json!({"prompt": "go", "context_history": all})).await.json();
     assert_eq!(answer["data"]["context_dropped"], 3);
-    let told = said(1);
-    assert!(told.starts_with("Context History:\n[t3] p3 -> r3\n[t4] p4 -> r4\n"), "{told}");
-    assert!(told.ends_with("[t22] p22 -> r22\n\nUser Request:\ngo"), "{told}");
+    let received = said(1);
+    assert!(received.starts_with("Context History:\n[t3] p3 -> r3\n[t4] p4 -> r4\n"), "{received}");
+    assert!(received.ends_with("[t22] p22 -> r22\n\nUser Request:\ngo"), "{received}");
     let all: Vec<Value> = (0..23).map(entry).collect();
     let events = stage.events(json!({"prompt": "go", "contextHistory": all})).await;
     assert_eq!(events.last().unwrap()["context_dropped"], 3);
@@ -139,21 +143,21 @@ async fn the_context_is_told_to_the_model() {
 async fn a_tool_type_leaves_the_model_that_tool() {
     let stage = Stage::new([says("Yes.")]).await;
     let system = |at: usize| stage.seen.lock().unwrap().messages[at][0].content.clone();
-    for (tool, told) in [("auto", 10), ("readFile", 1), ("read_file", 1)] {
+    for (tool, received) in [("auto", 10), ("readFile", 1), ("read_file", 1)] {
         let answer = stage.turn(&json!({"prompt": "go", "toolType": tool})).await;
         assert_eq!(answer.status, 200);
         let at = stage.seen.lock().unwrap().messages.len() - 1;
-        assert_eq!(system(at).split(' ').count(), told, "{tool}: {}", system(at));
+        assert_eq!(system(at).split(' ').count(), received, "{tool}: {}", system(at));
     }
 }
 
-/// A request chooses who answers, and with which of its tools.
+/// A request chooses the persona that answers, and one of its tools.
 #[tokio::test]
 async fn a_persona_is_chosen_by_its_name() {
     let stage = Stage::new([says("Yes.")]).await;
-    let told = stage.get("/api/personas").await.json()["data"].clone();
-    assert_eq!((&told["chosen"], &told["personas"][1]["name"]), (&json!("maker"), &json!("reader")));
-    assert_eq!(told["personas"][1]["tools"], json!(["read_file", "search"]));
+    let received = stage.get("/api/personas").await.json()["data"].clone();
+    assert_eq!((&received["chosen"], &received["personas"][1]["name"]), (&json!("maker"), &json!("reader")));
+    assert_eq!(received["personas"][1]["tools"], json!(["read_file", "search"]));
     for (body, tools) in [
         (json!({"prompt": "go", "persona": "reader"}), "read_file search"),
         (json!({"prompt": "go", "persona": "reader", "toolType": "search"}), "search"),
@@ -162,7 +166,7 @@ async fn a_persona_is_chosen_by_its_name() {
         assert_eq!(stage.seen.lock().unwrap().messages.last().unwrap()[0].content, tools);
     }
     for (body, field) in [
-        (json!({"prompt": "go", "persona": "nobody"}), "persona"),
+        (json!({"prompt": "go", "persona": "missing"}), "persona"),
         (json!({"prompt": "go", "persona": 1}), "persona"),
         (json!({"prompt": "go", "persona": "reader", "toolType": "bash"}), "toolType"),
         (json!({"direct": true, "persona": "reader", "tool_type": "bash", "args": {}}), "tool_type"),
@@ -172,7 +176,7 @@ async fn a_persona_is_chosen_by_its_name() {
     }
 }
 
-/// An output that is too long for a result can be read to its end, and nothing else can.
+/// Only saved outputs can be read, and they can be read to the end.
 #[tokio::test]
 async fn a_long_output_is_given_piece_by_piece() {
     let stage = Stage::unasked().await;
@@ -197,7 +201,7 @@ async fn a_long_output_is_given_piece_by_piece() {
     assert_eq!(stage.ask_with("GET", &format!("/api/outputs/{name}"), &headers, "").await.status, 401);
 }
 
-/// The description of the API has the paths of the table, and no others.
+/// The description of the API has exactly the paths of the table.
 #[tokio::test]
 async fn the_description_has_every_route() {
     let described: Value = serde_json::from_str(OPENAPI).unwrap();

@@ -1,4 +1,4 @@
-//! Turns in conversations: they continue without a client, any client follows them, and a request cancels them.
+//! Turns in conversations: they continue without a client, any client can follow them, and a request cancels them.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn write() -> Reply {
     calls("write_file", &json!({"path": "Makefile", "content": "all:\n"}))
 }
 
-/// What a conversation has of this role, oldest first.
+/// Returns the texts of this role in a conversation, oldest first.
 async fn texts(stage: &Stage, session: &str, role: &str) -> Vec<String> {
     let records = stage.get(&format!("/api/sessions/{session}/messages")).await.json();
     let records = records["data"]["messages"].as_array().unwrap().clone();
@@ -64,7 +64,7 @@ async fn a_turn_continues_without_its_client_and_its_question_stays_open() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_resumes_behind_the_event_that_it_has() {
+async fn a_client_resumes_after_its_last_event() {
     let stage = Stage::new([write(), says("Made.")]).await;
     let mut events = stage.open_at(NEW, go()).await;
     let session = events.session().await;
@@ -82,7 +82,7 @@ async fn a_client_resumes_behind_the_event_that_it_has() {
         assert!(read.contains("event: running\n") && read.contains("event: stop\n"), "{read}");
         assert!(!read.contains("event: ask\n"), "{read}");
     }
-    // The events of the last turn stay for a while.
+    // The events of the last turn are kept for a while.
     let again = stage.get(&path).await;
     let events = again.body.matches("\nid: ").count();
     assert!(again.body.contains("event: ask\n") && events == again.body.matches("event: ").count(), "{}", again.body);
@@ -96,7 +96,7 @@ async fn a_client_resumes_behind_the_event_that_it_has() {
     }
 }
 
-/// The model has to know what it wrote, or it repeats or contradicts it.
+/// The model needs its own earlier text, or it repeats or contradicts it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_text_of_a_reply_that_was_cut_stays_in_the_conversation() {
     let text = "This is half of";
@@ -141,7 +141,7 @@ async fn a_question_that_is_not_answered_in_time_does_not_end_the_turn() {
     }
 }
 
-/// A turn does not wait for a reader. One that comes too late gets a `gap` in place of the first events.
+/// A turn does not wait for a reader. A late one gets `gap` instead of the first events.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_late_reader_gets_a_gap() {
     let line: String = (0..40).map(|number| format!("the line {number} of a text that is written again\n")).collect();

@@ -1,4 +1,4 @@
-//! A server over a folder whose model says what a case wants, and a client that checks all it is told.
+//! A server for a folder with a scripted model, and a client that checks every answer and event.
 
 use crate::proxy::support::Answer;
 use boon::{Compiler, Schemas};
@@ -27,18 +27,18 @@ use toolfence_workspace::undo::OpenTurn;
 
 pub(super) const TOKEN: &str = "a-token-for-tests";
 
-/// What the model does when it is asked.
+/// A scripted reply of the model.
 #[derive(Clone)]
 pub(super) enum Reply {
     Says(String),
-    /// Nothing, for ever.
+    /// Waits forever.
     Waits,
-    /// A line, and the same again for ever.
+    /// Repeats a line forever.
     Floods(String),
     Fails,
-    /// A text, and then nothing.
+    /// Sends a text, then waits forever.
     SaysAndWaits(String),
-    /// A text, and then an error.
+    /// Sends a text, then fails.
     SaysAndFails(String),
 }
 
@@ -46,12 +46,12 @@ pub(super) fn says(text: &str) -> Reply {
     Reply::Says(text.to_owned())
 }
 
-/// A reply with one call.
+/// Returns a reply with one call.
 pub(super) fn calls(name: &str, args: &Value) -> Reply {
     Reply::Says(format!("So.\n```tool\n{}\n```\n", json!({"name": name, "args": args})))
 }
 
-/// What the model saw, and how often nobody wanted its reply any more.
+/// The requests of the model, and the number of replies that were dropped.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) messages: Vec<Vec<Message>>,
@@ -85,7 +85,7 @@ impl Backend for Model {
             let mut ends = Ends(&self.seen, false);
             let reply = {
                 let mut replies = self.replies.lock().unwrap();
-                // The last one is said again and again.
+                // The last reply is repeated.
                 let last = replies.len() == 1;
                 if last { replies.front().cloned() } else { replies.pop_front() }
             };
@@ -235,12 +235,12 @@ impl Drop for Stage {
 }
 
 impl Stage {
-    /// One reply for each time that the model is asked, the last one for all further ones.
+    /// Starts a server with one reply for each request to the model; the last one answers all further requests.
     pub(super) async fn new(replies: impl IntoIterator<Item = Reply>) -> Stage {
         Stage::with(replies, |_| {}).await
     }
 
-    /// A server whose calls are not asked about.
+    /// Starts a server that runs calls without asking.
     pub(super) async fn unasked() -> Stage {
         Stage::built([], AskMode::Never, |_| {}).await
     }
@@ -297,7 +297,7 @@ impl Stage {
         self.folder.path()
     }
 
-    /// Sends a request with these headers and no others but its length.
+    /// Sends a request with only these headers and its length.
     pub(super) async fn send(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         let length = if headers.contains("length: ") || headers.contains("transfer-encoding: ") {
@@ -311,7 +311,7 @@ impl Stage {
         stream
     }
 
-    /// The headers of a client with the token.
+    /// Returns the headers of a client with the token.
     pub(super) fn headers(&self) -> String {
         format!("host: {}\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\n", self.address)
     }
@@ -332,12 +332,12 @@ impl Stage {
         self.ask_with("POST", path, &self.headers(), &body.to_string()).await
     }
 
-    /// A turn, answered whole.
+    /// Runs a turn that is answered with one JSON object.
     pub(super) async fn turn(&self, body: &Value) -> Answer {
         self.post("/api/agent", body).await
     }
 
-    /// A turn as events, read to its end.
+    /// Runs a turn and reads its events to the end.
     pub(super) async fn events(&self, mut body: Value) -> Vec<Value> {
         body["stream"] = true.into();
         let answer = self.turn(&body).await;
@@ -345,25 +345,25 @@ impl Stage {
         self.checks.events(&answer.body)
     }
 
-    /// A turn as events, from its beginning.
+    /// Starts a turn that is answered with events.
     pub(super) async fn open(&self, body: Value) -> Events<'_> {
         self.open_at("/api/agent", body).await
     }
 
-    /// A turn of this route as events, from its beginning.
+    /// Starts a turn at this route that is answered with events.
     pub(super) async fn open_at(&self, path: &str, mut body: Value) -> Events<'_> {
         body["stream"] = true.into();
         let stream = self.send("POST", path, &self.headers(), body.to_string().as_bytes()).await;
         Events { stage: self, stream, text: String::new(), id: String::new() }
     }
 
-    /// The events of a conversation, with these headers.
+    /// Opens the events of a conversation, with these headers.
     pub(super) async fn follow(&self, path: &str, headers: &str) -> Events<'_> {
         let stream = self.send("GET", path, &(self.headers() + headers), b"").await;
         Events { stage: self, stream, text: String::new(), id: String::new() }
     }
 
-    /// Waits until this holds.
+    /// Waits until a condition holds.
     pub(super) async fn until(&self, what: &str, holds: impl Fn(&Seen) -> bool) {
         for _ in 0..1000 {
             if holds(&self.seen.lock().unwrap()) {
@@ -375,7 +375,7 @@ impl Stage {
     }
 }
 
-/// Waits until no turn runs: only then something can be put back.
+/// Waits until no turn runs, as undo requires.
 pub(super) async fn until_no_turn_runs(stage: &Stage) {
     for _ in 0..1000 {
         if stage.post("/api/redo", &json!({})).await.status == 200 {
@@ -386,7 +386,7 @@ pub(super) async fn until_no_turn_runs(stage: &Stage) {
     panic!("a turn still runs");
 }
 
-/// Events that still come.
+/// A stream of events.
 pub(super) struct Events<'a> {
     stage: &'a Stage,
     pub(super) stream: TcpStream,
@@ -407,7 +407,7 @@ impl Events<'_> {
         crate::proxy::support::header(&self.text, "x-session").expect("a session")
     }
 
-    /// Reads until an event of this name; gives it.
+    /// Reads up to the next event of this name and returns it.
     pub(super) async fn until(&mut self, name: &str) -> Value {
         let read = async {
             loop {
@@ -433,7 +433,7 @@ impl Events<'_> {
     }
 }
 
-/// The descriptions, compiled.
+/// The compiled schemas of the API and of the pipe.
 pub(super) struct Checks {
     api: Value,
     compiled: Mutex<(Compiler, Schemas)>,
@@ -448,7 +448,7 @@ impl Checks {
         Checks { api, compiled: Mutex::new((compiler, Schemas::new())) }
     }
 
-    /// Whether a value fits the schema at this place.
+    /// Checks a value against the schema at this path.
     fn fits(&self, place: &str, value: &Value) -> Result<(), String> {
         let mut compiled = self.compiled.lock().unwrap();
         let (compiler, schemas) = &mut *compiled;
@@ -456,7 +456,7 @@ impl Checks {
         schemas.validate(value, index).map_err(|error| format!("{value}\ndoes not fit {place}:\n{error}"))
     }
 
-    /// An answer is one that the description has at its path, and so is a request that was not refused.
+    /// Checks an answer, and a request that was not refused, against the description of the route.
     pub(super) fn answer(&self, method: &str, path: &str, body: &str, answer: &Answer) {
         let kind = crate::proxy::support::header(&answer.head, "content-type").unwrap_or_default();
         let path = path.split('?').next().unwrap();
@@ -493,7 +493,7 @@ impl Checks {
         self.fits("http://pipe/#/$defs/out", event).unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// The events of a whole stream.
+    /// Returns the events of a complete stream.
     fn events(&self, text: &str) -> Vec<Value> {
         let mut events = Vec::new();
         for block in text.split_terminator("\n\n").filter(|block| !block.starts_with(':')) {

@@ -1,4 +1,4 @@
-//! Turns: answered whole and as events, with a model and without, and the approvals in them.
+//! Turns with whole answers and with events, with and without a model, and their approvals.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -28,17 +28,17 @@ async fn a_turn_is_answered_whole() {
     assert!(data["usage"]["output"].as_u64().unwrap() > 0);
 }
 
-/// Where a reply turns out to have begun with a thought, that is no part of the answer.
+/// Text that turns out to be reasoning is not part of the answer.
 #[tokio::test]
-async fn a_thought_that_nobody_opened_is_not_the_answer() {
+async fn reasoning_without_an_opening_tag_is_not_the_answer() {
     let answer = Stage::new([says("Shall I read it? No.\n</think>\n\nIt says hi.")]).await;
     let answer = answer.turn(&json!({"prompt": "go"})).await.json();
     assert_eq!(answer["data"]["answer"].as_str().unwrap().trim(), "It says hi.", "{answer}");
 }
 
-/// The events are those of the pipe.
+/// The events are the lines of the pipe.
 #[tokio::test]
-async fn a_turn_is_told_as_events() {
+async fn a_turn_is_streamed_as_events() {
     let stage = Stage::new([calls("read_file", &json!({"path": "a.txt"})), says("It says hi.")]).await;
     let events = stage.events(json!({"prompt": "go"})).await;
     assert_eq!(
@@ -63,11 +63,11 @@ async fn a_turn_without_an_answer_says_why() {
         (vec![calls("read_file", &json!({"path": "a.txt"}))], "loop", "repeats"),
     ] {
         let answer = Stage::new(replies.clone()).await.turn(&json!({"prompt": "go"})).await;
-        let told = answer.json();
+        let received = answer.json();
         assert_eq!(answer.status, if stop == "failed" { 502 } else { 200 });
-        assert_eq!((&told["success"], &told["data"]["stop"]), (&json!(false), &json!(stop)), "{told}");
-        assert!(told["message"].as_str().unwrap().contains(words), "{told}");
-        assert_eq!(told["error"]["code"], if stop == "failed" { "backend" } else { stop });
+        assert_eq!((&received["success"], &received["data"]["stop"]), (&json!(false), &json!(stop)), "{received}");
+        assert!(received["message"].as_str().unwrap().contains(words), "{received}");
+        assert_eq!(received["error"]["code"], if stop == "failed" { "backend" } else { stop });
         let events = Stage::new(replies).await.events(json!({"prompt": "go"})).await;
         assert_eq!(events.last().unwrap()["reason"], stop, "{events:?}");
         assert_eq!(events.iter().any(|event| event["event"] == "error"), stop == "failed", "{events:?}");
@@ -85,7 +85,7 @@ async fn a_turn_that_takes_too_long_is_ended() {
     stage.until("the end of both replies", |seen| seen.gone == 2).await;
 }
 
-/// A direct call asks no model, and is judged as any other.
+/// A direct call involves no model, and is judged like any other call.
 #[tokio::test]
 async fn a_tool_runs_without_a_model() {
     let stage = Stage::new([says("Never said.")]).await;
@@ -102,10 +102,10 @@ async fn a_tool_runs_without_a_model() {
         ("bash", json!({"command": "rm -rf /"}), "denied"),
     ] {
         let answer = stage.turn(&direct(tool, args)).await;
-        let told = answer.json();
-        assert_eq!((answer.status, &told["success"]), (200, &json!(false)), "{told}");
-        assert_eq!(told["error"]["code"], code, "{told}");
-        assert_eq!(told["data"]["calls"][0]["error"]["code"], code, "{told}");
+        let received = answer.json();
+        assert_eq!((answer.status, &received["success"]), (200, &json!(false)), "{received}");
+        assert_eq!(received["error"]["code"], code, "{received}");
+        assert_eq!(received["data"]["calls"][0]["error"]["code"], code, "{received}");
     }
     let waiting = stage.turn(&direct("write_file", json!({"path": "Makefile", "content": "all:\n"}))).await;
     let pending = waiting.json()["data"]["pending"].clone();
@@ -144,7 +144,7 @@ async fn an_approval_is_given_in_every_way() {
             let path = format!("/api/approvals/{id}");
             let mut answer = stage.post(&path, &body).await.json();
             if body["decision"] == "edit" {
-                // What was edited is judged again, and this one is asked about as well.
+                // Edited arguments are judged again, and this edit needs an approval as well.
                 let pending = match &mut events {
                     Some(events) => events.until("ask").await,
                     None => answer["data"]["pending"].clone(),
@@ -175,13 +175,14 @@ async fn a_turn_may_ask_several_times() {
         let id = answer.json()["data"]["pending"]["approval"].as_str().unwrap().to_owned();
         answer = stage.post(&format!("/api/approvals/{id}"), &json!({"decision": "approve"})).await;
     }
-    let told = answer.json();
-    assert_eq!((answer.status, told["data"]["calls"].as_array().unwrap().len()), (200, 2), "{told}");
+    let received = answer.json();
+    assert_eq!((answer.status, received["data"]["calls"].as_array().unwrap().len()), (200, 2), "{received}");
 }
 
-/// An approval that nobody gives is a no after a time. A stream goes on; without one nobody waits for the turn, and it ends.
+/// An approval that does not arrive in time counts as a denial. A stream continues; otherwise no client waits for the
+/// turn, and it ends.
 #[tokio::test]
-async fn an_approval_that_nobody_gives_denies() {
+async fn a_missing_approval_denies_the_call() {
     let short = |options: &mut toolfence_server::http::ApiOptions| options.approval = Duration::from_secs(1);
     let stage = Stage::with([write("Makefile"), says("Then not.")], short).await;
     let mut events = stage.open(json!({"prompt": "go"})).await;

@@ -1,4 +1,4 @@
-//! Images that are shown to the model: what a server gets, what stays of them, and who takes none.
+//! Images for the model: what a server receives, what is recorded, and models without image support.
 
 use super::program::{Place, has_nothing_active};
 use super::{agent, instructed, records, resumed, without_instructions};
@@ -19,15 +19,15 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02";
 const PNG_URL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAI=";
 const GIF: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff,";
 
-/// What llama.cpp says where it has no projector for images.
+/// The error of llama.cpp without a projector for images.
 const REFUSAL: &str = r#"{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}"#;
 
-/// A server that answers with these words, and what it was asked. One that is blind refuses a request with images.
+/// Starts a server with these replies, and returns its requests. A blind one refuses requests with images.
 fn server(blind: bool, replies: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Value>>>) {
     refusing(if blind { Some(REFUSAL) } else { None }, replies)
 }
 
-/// A server that answers so where a request has images, if it says so, and with these words else.
+/// Starts a server with these replies. It answers requests with images with `refusal`, if present.
 fn refusing(refusal: Option<&'static str>, replies: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Value>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -51,7 +51,7 @@ fn refusing(refusal: Option<&'static str>, replies: &'static [&'static str]) -> 
                 }
             }
             if !is_post {
-                // It does not tell its window.
+                // This server does not report its window.
                 stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
                 continue;
             }
@@ -79,7 +79,7 @@ fn refusing(refusal: Option<&'static str>, replies: &'static [&'static str]) -> 
 fn place() -> Place {
     let place = Place::new();
     std::fs::write(place.root.join("shot.png"), PNG).unwrap();
-    std::fs::write(place.home.join("beside.jpg"), GIF).unwrap();
+    std::fs::write(place.home.join("next.jpg"), GIF).unwrap();
     place
 }
 
@@ -91,8 +91,8 @@ fn with<'a>(url: &'a str, args: &[&'a str]) -> Vec<&'a str> {
 fn an_image_reaches_the_server_and_stays_in_the_conversation() {
     let place = place();
     let (url, asked) = server(false, &["A dot.", "Still a dot."]);
-    let beside = place.home.join("beside.jpg");
-    let shown = ["-p", "What is it?", "--image", "shot.png", "--image", beside.to_str().unwrap()];
+    let next = place.home.join("next.jpg");
+    let shown = ["-p", "What is it?", "--image", "shot.png", "--image", next.to_str().unwrap()];
     let ran = place.coder(&with(&url, &shown), "");
     assert_eq!((ran.status, ran.out.trim()), (0, "A dot."), "{}", ran.err);
     let ran = place.coder(&with(&url, &["--continue", "-p", "And now?"]), "");
@@ -109,7 +109,7 @@ fn an_image_reaches_the_server_and_stays_in_the_conversation() {
     assert!(asked[1]["messages"][3]["content"].as_str().unwrap().ends_with("And now?"), "a text is no list");
     let records = records(&place.newest());
     let names: Vec<&Value> = records[1]["images"].as_array().unwrap().iter().map(|image| &image["name"]).collect();
-    assert_eq!(names, ["shot.png", "beside.jpg"]);
+    assert_eq!(names, ["shot.png", "next.jpg"]);
 
     let id = place.sessions()[0]["id"].as_str().unwrap().to_owned();
     let page = place.coder(&["export", &id, "--format", "html"], "").out;
@@ -124,7 +124,7 @@ fn an_image_reaches_the_server_and_stays_in_the_conversation() {
     assert!(text.contains("Image: shot.png (image/png, 1 KiB)") && !text.contains("iVBORw0KGgo"), "{text}");
     let lines = place.coder(&["export", &id, "--format", "json"], "").out;
     let first: Value = serde_json::from_str(lines.lines().nth(1).unwrap()).unwrap();
-    assert_eq!(first["images"], records[1]["images"], "no part of an image is taken for a secret");
+    assert_eq!(first["images"], records[1]["images"], "no part of an image is redacted as a secret");
 }
 
 #[test]
@@ -133,9 +133,9 @@ fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
     let (url, asked) = server(true, &["Hi.", "I cannot see it."]);
     assert_eq!(place.coder(&with(&url, &["-p", "Hello."]), "").status, 0);
     let ran = place.coder(&with(&url, &["--continue", "-p", "What is it?", "--image", "shot.png"]), "");
-    let told = "it refused with HTTP 500: image input is not supported - hint: if this is unexpected, you may need to provide \
+    let received = "it refused with HTTP 500: image input is not supported - hint: if this is unexpected, you may need to provide \
                 the mmproj. The model accepts no images: send the message again without the image, or choose another model.";
-    assert!(ran.status == 3 && ran.err.contains(told), "{}", ran.said());
+    assert!(ran.status == 3 && ran.err.contains(received), "{}", ran.said());
     assert_eq!(asked.lock().unwrap().len(), 2, "it is not asked the same again");
     let records = records(&place.newest());
     let mut shown = records.iter().filter_map(|record| record["images"][0]["name"].as_str());
@@ -150,7 +150,7 @@ fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
     assert!(said.contains("[The image shot.png is not shown: this backend takes no images.]"), "{said}");
 }
 
-/// What fails once the images are left out fails for another reason, so it is not asked a third time.
+/// A request that also fails without images fails for another reason, so it is not sent a third time.
 #[test]
 fn a_failure_without_images_is_not_about_images() {
     let place = place();
@@ -158,14 +158,14 @@ fn a_failure_without_images_is_not_about_images() {
     assert_eq!(place.coder(&with(&url, &["-p", "Hello."]), "").status, 0);
     let ran = place.coder(&with(&url, &["--continue", "-p", "What is it?", "--image", "shot.png"]), "");
     assert_eq!(ran.status, 3, "{}", ran.said());
-    // The request without images is read, and then the server is gone.
+    // The server closes after reading the request without images.
     let ran = place.coder(&with(&url, &["--continue", "-p", "Never mind."]), "");
     assert_eq!(ran.status, 3, "{}", ran.said());
     assert_eq!(asked.lock().unwrap().len(), 4, "once with the image, twice in the second turn");
 }
 
 #[test]
-fn whoever_takes_no_images_says_so_before_anything_is_said() {
+fn models_without_image_support_fail_before_the_prompt_is_sent() {
     let place = place();
     let ran = place.replayed(&["x"], &["-p", "What is it?", "--image", "shot.png"], "");
     assert!(ran.status == 2 && ran.err.contains("this backend takes no images"), "{}", ran.said());
@@ -178,7 +178,7 @@ fn whoever_takes_no_images_says_so_before_anything_is_said() {
 }
 
 #[test]
-fn what_is_no_image_or_may_not_be_opened_is_not_sent() {
+fn invalid_and_blocked_images_are_not_sent() {
     let place = place();
     let (url, asked) = server(false, &["x"]);
     let root = &place.root;
@@ -205,16 +205,16 @@ fn what_is_no_image_or_may_not_be_opened_is_not_sent() {
         (&["--image", "shot.png", "--image", "page.png"], "page.png is no image"),
         (&many, "at most 8 images"),
     ];
-    for (args, told) in cases {
+    for (args, received) in cases {
         let ran = place.coder(&with(&url, &[&["-p", "What is it?"], *args].concat()), "");
-        assert!(ran.status == 2 && ran.err.contains(told), "{args:?}: {}", ran.said());
+        assert!(ran.status == 2 && ran.err.contains(received), "{args:?}: {}", ran.said());
     }
     assert!(asked.lock().unwrap().is_empty() && place.sessions().is_empty());
 }
 
 const LOOK: &str = "```tool\n{\"name\": \"test.echo\", \"args\": {\"text\": \"hi\"}}\n```\n";
 
-/// A place with a server of tools whose results are pictures.
+/// Returns a place with an MCP server whose tool results are images.
 fn with_pictures() -> Place {
     let place = place();
     let script = place.home.join("shared/server.sh");
@@ -238,19 +238,19 @@ fn an_image_of_a_tool_is_shown_with_the_results() {
     let ran = place.coder(&with(&url, &["--continue", "-p", "And now?"]), "");
     assert_eq!((ran.status, ran.out.trim()), (0, "Still a dot."), "{}", ran.err);
     let asked = asked.lock().unwrap();
-    let told = &asked[1]["messages"][3];
-    let text = told["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("[The image test.echo-1: image/gif, 42 bytes]"), "{told}");
+    let received = &asked[1]["messages"][3];
+    let text = received["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("[The image test.echo-1: image/gif, 42 bytes]"), "{received}");
     let url = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
-    assert_eq!(told["content"][1], json!({"type": "image_url", "image_url": {"url": url}}));
-    assert_eq!(asked[2]["messages"][3], *told, "a resumed conversation has it");
+    assert_eq!(received["content"][1], json!({"type": "image_url", "image_url": {"url": url}}));
+    assert_eq!(asked[2]["messages"][3], *received, "a resumed conversation has it");
     let records = records(&place.newest());
     let shown = records.iter().find(|record| record["role"] == "tool").unwrap();
     assert_eq!(shown["images"][0]["name"], "test.echo-1");
 }
 
 #[test]
-fn where_the_model_takes_no_images_a_line_stands_for_that_of_a_tool() {
+fn a_line_replaces_a_tool_image_if_the_model_takes_no_images() {
     let place = with_pictures();
     let (url, asked) = server(true, &[LOOK, "I cannot see it."]);
     let ran = place.coder(&with(&url, &["-p", "Look."]), "");
@@ -261,9 +261,9 @@ fn where_the_model_takes_no_images_a_line_stands_for_that_of_a_tool() {
     assert!(text.contains("[The image test.echo-1 is not shown"), "{text}");
 }
 
-/// It would be refused with everything that is said later.
+/// Otherwise every later request would be refused too.
 #[test]
-fn a_line_stands_for_an_image_of_a_tool_that_the_server_refuses() {
+fn a_line_replaces_a_tool_image_that_the_server_refuses() {
     const BROKEN: &str = r#"{"error":{"code":400,"message":"Failed to load image or audio file"}}"#;
     let place = with_pictures();
     let (url, asked) = refusing(Some(BROKEN), &[LOOK, "I cannot see it.", "Nor now."]);
@@ -285,9 +285,9 @@ fn images_of_one_message_have_names_of_their_own_and_a_bound() {
     let ran = place.coder(&with(&url, &["-p", "Look."]), "");
     assert_eq!((ran.status, ran.out.trim()), (0, "Dots."), "{}", ran.err);
     let asked = asked.lock().unwrap();
-    let told = &asked[1]["messages"][3]["content"];
-    assert_eq!(told.as_array().unwrap().len(), 1 + Image::MOST);
-    let text = told[0]["text"].as_str().unwrap();
+    let received = &asked[1]["messages"][3]["content"];
+    assert_eq!(received.as_array().unwrap().len(), 1 + Image::MOST);
+    let text = received[0]["text"].as_str().unwrap();
     for at in 1..=Image::MOST + 1 {
         assert_eq!(text.matches(&format!("[The image test.echo-{at}: ")).count(), 1, "{text}");
     }
@@ -308,14 +308,14 @@ async fn images_are_not_sent_without_end() {
     let shown: Vec<usize> =
         host.sent.iter().filter(|said| said.role == Role::User).map(|said| said.images.len()).collect();
     assert_eq!(shown, [0, 0, 1, 1]);
-    let told = host.sent.iter().find(|said| said.role == Role::User).unwrap();
-    assert!(told.content.starts_with("See.\n\n[The image a.png is not shown any more"), "{}", told.content);
+    let received = host.sent.iter().find(|said| said.role == Role::User).unwrap();
+    assert!(received.content.starts_with("See.\n\n[The image a.png is not shown any more"), "{}", received.content);
     assert_eq!(without_instructions(&first)[0].images.len(), 1, "nothing is lost");
 }
 
-/// The client's model reads texts.
+/// The client's model gets only text.
 #[test]
-fn a_client_of_the_pipe_is_told_of_an_image_in_words() {
+fn pipe_clients_get_a_line_for_an_image() {
     let place = with_pictures();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_coder"));
     command.arg("pipe").current_dir(&place.root).env("HOME", &place.home);
@@ -326,10 +326,10 @@ fn a_client_of_the_pipe_is_told_of_an_image_in_words() {
         writeln!(keys, "{line}").unwrap();
     }
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let (send, told) = std::sync::mpsc::channel();
+    let (send, received) = std::sync::mpsc::channel();
     std::thread::spawn(move || lines.for_each(|line| drop(send.send(line))));
     let results = loop {
-        let line = told.recv_timeout(Duration::from_secs(60)).expect("the results");
+        let line = received.recv_timeout(Duration::from_secs(60)).expect("the results");
         let line: Value = serde_json::from_str(&line).unwrap();
         if line["event"] == "results" {
             break line["text"].as_str().unwrap().to_owned();
@@ -341,7 +341,7 @@ fn a_client_of_the_pipe_is_told_of_an_image_in_words() {
     child.wait().unwrap();
 }
 
-/// A recording that sees.
+/// A recorded backend that accepts images.
 struct Seeing(Replay);
 
 impl Backend for Seeing {
@@ -359,7 +359,7 @@ impl Backend for Seeing {
 }
 
 #[tokio::test]
-async fn what_was_shown_is_written_down_once_whatever_becomes_of_the_history() {
+async fn images_are_recorded_once() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
     let path = transcript.path().to_owned();
@@ -371,7 +371,7 @@ async fn what_was_shown_is_written_down_once_whatever_becomes_of_the_history() {
     first.run("Second.", &mut Nobody).await.unwrap();
     let said = first.take_back().unwrap();
     first.run(&said, &mut Nobody).await.unwrap();
-    // The recording is over, so that the message stays the last one, and the next one is added to it.
+    // The recording has ended, so this message stays the last one, and the next one is added to it.
     first.attach_image(other.clone()).unwrap();
     first.run("Third.", &mut Nobody).await.unwrap_err();
     first.attach_image(dot.clone()).unwrap();
@@ -395,7 +395,7 @@ async fn what_was_shown_is_written_down_once_whatever_becomes_of_the_history() {
     assert_eq!(written.sum::<usize>(), 3, "each image is written once for each message that shows it");
 }
 
-/// Keeps how much of the conversation gave way, and the last one that was sent.
+/// A host that records compactions and the messages that were sent last.
 #[derive(Default)]
 struct Watching {
     images: usize,
@@ -418,7 +418,7 @@ async fn the_oldest_image_gives_way_visibly_and_stays_in_the_conversation() {
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
     let path = transcript.path().to_owned();
     let mut options = instructed();
-    // Two images do not fit.
+    // Two images do not fit the window.
     options.window = Some(3000);
     let mut first = agent(Seeing(Replay::new(["1", "2", "3", "4", "5", "6"])), options, transcript);
     let mut host = Watching::default();
@@ -429,10 +429,10 @@ async fn the_oldest_image_gives_way_visibly_and_stays_in_the_conversation() {
             4 => first.attach_image(other.clone()).unwrap(),
             _ => {}
         }
-        first.run("Go on.", &mut host).await.unwrap();
+        first.run("Again.", &mut host).await.unwrap();
         assert_eq!(host.images, usize::from(turn >= 4), "{turn}");
     }
-    let line = "Go on.\n\n[COMPACTED: the image dot.png was here and did not fit any more; if you need it, call again the \
+    let line = "Again.\n\n[COMPACTED: the image dot.png was here and did not fit any more; if you need it, call again the \
                 tool that gave it, or ask the user to show it again]";
     assert_eq!((host.sent[1].content.as_str(), host.sent[1].images.len()), (line, 0));
     assert_eq!(host.sent[9].images, [other]);

@@ -1,13 +1,14 @@
-//! Who may ask: the token, the cookie that a page gets for it, and pages of others, which must not.
+//! Access control: the token, the cookie that a page gets in exchange for it, and the checks against foreign pages.
 //!
-//! A page of any site can send requests to this machine, and a name that the site owns can point there (DNS rebinding). So the name
-//! that a request was sent to has to be one of this server's own, a request of a page has to come from a page of this server, and
-//! what changes something has to be JSON, which a form cannot send. A cookie alone opens nothing: browsers send it to every port of a
-//! machine, so whoever listens on another one gets it. With it goes a key that the page stores, which browsers keep for one port alone.
+//! A page of any site can send requests to this machine, and a name that the site owns can point there (DNS rebinding).
+//! So the Host header must be a name of this server, a request of a page must come from a page of this server, and a
+//! request that changes something must be JSON, which a form cannot send. The cookie alone gives no access: browsers
+//! send it to every port of a machine, so a program that listens on another port receives it. The page also sends a key
+//! from its local storage, which browsers keep per port.
 
 use super::answer::Trouble;
 use super::{ApiOptions, random_token};
-use crate::headers::{bearer, is_json, is_loopback, name_of, named_origin, same};
+use crate::headers::{bearer, equal_bytes, host_name, is_json, is_loopback, named_origin};
 use hyper::header::{COOKIE, HOST, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method};
@@ -17,14 +18,14 @@ use toolfence_protocol::{Error, text};
 /// The header in which a page sends its key.
 const PAGE_KEY: &str = "x-page-key";
 
-/// What clients are asked for.
+/// The credentials and host names that requests are checked against.
 pub(super) struct Access {
     token: String,
-    /// The value of the cookie, which is not the token and ends with the server.
+    /// The value of the cookie. It is not the token, and is valid until the server ends.
     secret: String,
-    /// What a page sends with the cookie, as a header: neither is worth anything without the other.
+    /// The header value that a page sends with the cookie. Neither is accepted without the other.
     page_key: String,
-    /// The name of the cookie. Browsers keep one jar for all ports of a machine.
+    /// The name of the cookie. It has the port in it, because browsers share cookies between all ports of a machine.
     cookie: String,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -33,7 +34,7 @@ pub(super) struct Access {
 
 impl Access {
     /// # Errors
-    /// The system gives no random numbers.
+    /// The operating system provides no random numbers.
     pub(super) fn new(options: &ApiOptions, address: SocketAddr) -> Result<Access, Error> {
         Ok(Access {
             token: options.token.clone(),
@@ -46,16 +47,16 @@ impl Access {
         })
     }
 
-    /// The origin of a page of another server, if the host lets it use this one.
+    /// Returns the origin of a page of another server if the options allow that origin.
     pub(super) fn named_page(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         named_origin(headers, &self.origins)
     }
 
-    /// Refuses what was sent to a name that is not this server's, or by a page that is not.
-    pub(super) fn place(&self, head: &Parts) -> Result<(), Trouble> {
+    /// Refuses a request to a foreign host name or from a foreign page.
+    pub(super) fn check_origin(&self, head: &Parts) -> Result<(), Trouble> {
         let mut hosts = head.headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
-        // A request line with a name of its own is for proxies, and two names are for nobody.
+        // A request line with a host name is meant for a proxy, and two Host headers are ambiguous.
         if hosts.next().is_some() || head.uri.authority().is_some() || !self.is_ours(host) {
             return Err(Trouble::forbidden(text!(
                 "The Host header is {host}, which is not a name of this server; use http://127.0.0.1 or localhost, or \
@@ -63,7 +64,7 @@ impl Access {
                 host = format!("{host:.100?}")
             )));
         }
-        // What stands twice has to be right twice: something on the way may read the other one.
+        // Check every occurrence of a repeated header: a reverse proxy may read a different one.
         let own_site = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
         let own_page = |origin: &HeaderValue| {
             let page = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
@@ -80,16 +81,17 @@ impl Access {
         if ours { Ok(()) } else { Err(Trouble::forbidden(text!("Requests from pages of another origin are refused."))) }
     }
 
-    /// Whether a host, perhaps with a port, is this server. An address is never a name that somebody else owns.
+    /// Returns `true` if a host with an optional port is this server. An IP address is safe: DNS rebinding needs a
+    /// name.
     fn is_ours(&self, host: &str) -> bool {
-        let Some(name) = name_of(host) else { return false };
+        let Some(name) = host_name(host) else { return false };
         is_loopback(host)
             || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
             || (!self.loopback && name.parse::<IpAddr>().is_ok())
     }
 
-    /// Refuses whoever has neither the token nor the cookie with its key.
-    pub(super) fn key(&self, head: &Parts) -> Result<(), Trouble> {
+    /// Refuses a request with neither the token nor the cookie and its page key.
+    pub(super) fn check_key(&self, head: &Parts) -> Result<(), Trouble> {
         if let Some(given) = bearer(&head.headers) {
             return if self.is_token(given) { Ok(()) } else { Err(Trouble::unauthorized()) };
         }
@@ -97,11 +99,12 @@ impl Access {
         let pairs = pairs.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
         let has_cookie = pairs
             .filter(|(name, _)| *name == self.cookie)
-            .any(|(_, value)| same(value.as_bytes(), self.secret.as_bytes()));
-        let named = head.headers.contains_key(ORIGIN) || text(&head.headers, "sec-fetch-site") == Some("same-origin");
-        let key = text(&head.headers, PAGE_KEY).unwrap_or_default();
-        let has_key = same(key.as_bytes(), self.page_key.as_bytes());
-        // The cookie is for the page of this server.
+            .any(|(_, value)| equal_bytes(value.as_bytes(), self.secret.as_bytes()));
+        let named =
+            head.headers.contains_key(ORIGIN) || header_text(&head.headers, "sec-fetch-site") == Some("same-origin");
+        let key = header_text(&head.headers, PAGE_KEY).unwrap_or_default();
+        let has_key = equal_bytes(key.as_bytes(), self.page_key.as_bytes());
+        // Only this server's own page may use the cookie.
         let is_own = self.named_page(&head.headers).is_none();
         if is_own && has_cookie && has_key && (named || head.method == Method::GET) {
             return Ok(());
@@ -109,20 +112,21 @@ impl Access {
         Err(Trouble::unauthorized())
     }
 
-    /// Whether this is the token.
+    /// Returns `true` if `given` is the token.
     pub(super) fn is_token(&self, given: &str) -> bool {
-        same(given.as_bytes(), self.token.as_bytes())
+        equal_bytes(given.as_bytes(), self.token.as_bytes())
     }
 
-    /// What a page has to send with its cookie.
+    /// Returns the key that a page must send with its cookie.
     pub(super) fn page_key(&self) -> &str {
         &self.page_key
     }
 
-    /// The cookie for a page, which no script can read and no page of another site sends.
+    /// Returns the Set-Cookie value for a page. Scripts cannot read the cookie, and pages of other sites do not send
+    /// it.
     pub(super) fn cookie(&self, headers: &HeaderMap) -> String {
-        // Behind a reverse proxy the page was asked for with https.
-        let secure = text(headers, "origin").is_some_and(|origin| origin.starts_with("https://"));
+        // A reverse proxy may serve the page over https.
+        let secure = header_text(headers, "origin").is_some_and(|origin| origin.starts_with("https://"));
         let secure = if secure { "; Secure" } else { "" };
         format!("{}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie, self.secret)
     }
@@ -135,7 +139,7 @@ fn is_extension(origin: &HeaderValue) -> bool {
 }
 
 /// Refuses a body that is not JSON.
-pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
+pub(super) fn require_json(headers: &HeaderMap) -> Result<(), Trouble> {
     match is_json(headers) {
         true => Ok(()),
         false => Err(Trouble::new(
@@ -146,7 +150,7 @@ pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
     }
 }
 
-/// A header that is there once and is text.
-pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+/// Returns a header that occurs once and is text.
+pub(super) fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -1,4 +1,4 @@
-//! The form of all answers in JSON: `{success, message, data, error}`.
+//! The JSON form of all answers: `{success, message, data, error}`.
 
 use super::types::{Done, Failure, Is, Refusal};
 use axum::body::Body;
@@ -11,7 +11,7 @@ use hyper::header::{
 use serde::Serialize;
 use toolfence_protocol::{Language, Text, text};
 
-/// Why a request is not answered.
+/// The reason why a request fails.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Trouble {
     pub(super) status: u16,
@@ -26,7 +26,7 @@ impl Trouble {
         Trouble { status, code, field: None, message }
     }
 
-    /// A field of the request is wrong.
+    /// Reports a field of the request that is wrong.
     pub(super) fn field(field: impl Into<String>, message: Text) -> Trouble {
         Trouble { field: Some(field.into()), ..Trouble::new(400, "invalid_argument", message) }
     }
@@ -58,7 +58,8 @@ impl Trouble {
     }
 }
 
-/// An answer without words: only who has the language of the server can [write it](Trouble::response).
+/// Returns an empty answer that carries the [`Trouble`]. The router replaces it, because only the router knows the
+/// language to [write it](Trouble::response) in.
 impl IntoResponse for Trouble {
     fn into_response(self) -> Response {
         let mut answer = with_headers(self.status, "text/plain", Body::empty());
@@ -67,24 +68,24 @@ impl IntoResponse for Trouble {
     }
 }
 
-/// An answer to a request that did what was asked.
+/// Returns the answer to a request that succeeded.
 pub(super) fn done<T: Serialize>(message: &Text, data: T, language: Language) -> Response {
     whole(200, &Done { success: Is, message: message.render(language), data, error: () })
 }
 
-/// A whole answer in JSON.
+/// Returns a complete JSON answer.
 pub(super) fn whole(status: u16, value: &impl Serialize) -> Response {
-    // Only a key that is no text could fail, and no type here has one.
+    // Serialization fails only for a map key that is not a string, and no type here has one.
     let (status, json) = serde_json::to_string(value).map_or((500, String::new()), |json| (status, json));
     text(status, "application/json", json)
 }
 
-/// A whole answer.
+/// Returns a complete answer.
 pub(super) fn text(status: u16, kind: &'static str, text: impl Into<Body>) -> Response {
     with_headers(status, kind, text.into())
 }
 
-/// An answer that no page of another site can use, no browser keeps, and in which no browser runs anything.
+/// Returns an answer with headers that keep it from other sites and from caches, and that forbid scripts in it.
 pub(super) fn with_headers(status: u16, kind: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

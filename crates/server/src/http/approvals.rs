@@ -1,4 +1,4 @@
-//! Calls that wait for a person: each with the name under which its answer comes, for a finite time.
+//! Calls that wait for the answer of a person. Each has the name under which a client answers, and a time limit.
 
 use super::answer::Trouble;
 use super::types::{Approval, ApprovalRequest, Decided, Denial, Edit};
@@ -9,17 +9,17 @@ use tokio::sync::oneshot;
 use toolfence_protocol::text;
 use toolfence_session::Answer;
 
-/// Characters of a reason that the model is told.
+/// The most characters of a denial's reason that are sent to the model.
 const MOST_OF_REASON: usize = 2000;
 
-/// The calls that wait. `T` is the turn of one, which ends when it is dropped.
+/// The waiting calls. `T` is the turn of a call; dropping it ends the turn.
 pub(super) struct Approvals<T>(Mutex<HashMap<String, Waiting<T>>>);
 
 /// A call that waits.
 pub(super) struct Waiting<T> {
     pub(super) answer: oneshot::Sender<Answer>,
     choices: Choices,
-    /// Its turn, where no client waits for what comes of it: the one that answers gets it.
+    /// The turn of the call if no client waits for its outcome. The client that answers receives the outcome.
     pub(super) turn: Option<T>,
 }
 
@@ -34,26 +34,26 @@ impl<T> Approvals<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call waits under this name until what is given is dropped.
+    /// Registers a call under this name until the returned guard is dropped.
     pub(super) fn open(&self, id: &str, choices: Choices, answer: oneshot::Sender<Answer>) -> Open<'_, T> {
         self.all().insert(id.to_owned(), Waiting { answer, choices, turn: None });
         Open { approvals: self, id: id.to_owned() }
     }
 
-    /// Leaves the turn to whoever answers. Where the call does not wait any more the turn ends.
+    /// Leaves the turn to the client that answers. If the call no longer waits, the turn ends.
     pub(super) fn leave(&self, id: &str, turn: T) {
         let left = match self.all().get_mut(id) {
             Some(waiting) => waiting.turn.replace(turn),
             None => Some(turn),
         };
-        // Not while the map is locked: what is dropped here may hold an approval of its own.
+        // Drop after unlocking the map: the turn may hold an approval, whose drop locks the map again.
         drop(left);
     }
 
-    /// Takes what waits under this name, with the answer of this request.
+    /// Removes the call that waits under this name, and returns it with the answer from the request.
     ///
     /// # Errors
-    /// Nothing waits, or what waits does not take this answer; then it still waits.
+    /// No call waits under this name, or it does not accept this answer; in that case it keeps waiting.
     pub(super) fn answer(&self, id: &str, request: ApprovalRequest) -> Result<(Waiting<T>, Answer, Decided), Trouble> {
         let gone = || {
             Trouble::not_found(text!(
@@ -71,14 +71,14 @@ impl<T> Approvals<T> {
     }
 }
 
-/// While it lives, the call can be answered.
+/// A guard: the call can be answered until it is dropped.
 pub(super) struct Open<'a, T> {
     approvals: &'a Approvals<T>,
     id: String,
 }
 
 impl<T> Open<'_, T> {
-    /// The turn that was left with the call, if one was. The call cannot be answered any more.
+    /// Withdraws the call, which can no longer be answered, and returns the turn that was left with it.
     pub(super) fn expire(&self) -> Option<T> {
         self.approvals.take(&self.id).and_then(|waiting| waiting.turn)
     }
@@ -91,10 +91,10 @@ impl<T> Drop for Open<'_, T> {
 }
 
 impl ApprovalRequest {
-    /// The answer as a turn takes it, and what the client hears of it.
+    /// Returns the answer for the turn, and the decision that is reported to the client.
     ///
     /// # Errors
-    /// The question does not take it.
+    /// The question does not accept this answer.
     fn answer(self, choices: &Choices) -> Result<(Answer, Decided), Trouble> {
         Ok(match self {
             ApprovalRequest::Approval(Approval { always }) => {

@@ -1,7 +1,9 @@
-//! The events of a turn in a conversation: any number of clients read them, also after the connection that began the turn is gone.
+//! The events of a turn in a conversation. Any number of clients can read them, also after the connection that began
+//! the turn has closed.
 //!
-//! A turn writes its events without waiting for a reader. A feed keeps the newest ones, and a reader that is too slow gets the event
-//! `gap` instead of the lost ones. Ids increase from turn to turn, also across a restart, so that an old id never skips a new event.
+//! A turn writes its events without waiting for readers. A feed keeps the newest events, and a reader that is too slow
+//! gets the event `gap` instead of the lost ones. Ids increase from turn to turn, also across a restart, so that an old
+//! id never skips a new event.
 
 use crate::pipe::words;
 use axum::body::{Body, Bytes};
@@ -16,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-/// Bytes of events that a feed keeps.
+/// The most bytes of events that a feed keeps.
 const MOST_KEPT: usize = 1 << 20;
 
 /// Bytes of memory that an event takes in addition to its text.
@@ -55,7 +57,8 @@ impl Feeds {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The feed of a turn that begins in this conversation: its turn with this number. `None` if a turn of it runs.
+    /// Opens the feed of turn number `turn` of this conversation. Returns `None` if a turn of the conversation is
+    /// running.
     pub(super) fn begin(self: &Arc<Feeds>, session: &str, turn: u64) -> Option<OpenFeed> {
         let mut all = self.all();
         let before = all.feeds.get(session).map_or(Some(0), |feed| feed.last_id())?;
@@ -65,12 +68,12 @@ impl Feeds {
         Some(OpenFeed { feed, feeds: self.clone(), session: session.to_owned() })
     }
 
-    /// The feed of the running or the last turn of this conversation.
+    /// Returns the feed of the running or the last turn of this conversation.
     pub(super) fn find(&self, session: &str) -> Option<Arc<Feed>> {
         self.all().feeds.get(session).cloned()
     }
 
-    /// Whether a turn of this conversation runs.
+    /// Returns `true` if a turn of this conversation is running.
     pub(super) fn is_running(&self, session: &str) -> bool {
         self.find(session).is_some_and(|feed| feed.last_id().is_none())
     }
@@ -123,9 +126,9 @@ pub(super) struct Feed {
 struct Kept {
     events: VecDeque<Numbered>,
     bytes: usize,
-    /// A text that no reader has got: the pieces that follow it are added to it.
+    /// A text event that no reader has received. The pieces that follow are appended to it.
     open: Option<Value>,
-    /// The id of the newest event that is not kept any more.
+    /// The id of the newest event that was discarded.
     lost: u64,
     last: u64,
     ended: bool,
@@ -181,7 +184,7 @@ impl Feed {
         kept.last = id;
         kept.bytes += event.bytes();
         kept.events.push_back(event);
-        // The newest event stays however large it is: it may be the question that the turn waits for.
+        // Keep the newest event however large it is: it may be the question that the turn waits for.
         while kept.bytes > MOST_KEPT
             && kept.events.len() > 1
             && let Some(oldest) = kept.events.pop_front()
@@ -199,7 +202,7 @@ impl Feed {
         self.changed.send_replace(());
     }
 
-    /// The last id, if the turn has ended.
+    /// Returns the last id if the turn has ended.
     fn last_id(&self) -> Option<u64> {
         let kept = self.kept();
         kept.ended.then_some(kept.last)
@@ -211,8 +214,8 @@ impl Feed {
         while self.last_id().is_none() && changed.changed().await.is_ok() {}
     }
 
-    /// The next events after the one with this id, and the id of the last of them; `None` at the end of the turn. The text is empty if the
-    /// turn runs and there is no new event.
+    /// Returns the events that follow the id `after`, and the id of the last of them. Returns `None` at the end of the
+    /// turn, and an empty text if the turn is running and there is no new event.
     fn read(&self, after: u64) -> Option<(String, u64)> {
         let mut kept = self.kept();
         self.close_text(&mut kept);
@@ -232,12 +235,13 @@ impl Feed {
         (!text.is_empty() || !kept.ended).then_some((text, last))
     }
 
-    /// A response body with the events after the one with this id, to the end of the turn. A comment follows each `silence`.
+    /// Returns a response body with the events that follow the id `after`, until the turn ends. A comment is sent after
+    /// each `silence` without an event.
     pub(super) fn body(self: Arc<Feed>, after: u64, silence: Duration) -> Body {
         let changed = self.changed.subscribe();
         Body::from_stream(unfold((self, changed, after), move |(feed, mut changed, after)| async move {
             loop {
-                // Marked first: an event that arrives during the read is read at the next turn of the loop.
+                // Mark before reading: an event that arrives during the read is then found in the next iteration.
                 changed.mark_unchanged();
                 let (mut text, last) = feed.read(after)?;
                 if text.is_empty() {
@@ -257,7 +261,7 @@ fn write_event(out: &mut String, id: u64, name: &str, data: &str) {
     let _ = write!(out, "event: {name}\nid: {id}\ndata: {data}\n\n");
 }
 
-/// Adds a piece of text to the piece before it, if it continues it.
+/// Appends a piece of text to the previous piece. Returns `false` if it does not continue it.
 fn join(open: &mut Value, next: &Value) -> bool {
     let (Some(text), Some(more)) = (open["text"].as_str(), next["text"].as_str()) else { return false };
     let fields = ["event", "unopened", "closed"];

@@ -1,22 +1,23 @@
-//! Turns and tools over HTTP, for a client in any language, and for a page.
+//! Turns and tools over HTTP, for clients in any language and for the built-in page.
 //!
-//! A request is a turn: the prompt of a user, with what the client remembers of earlier ones. A model answers it with the tools of the
-//! project, or the request names one tool and its arguments, and no model is asked. Either way the calls are judged, asked about and
-//! logged as anywhere else. Nothing is kept between two requests but turns that wait for an approval, and conversations on the disk.
+//! A request is a turn: the prompt of a user, with the client's record of earlier turns. A model answers it with the
+//! tools of the project, or the request names one tool and its arguments, and no model is involved. Either way, calls
+//! are judged, approved and logged like everywhere else. Between two requests the server keeps turns that wait for an
+//! approval, conversations on disk, and the state described in `replies` and `feed`.
 //!
 //! ```text
 //! client --> access --> routes --+-- POST /api/agent ----------> request --> run --> answer: JSON, or the events of the pipe
 //!                                |                                           ^
 //!                                +-- POST /api/approvals/{id} --> approvals --+
-//!                                +-- POST /api/sessions/{id}/turns --> the same, in a conversation that is written down
+//!                                +-- POST /api/sessions/{id}/turns --> the same, in a recorded conversation
 //!                                +-- tools, sessions, health, openapi.json, the page
 //! ```
 //!
-//! Architecture invariant: a client without the token gets only the health of the server and the files of the page. A turn of
-//! `POST /api/agent` ends with its connection; a turn in a conversation continues until it is cancelled. Both end with their time limit and
-//! with the server.
+//! Architecture invariant: a client without the token gets only the server's health and the files of the page. A turn
+//! of `POST /api/agent` ends with its connection; a turn in a conversation continues until it is cancelled. Both end
+//! with their time limit and with the server.
 //!
-//! It makes no agents: [`Agents`] does, which knows the project, the model and the settings.
+//! This module does not create agents: [`Agents`] does, which knows the project, the model and the settings.
 
 mod access;
 mod answer;
@@ -65,18 +66,20 @@ use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::OpenTurn;
 
-/// Who makes the agents that answer.
+/// Creates the agents that answer requests.
 pub trait Agents: Send + Sync {
-    /// The tools that requests can name.
+    /// Returns the tools that requests can name.
     fn tools(&self) -> Catalog;
 
-    /// The personas that requests can name now. The first one answers where none is named. The server asks on a thread that may block.
+    /// Returns the personas that requests can name now. The first one answers if a request names none. The server calls
+    /// this on a thread that may block.
     fn personas(&self) -> Vec<Persona>;
 
-    /// An agent for one request, whose model has this tool alone or all of its persona. Where a backend is given, that one answers.
+    /// Returns an agent for one request. Its model can call only `tool`, or all tools of its persona. `backend`
+    /// replaces the persona's model.
     ///
     /// # Errors
-    /// Why nobody can answer, and what to do.
+    /// No agent can be created; the message says why and what to do.
     fn agent(
         &self,
         persona: Option<&str>,
@@ -84,13 +87,14 @@ pub trait Agents: Send + Sync {
         backend: Option<Arc<dyn Backend>>,
     ) -> Result<Agent, Text>;
 
-    /// An agent that goes on with the conversation in this file, or begins a new one that is written down. Where a backend is given, that one
-    /// answers: with the replies that a client brings, whose number is not limited.
+    /// Returns an agent that resumes the conversation in this file, or begins a new one that is recorded. `backend`
+    /// replaces the model with the replies that a client sends, whose number is not limited.
     ///
     /// # Errors
-    /// Why not: of the kind [`Busy`](toolfence_protocol::ErrorKind::Busy) where somebody else is in that conversation, of
-    /// [`NotFound`](toolfence_protocol::ErrorKind::NotFound) where there is none, and of
-    /// [`Other`](toolfence_protocol::ErrorKind::Other) where nobody can answer. Any other kind says that it cannot be read.
+    /// [`Busy`](toolfence_protocol::ErrorKind::Busy) if another process uses the conversation,
+    /// [`NotFound`](toolfence_protocol::ErrorKind::NotFound) if it does not exist, and
+    /// [`Other`](toolfence_protocol::ErrorKind::Other) if no model is available. Any other kind means that the
+    /// conversation cannot be read.
     fn conversation(
         &self,
         persona: Option<&str>,
@@ -99,80 +103,83 @@ pub trait Agents: Send + Sync {
         backend: Option<Arc<dyn Backend>>,
     ) -> Result<Agent, Error>;
 
-    /// The persona and the instructions, for a model to which a client brings them.
+    /// Returns the persona and the instructions, for a model that the client talks to.
     fn instructions(&self) -> String;
 
-    /// The project, whose long outputs clients may read.
+    /// Returns the project, whose long outputs clients may read.
     fn workspace(&self) -> Arc<Workspace>;
 
-    /// The model that answers if a request names no persona, for display. By default nothing is known of it.
+    /// Returns facts about the default persona's model, for display. The default implementation knows none.
     fn model(&self) -> ModelFacts {
         ModelFacts::default()
     }
 
-    /// Begins a turn that can be undone, if turns can. The server calls it when nothing else runs, on a thread that may block: turns
-    /// that run at the same time are undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.
+    /// Begins a turn that can be undone, if undo is available. The server calls this while no other turn runs, on a
+    /// thread that may block: turns that run at the same time are undone together. `title` is one line; it may hold
+    /// secrets that the client wrote into its prompt.
     fn begin(&self, title: &str) -> Option<OpenTurn>;
 
-    /// Takes back what the last turn changed, or the last undo, while no turn runs. Gives what was done; `None` where there is nothing.
+    /// Undoes the last turn, or with `redo` the last undo, while no turn runs. Returns what was done; `None` if there
+    /// is nothing to undo.
     ///
     /// # Errors
-    /// Why nothing was done.
+    /// Nothing was undone; the message says why.
     fn undo(&self, redo: bool) -> Result<Option<Value>, Text>;
 
-    /// A turn is over, also where its client left: that of this agent of a persona, where a model was asked. It is told on a thread
-    /// that may block.
+    /// Notes the end of a turn, also if its client has disconnected. `agent` is `None` if no model was involved. The
+    /// server calls this on a thread that may block.
     fn ended(&self, persona: Option<&str>, agent: Option<&mut Agent>);
 }
 
-/// A token that nobody can guess.
+/// Returns a random token.
 ///
 /// # Errors
-/// The system gives no random numbers.
+/// The operating system provides no random numbers.
 pub fn random_token() -> Result<String, Error> {
     let random = || random_name().map_err(|error| Error::because("make a token", error));
     Ok(random()? + &random()?)
 }
 
-/// Who may ask, and how much.
+/// Access rules and limits.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApiOptions {
     /// What clients must send as a bearer token. A page exchanges it for a cookie.
     pub token: String,
-    /// The language of errors and of what happened, and of what the model is told of the context.
+    /// The language of errors, status messages and notes to the model about its context.
     pub language: Language,
-    /// Names of this server beside those of loopback: what a reverse proxy in front of it is called.
+    /// Names of this server in addition to the loopback names, such as that of a reverse proxy in front of it.
     pub hosts: Vec<String>,
     /// Origins of pages of other servers that may use this one with its token, such as `https://chat.example`.
     pub origins: Vec<String>,
-    /// The conversations that were written down, and the root of the project whose they are.
+    /// The recorded conversations, and the root of their project.
     pub sessions: Option<(Store, PathBuf)>,
-    /// Whether new conversations are written down, so that a turn can belong to one.
+    /// Whether new conversations are recorded, so that a turn can belong to one.
     pub recording: bool,
-    /// Bytes of a request.
+    /// The most bytes of a request body.
     pub body: usize,
     /// How long the body of a request may take on a server with free connections.
     pub arrival: Duration,
-    /// Turns at a time; more are refused.
+    /// The most turns at a time; more are refused.
     pub turns: usize,
     /// How long a turn may take.
     pub turn: Duration,
-    /// How long an approval is waited for; then the call does not run.
+    /// How long the server waits for an approval; then the call does not run.
     pub approval: Duration,
-    /// Connections at a time. More clients wait. While more than half of them are in use, a request has to arrive within a few seconds.
+    /// The most connections at a time. Further clients wait. While more than half of them are in use, a request must
+    /// arrive within a few seconds.
     pub connections: usize,
-    /// How long a client may not read before it is given up.
+    /// How long a client may read nothing before its connection is closed.
     pub stalled: Duration,
-    /// How long a stream may be silent before a comment says that it goes on.
+    /// How long a stream may be silent before the server sends a keep-alive comment.
     pub silence: Duration,
-    /// How long answers that are under way may take when the server ends.
+    /// How long answers in progress may take when the server shuts down.
     pub grace: Duration,
 }
 
 impl ApiOptions {
-    /// The defaults: 4 MiB and 60 s a request; 64 turns of at most 30 minutes; 5 minutes for an approval; 2048 connections; a minute
-    /// for a client that does not read; a comment every 15 s; 10 s to end.
+    /// Returns the defaults: 4 MiB and 60 s a request; 64 turns of at most 30 minutes; 5 minutes for an approval; 2048
+    /// connections; a minute for a client that does not read; a comment every 15 s; 10 s to end.
     pub fn new(token: impl Into<String>) -> ApiOptions {
         ApiOptions {
             token: token.into(),
@@ -195,7 +202,7 @@ impl ApiOptions {
 }
 
 impl fmt::Debug for ApiOptions {
-    /// Without the token.
+    /// Prints the options without the token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ApiOptions").field("hosts", &self.hosts).finish_non_exhaustive()
     }
@@ -213,30 +220,31 @@ impl fmt::Debug for Api {
     }
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Shared {
     options: ApiOptions,
     agents: Arc<dyn Agents>,
-    /// The tools that requests can name.
+    /// Returns the tools that requests can name.
     catalog: Catalog,
     access: Access,
     connections: Connections,
     approvals: Approvals<Whole>,
     /// The events of turns in conversations.
     feeds: Arc<Feeds>,
-    /// The agents whose replies clients bring.
+    /// The agents whose replies come from clients.
     seats: Arc<Seats>,
     together: Together,
-    /// A place for each turn at a time.
+    /// One permit for each turn that may run at a time.
     places: Arc<Semaphore>,
     /// The turns that run.
     running: Mutex<JoinSet<()>>,
-    /// The right to write down how a turn ended: of many that end at once, each would take a thread, and wait there for the files.
+    /// Permits for recording the end of a turn. Without them, each of many turns that end at once would block a thread
+    /// while it waits for the files.
     ending: Arc<Semaphore>,
 }
 
 impl Shared {
-    /// The personas that requests can name now: a person may have written one since the last request.
+    /// Returns the personas that requests can name now: their files may have changed since the last request.
     async fn personas(&self) -> Result<Vec<Persona>, Trouble> {
         let agents = self.agents.clone();
         let read = spawn_blocking(move || agents.personas()).await;
@@ -245,7 +253,8 @@ impl Shared {
         })
     }
 
-    /// Runs a turn beside the connections, so that all turns can be ended with the server.
+    /// Runs a turn in a task that does not belong to a connection, so that the server can end all turns when it shuts
+    /// down.
     fn spawn(&self, turn: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         while running.try_join_next().is_some() {}
@@ -253,7 +262,8 @@ impl Shared {
     }
 }
 
-/// Ends the turns that run when it is dropped. A turn that waits for an approval holds what is shared, and nobody waits for it.
+/// Aborts the running turns when it is dropped. Dropping `Shared` would not: a turn that waits for an approval holds a
+/// reference to it.
 struct EndsAll(Arc<Shared>);
 
 impl Drop for EndsAll {
@@ -263,16 +273,17 @@ impl Drop for EndsAll {
 }
 
 impl Api {
-    /// An API with these options, whose agents come from `agents`. It listens to nobody before [`Api::serve`] is called.
+    /// Creates an API with these options, whose agents come from `agents`. It accepts no connection before
+    /// [`Api::serve`] is called.
     pub fn new(options: ApiOptions, agents: Arc<dyn Agents>) -> Api {
         Api { options, agents }
     }
 
-    /// Answers clients until `end` is ready; then answers that are under way get their time to end. When the future is ready, all that
-    /// turns have started has ended. Dropping it ends everything at once.
+    /// Answers clients until `end` is ready; then answers in progress get their grace period. When the future is ready,
+    /// everything that turns have started has ended. Dropping the future ends everything at once.
     ///
     /// # Errors
-    /// The listener has no address, or the system gives no random numbers.
+    /// The listener has no address, or the operating system provides no random numbers.
     pub async fn serve(self, listener: TcpListener, end: impl Future<Output = ()>) -> Result<(), Error> {
         let Api { options, agents } = self;
         let address = listener.local_addr().map_err(|error| Error::because("tell where the server listens", error))?;
@@ -298,7 +309,7 @@ impl Api {
         shared.connections.serve(listener, routes::router(shared.clone()), end).await;
         let mut running = std::mem::take(&mut *shared.running.lock().unwrap_or_else(PoisonError::into_inner));
         running.shutdown().await;
-        shared.together.over().await;
+        shared.together.wait_until_idle().await;
         let cleared = spawn_blocking(move || shared.seats.clear(Duration::ZERO)).await;
         cleared.map_err(|error| Error::because("end the conversations", error))
     }

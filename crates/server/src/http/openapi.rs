@@ -1,8 +1,8 @@
-//! The description of the API, made from the table of its routes and from the types of its requests and answers. A test compares
-//! `openapi.json` with it, and writes that file with `UPDATE=1`.
+//! Generates the OpenAPI description from the table of routes and from the types of requests and answers. A test
+//! compares it with `openapi.json`, and updates that file if `UPDATE=1` is set.
 
 use super::project::Prefix;
-use super::request::{Asked, Fields, Given};
+use super::request::{Fields, Given, ReadBody};
 use super::routes::{MOST_OF_NAME, OPENAPI, ROUTES};
 use super::sessions::{Start, Stretch};
 use super::types::*;
@@ -48,7 +48,7 @@ impl<const VALUE: bool> JsonSchema for Is<VALUE> {
     }
 }
 
-/// The arguments of a tool, as its schema in GET /api/tools names them.
+/// The arguments of a tool, as its schema in GET /api/tools describes them.
 #[derive(JsonSchema)]
 #[schemars(rename = "Args")]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -86,11 +86,11 @@ pub(super) fn always(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [{"type": "boolean"}, {"const": "project"}], "default": false})
 }
 
-/// A record has a schema of its own: that of the file.
+/// Records are described by the schema of the session file.
 pub(super) fn records(_: &mut SchemaGenerator) -> Schema {
     let record = json!({
         "type": "object", "required": ["v", "id", "role", "timestamp"],
-        "description": "A record as coder export --format json writes it.",
+        "description": "A record, as written by coder export --format json.",
     });
     json_schema!({"type": "array", "items": record})
 }
@@ -99,7 +99,7 @@ pub(super) fn undone(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["object", "null"], "required": ["turn", "title", "done", "refused", "notes"]})
 }
 
-/// The object has a member of this value, by which it is told apart.
+/// Requires a member of this value, which distinguishes the object from the alternatives.
 pub(super) fn is(name: &'static str, value: impl Into<Value>) -> impl Transform {
     let value = value.into();
     move |schema: &mut Schema| {
@@ -109,7 +109,7 @@ pub(super) fn is(name: &'static str, value: impl Into<Value>) -> impl Transform 
     }
 }
 
-/// The object may have a member of this value and no other.
+/// Allows a member to be absent or to have this value.
 pub(super) fn may_be(name: &'static str, value: bool) -> impl Transform {
     move |schema: &mut Schema| {
         member(
@@ -125,25 +125,25 @@ fn member(schema: &mut Schema, name: &str, described: Value) {
     properties.as_object_mut().unwrap().insert(name.to_owned(), described);
 }
 
-/// What holds for all schemas here.
-fn usual(schema: &mut Schema) {
-    // The name of a type of Rust tells nobody anything.
+/// Simplifies a generated schema.
+fn simplify(schema: &mut Schema) {
+    // Names of Rust types mean nothing to clients.
     schema.remove("format");
-    // A choice of one is no choice.
+    // An enum with a single value is a constant.
     if let Some([only]) = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice) {
         let only = only.clone();
         schema.remove("enum");
         schema.remove("type");
         schema.insert("const".to_owned(), only);
     }
-    // Fields that nobody knows are refused, and none are sent.
+    // Requests with unknown fields are refused, and answers have none.
     if schema.get("properties").is_some() {
         schema.insert("additionalProperties".to_owned(), false.into());
     }
 }
 
-/// Names of two words may be written in camelCase.
-fn twins(schema: &mut Schema) {
+/// Accepts names of two words also in camelCase.
+fn add_camel_case(schema: &mut Schema) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
     for (name, described) in std::mem::take(properties) {
         let mut twin = described.clone();
@@ -156,7 +156,7 @@ fn twins(schema: &mut Schema) {
     }
 }
 
-/// The schemas, which stand at the end of the document.
+/// The schemas at the end of the document.
 struct Schemas {
     requests: SchemaGenerator,
     answers: SchemaGenerator,
@@ -165,14 +165,14 @@ struct Schemas {
 impl Schemas {
     fn new() -> Schemas {
         let settings = || {
-            let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(usual));
+            let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(simplify));
             settings.with(|settings| settings.definitions_path = "/components/schemas".into())
         };
-        let requests = settings().for_deserialize().with_transform(RecursiveTransform(twins));
+        let requests = settings().for_deserialize().with_transform(RecursiveTransform(add_camel_case));
         Schemas { requests: requests.into_generator(), answers: settings().for_serialize().into_generator() }
     }
 
-    /// An operation, whose answers follow.
+    /// Begins an operation, to which answers are added.
     fn operation(&mut self, id: &str, summary: &str) -> Operation<'_> {
         Operation { schemas: self, described: json!({"operationId": id, "summary": summary}) }
     }
@@ -187,23 +187,23 @@ impl Schemas {
     }
 }
 
-/// What is said of an operation.
+/// The description of an operation.
 struct Operation<'a> {
     schemas: &'a mut Schemas,
     described: Value,
 }
 
 impl Operation<'_> {
-    /// It wants no token.
+    /// Declares that the operation needs no token.
     fn open(mut self) -> Self {
         self.described["security"] = json!([]);
         self
     }
 
-    /// The parameters of its query: fields of a type that have these names.
-    fn asks<T: JsonSchema>(mut self, names: &[&str]) -> Self {
+    /// Adds query parameters: the fields of `T` with these names.
+    fn query<T: JsonSchema>(mut self, names: &[&str]) -> Self {
         let mut all = T::json_schema(&mut self.schemas.requests);
-        RecursiveTransform(usual).transform(&mut all);
+        RecursiveTransform(simplify).transform(&mut all);
         let all = all.as_value()["properties"].as_object().unwrap();
         let parameters = names.iter().map(|name| {
             let mut parameter = json!({"name": name, "in": "query", "schema": all[*name]});
@@ -216,142 +216,142 @@ impl Operation<'_> {
         self
     }
 
-    fn takes<T: JsonSchema>(mut self) -> Self {
+    fn body<T: JsonSchema>(mut self) -> Self {
         let schema = self.schemas.requests.subschema_for::<T>();
         self.described["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema}}});
         self
     }
 
-    fn gives<T: JsonSchema>(self, status: &str, description: &str) -> Self {
+    fn answer<T: JsonSchema>(self, status: &str, description: &str) -> Self {
         let schema = self.schemas.answers.subschema_for::<T>();
-        self.gives_of(status, description, "application/json", schema.into())
+        self.answer_of(status, description, "application/json", schema.into())
     }
 
-    fn gives_of(mut self, status: &str, description: &str, kind: &str, schema: Value) -> Self {
+    fn answer_of(mut self, status: &str, description: &str, kind: &str, schema: Value) -> Self {
         let answer = &mut self.described["responses"][status];
         answer["description"] = description.into();
         let known = answer["content"][kind]["schema"].take();
-        // Of two schemas an answer fits one.
+        // An answer with two schemas matches one of them.
         answer["content"][kind]["schema"] = if known.is_null() { schema } else { json!({"oneOf": [known, schema]}) };
         self
     }
 
-    /// The answers of a turn.
-    fn gives_turn(self, description: &str, description_of_pending: &str) -> Self {
-        self.gives::<AgentAnswer>("200", description)
-            .gives::<AgentAnswer>("202", description_of_pending)
-            .gives::<AgentAnswer>("502", "The backend failed.")
+    /// Adds the answers of a turn.
+    fn turn_answers(self, description: &str, description_of_pending: &str) -> Self {
+        self.answer::<AgentAnswer>("200", description)
+            .answer::<AgentAnswer>("202", description_of_pending)
+            .answer::<AgentAnswer>("502", "The backend failed.")
     }
 
-    /// A turn may also be told as events.
+    /// Declares that the turn may also be answered as a stream of events.
     fn streams(self) -> Self {
-        self.gives_turn("The turn is over.", "A call waits for an approval; the answer to that goes on from here.")
-            .gives_events("The turn is over.")
+        self.turn_answers("The turn has ended.", "A call waits for an approval. Answering it continues the turn.")
+            .event_answer("The turn has ended.")
     }
 
-    fn gives_events(self, description: &str) -> Self {
+    fn event_answer(self, description: &str) -> Self {
         let events = "Events whose names and data are lines of coder pipe: $defs/out of coder pipe --schema.";
         let schema = json!({"type": "string", "description": events});
-        self.gives_of("200", description, "text/event-stream", schema)
+        self.answer_of("200", description, "text/event-stream", schema)
     }
 }
 
-/// The operation of a route, without what its path says.
+/// Describes a route, without the parameters in its path.
 fn operation<'a>(route: (&str, &str), schemas: &'a mut Schemas) -> Operation<'a> {
     match route {
-        ("GET", "/api/health") => schemas.operation("health", "Whether the server is there. It wants no token.")
+        ("GET", "/api/health") => schemas.operation("health", "Reports that the server is running. Needs no token.")
             .open()
-            .gives::<Done<Health>>("200", "It is."),
+            .answer::<Done<Health>>("200", "It is running."),
         ("POST", "/api/login") => schemas.operation("login", "Exchanges the token for a cookie that a page sends by itself.")
             .open()
-            .takes::<LoginRequest>()
-            .gives::<Done<Login>>("200", "The cookie is set."),
-        ("POST", "/api/agent") => schemas.operation("run_turn", "Runs a turn. When the client goes away, the turn ends.")
-            .takes::<AgentRequest>()
+            .body::<LoginRequest>()
+            .answer::<Done<Login>>("200", "The cookie is set."),
+        ("POST", "/api/agent") => schemas.operation("run_turn", "Runs a turn. The turn ends if the client disconnects.")
+            .body::<AgentRequest>()
             .streams(),
-        ("POST", "/api/approvals/{id}") => schemas.operation("answer_approval", "Answers a call that waits.")
-            .takes::<ApprovalRequest>()
-            .gives::<Done<Answered>>("200", "")
-            .gives_turn(
-                "The answer was passed on to a stream; or, where the turn answers in JSON, the turn is over.",
-                "The next call waits.",
+        ("POST", "/api/approvals/{id}") => schemas.operation("answer_approval", "Answers a waiting call.")
+            .body::<ApprovalRequest>()
+            .answer::<Done<Answered>>("200", "")
+            .turn_answers(
+                "The answer was passed to a stream; or, if the turn answers in JSON, the turn has ended.",
+                "The next call waits for an approval.",
             ),
-        ("GET", "/api/project") => schemas.operation("describe_project", "The project that is served, and the model that answers.")
-            .gives::<Done<ProjectOverview>>("200", "The project."),
+        ("GET", "/api/project") => schemas.operation("describe_project", "Describes the project and the model that answers.")
+            .answer::<Done<ProjectOverview>>("200", "The project."),
         ("GET", "/api/files") => {
-            let summary = "Completes a path. Ignored and blocked files are left out, hidden ones unless the last name begins with a dot.";
+            let summary = "Completes a path. Ignored and blocked files are left out, and hidden ones unless the last name begins with a dot.";
             schemas.operation("complete_path", summary)
-                .asks::<Prefix>(&["prefix"])
-                .gives::<Done<Files>>("200", "At most 50 paths of files and folders.")
+                .query::<Prefix>(&["prefix"])
+                .answer::<Done<Files>>("200", "At most 50 paths of files and folders.")
         }
         ("GET", "/api/tools") => {
-            schemas.operation("list_tools", "The tools.").gives::<Done<Tools>>("200", "All of them.")
+            schemas.operation("list_tools", "Lists the tools.").answer::<Done<Tools>>("200", "The tools.")
         }
         ("GET", "/api/personas") => {
-            schemas.operation("list_personas", "Who can answer. chosen does where a request names nobody.")
-                .gives::<Done<Personas>>("200", "All of them.")
+            schemas.operation("list_personas", "Lists the personas. chosen answers if a request names none.")
+                .answer::<Done<Personas>>("200", "The personas.")
         }
         ("GET", "/api/outputs/{id}") => schemas.operation(
             "read_output",
-            "An output that was too long for a result, from a byte on. Its name is output_id in the data of the result.",
+            "Reads an output that was too long for a result, from a byte offset on. Its id is output_id in the data of the result.",
         )
-        .asks::<Stretch>(&["offset"])
-        .gives::<Done<Output>>("200", "A piece of it."),
+        .query::<Stretch>(&["offset"])
+        .answer::<Done<Output>>("200", "A piece of the output."),
         ("GET", "/api/sessions") => schemas.operation(
             "list_sessions",
-            "The conversations about the project that were written down, the last one first.",
+            "Lists the recorded conversations about the project, newest first.",
         )
-        .asks::<Stretch>(&["offset", "limit"])
-        .gives::<Done<Sessions>>("200", "A stretch of the list."),
-        ("GET", "/api/sessions/{id}") => schemas.operation("get_session", "The conversation whose name begins so.")
-            .gives::<Done<OneSession>>("200", "The conversation."),
-        ("GET", "/api/sessions/{id}/messages") => schemas.operation("list_messages", "The records of a conversation.")
-            .asks::<Stretch>(&["newest", "offset", "limit"])
-            .gives::<Done<Messages>>("200", "A stretch of them."),
+        .query::<Stretch>(&["offset", "limit"])
+        .answer::<Done<Sessions>>("200", "A part of the list."),
+        ("GET", "/api/sessions/{id}") => schemas.operation("get_session", "Returns the conversation whose name begins with id.")
+            .answer::<Done<OneSession>>("200", "The conversation."),
+        ("GET", "/api/sessions/{id}/messages") => schemas.operation("list_messages", "Lists the records of a conversation.")
+            .query::<Stretch>(&["newest", "offset", "limit"])
+            .answer::<Done<Messages>>("200", "A part of the records."),
         ("POST", "/api/sessions/{id}/turns") => schemas.operation(
             "run_session_turn",
-            "Runs a turn in the conversation whose name begins so, or in a new one for the name new. The header X-Session names it.",
+            "Runs a turn in the conversation whose name begins with id, or in a new one if id is new. The header X-Session names it.",
         )
-        .takes::<TurnRequest>()
+        .body::<TurnRequest>()
         .streams(),
         ("GET", "/api/sessions/{id}/events") => schemas.operation(
             "follow_turn",
             "Streams the events of the running or the last turn of a conversation. Each has an id, with which a client resumes.",
         )
-        .asks::<Start>(&["after"])
-        .gives_events("The events, to the end of the turn."),
+        .query::<Start>(&["after"])
+        .event_answer("The events, to the end of the turn."),
         ("POST", "/api/sessions/{id}/cancel") => schemas.operation(
             "cancel_turn",
             "Cancels the running turn of a conversation, and answers when it has ended.",
         )
-        .takes::<CancelRequest>()
-        .gives::<Done<Cancel>>("200", "No turn of the conversation runs."),
+        .body::<CancelRequest>()
+        .answer::<Done<Cancel>>("200", "No turn of the conversation is running."),
         ("POST", "/api/sessions/{id}/replies") => schemas.operation(
             "read_reply",
-            "Reads a model's reply that the client brings, runs its calls, and answers with the text to send to the model.",
+            "Reads a model's reply that the client sends, runs its calls, and answers with the text to send to the model.",
         )
-        .takes::<ReplyRequest>()
-        .gives_turn(
+        .body::<ReplyRequest>()
+        .turn_answers(
             "The calls have their results.",
-            "A call waits for an approval, whose answer has the results; or, after more, the piece was added.",
+            "A call waits for an approval, and the answer to that has the results; or, with more, the piece was added.",
         )
-        .gives_events("The calls have their results."),
+        .event_answer("The calls have their results."),
         ("GET", "/api/sessions/{id}/instructions") => schemas.operation(
             "show_instructions",
-            "The text to send to a model first whose replies the client brings.",
+            "Returns the text that a client must send first to a model whose replies it sends here.",
         )
-        .gives::<Done<Instructions>>("200", "The text."),
-        ("POST", "/api/undo") => schemas.operation("undo", "Takes back what the last turn changed, while none runs.")
-            .takes::<UndoRequest>()
-            .gives::<Done<Undo>>("200", "What was done."),
-        ("POST", "/api/redo") => schemas.operation("redo", "Takes the last undo back, while no turn runs.")
-            .takes::<UndoRequest>()
-            .gives::<Done<Undo>>("200", "What was done."),
-        ("POST", "/api/markdown") => schemas.operation("render_markdown", "Renders Markdown as the page shows it.")
-            .takes::<MarkdownRequest>()
-            .gives::<Done<Html>>("200", "The HTML."),
-        ("GET", "/openapi.json") => schemas.operation("description", "This document.")
-            .gives_of("200", "The document.", "application/json", json!({"type": "object"})),
+        .answer::<Done<Instructions>>("200", "The text."),
+        ("POST", "/api/undo") => schemas.operation("undo", "Undoes the changes of the last turn, if no turn is running.")
+            .body::<UndoRequest>()
+            .answer::<Done<Undo>>("200", "What was undone or redone."),
+        ("POST", "/api/redo") => schemas.operation("redo", "Redoes the last undo, if no turn is running.")
+            .body::<UndoRequest>()
+            .answer::<Done<Undo>>("200", "What was undone or redone."),
+        ("POST", "/api/markdown") => schemas.operation("render_markdown", "Renders Markdown for the page.")
+            .body::<MarkdownRequest>()
+            .answer::<Done<Html>>("200", "The HTML."),
+        ("GET", "/openapi.json") => schemas.operation("description", "Returns this document.")
+            .answer_of("200", "The document.", "application/json", json!({"type": "object"})),
         (method, path) => panic!("{method} {path} is not described"),
     }
 }
@@ -362,7 +362,7 @@ fn document() -> Value {
     for &(method, path) in ROUTES {
         let operation = operation((method, path), &mut schemas);
         let described =
-            operation.gives::<Refusal>("default", "The request is refused: the status and the code say why.");
+            operation.answer::<Refusal>("default", "The request was refused; the status and the code give the reason.");
         let mut described = described.described;
         if path.contains("{id}") {
             let name = json!({"type": "string", "pattern": format!("^[A-Za-z0-9_-]{{1,{MOST_OF_NAME}}}$")});
@@ -392,13 +392,13 @@ fn document() -> Value {
     })
 }
 
-/// JSON with one path and one schema on a line, so that a difference can be read. `open`: each member has a line of its own.
-fn written(value: &Value, open: bool) -> String {
+/// Formats JSON with one path or schema on a line, for readable diffs. `open`: each member has a line of its own.
+fn format_json(value: &Value, open: bool) -> String {
     match value {
         Value::Object(members) if open => {
             let lines = members.iter().map(|(name, value)| {
                 let open = matches!(name.as_str(), "paths" | "components" | "schemas");
-                format!("{}:{}", json!(name), written(value, open))
+                format!("{}:{}", json!(name), format_json(value, open))
             });
             format!("{{\n{}\n}}", lines.collect::<Vec<_>>().join(",\n"))
         }
@@ -408,7 +408,7 @@ fn written(value: &Value, open: bool) -> String {
 
 #[test]
 fn the_description_is_made_from_the_types() {
-    let made = written(&document(), true) + "\n";
+    let made = format_json(&document(), true) + "\n";
     match Update::from_environment() {
         Update::Always => {
             let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/http/openapi.json");
@@ -418,8 +418,8 @@ fn the_description_is_made_from_the_types() {
     }
 }
 
-/// The fields that a request is read from, and whether it knows this one.
-fn read<T: Asked>(field: &str) -> (BTreeSet<String>, bool) {
+/// Returns the fields that a request type reads, and whether it accepts `field`.
+fn read<T: ReadBody>(field: &str) -> (BTreeSet<String>, bool) {
     let body = json!({field: null}).to_string();
     let mut fields = Fields::of(body.as_bytes()).unwrap();
     let _ = T::read(&mut fields);

@@ -1,14 +1,14 @@
-//! What a client is told and has not been sent yet: events of a stream.
+//! Events of a stream that have not been sent yet.
 
 use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// The events that wait. A turn writes them without waiting; whoever sends them stops the turn where too much waits.
+/// The unsent events. A turn adds them without waiting; the task that sends them pauses the turn if there are too many.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: Mutex<String>,
-    grown: Notify,
+    added: Notify,
 }
 
 impl Outbox {
@@ -16,20 +16,20 @@ impl Outbox {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An event, with a line of the pipe. JSON has no line ends outside of strings, where they are escaped.
-    pub(super) fn tell(&self, line: &Value) {
+    /// Adds an event with a line of the pipe. JSON has no raw line ends: in strings they are escaped.
+    pub(super) fn push_event(&self, line: &Value) {
         let event = line["event"].as_str().unwrap_or_default();
         self.write(&format!("event: {event}\ndata: {line}\n\n"));
     }
 
-    /// A comment, which clients read over.
-    pub(super) fn still_here(&self) {
+    /// Adds a comment, which clients ignore.
+    pub(super) fn push_comment(&self) {
         self.write(": still here\n\n");
     }
 
     fn write(&self, text: &str) {
         self.waiting().push_str(text);
-        self.grown.notify_one();
+        self.added.notify_one();
     }
 
     pub(super) fn len(&self) -> usize {
@@ -40,8 +40,8 @@ impl Outbox {
         std::mem::take(&mut self.waiting())
     }
 
-    /// Until something was written since the last time.
-    pub(super) async fn grown(&self) {
-        self.grown.notified().await;
+    /// Waits until something was added since the last wait.
+    pub(super) async fn wait_for_event(&self) {
+        self.added.notified().await;
     }
 }

@@ -1,7 +1,7 @@
-//! Outputs that were too long for a result, which a person may read to the end.
+//! Outputs that were too long for a result; clients can read them to the end.
 //!
-//! It reads the files that tools made for that and no other: a name leads to one folder, in which only the server writes, and never
-//! through a link.
+//! It reads only the files that tools saved for this: a name is looked up in one folder, which only the server writes,
+//! and links are not followed.
 
 use super::Shared;
 use super::answer::Trouble;
@@ -13,10 +13,10 @@ use tokio::task::spawn_blocking;
 use toolfence_protocol::text;
 use toolfence_workspace::overflow_file;
 
-/// Bytes that are given at a time.
+/// The most bytes of one piece.
 const PIECE: u64 = 256 << 10;
 
-/// A piece of an output, from a byte on.
+/// Returns a piece of an output that begins at a byte offset.
 pub(super) async fn piece(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Output, Trouble> {
     let workspace = shared.agents.workspace();
     let from = stretch.offset as u64;
@@ -33,20 +33,20 @@ pub(super) async fn piece(shared: &Arc<Shared>, id: String, stretch: Stretch) ->
     })
 }
 
-/// The text of a piece that ends with a whole character, where it goes on, and how long all of it is.
+/// Reads a piece that ends with a whole character, with the offset of the next piece and the size of the output.
 fn read(mut file: impl Read + Seek, bytes: u64, from: u64) -> io::Result<Output> {
     file.seek(SeekFrom::Start(from))?;
     let mut piece = Vec::new();
     file.take(PIECE).read_to_end(&mut piece)?;
-    let goes_on = from + (piece.len() as u64) < bytes;
-    if goes_on {
-        // At most the last three bytes are the beginning of a character.
+    let is_partial = from + (piece.len() as u64) < bytes;
+    if is_partial {
+        // At most the last three bytes are an incomplete UTF-8 sequence.
         let cut = piece.iter().rev().take(3).position(|byte| byte & 0xc0 != 0x80);
         if let Some(at) = cut.map(|behind| piece.len() - 1 - behind).filter(|at| piece[*at] >= 0xc0) {
             piece.truncate(at);
         }
     }
-    let next = Some(from + piece.len() as u64).filter(|next| goes_on && *next > from);
+    let next = Some(from + piece.len() as u64).filter(|next| is_partial && *next > from);
     Ok(Output { text: String::from_utf8_lossy(&piece).into_owned(), offset: from, next, bytes })
 }
 
@@ -72,7 +72,7 @@ mod tests {
         assert!(all == text && pieces == text.len() / 262_144 + 1, "{pieces}");
         let behind = piece(text.as_bytes(), 1 << 40);
         assert_eq!((behind.text.as_str(), behind.next), ("", None));
-        // What is no text ends as well.
+        // Reading also ends for data that is not UTF-8.
         let noise = vec![0xf0; 600_000];
         let mut from = 0;
         while let Some(next) = piece(&noise, from).next {

@@ -1,13 +1,13 @@
-//! The page: files that are part of the program, the same for everybody, so they want no token.
+//! The page: files that are compiled into the program. They hold no secrets, so they need no token.
 //!
-//! A browser runs the scripts that are here and nothing else, whatever a model, a tool or a file says.
+//! A browser runs only these scripts, whatever the output of a model, a tool or a file contains.
 
 use super::answer::with_headers;
 use axum::body::Body;
 use axum::response::Response;
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 
-/// The files by their paths, with their kinds.
+/// The files: path, content type and content.
 const FILES: [(&str, &str, &str); 12] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
@@ -23,11 +23,12 @@ const FILES: [(&str, &str, &str); 12] = [
     ("/words.js", "text/javascript; charset=utf-8", include_str!("page/words.js")),
 ];
 
-/// What the page may do: load its own files, and ask this server. Only HTML that the server renders becomes HTML, and no string a script.
+/// The page may load its own files and send requests to this server. Only HTML that the server renders becomes HTML,
+/// and no string becomes a script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types markdown";
 
-/// The file at a path, if one is there.
+/// Returns the file at a path.
 pub(super) fn file(path: &str) -> Option<Response> {
     let (_, kind, text) = FILES.iter().find(|(known, _, _)| *known == path)?;
     let mut answer = with_headers(200, kind, Body::from(*text));
@@ -39,7 +40,7 @@ pub(super) fn file(path: &str) -> Option<Response> {
 mod tests {
     use toolfence_protocol::invisible;
 
-    /// The page writes out whatever the table of the protocol calls invisible: it has a copy of its own, in another language.
+    /// The page has its own copy, in JavaScript, of the protocol's table of invisible characters.
     #[test]
     fn the_page_writes_out_what_cannot_be_seen() {
         let script = include_str!("page/nodes.js");

@@ -1,6 +1,7 @@
-//! Facts about the project that a page displays, and the names of its files for completion.
+//! Facts about the project for the page, and the names of its files for completion.
 //!
-//! Architecture invariant: it reads no content of a file. Names come from the listing of the workspace, without ignored and blocked files.
+//! Architecture invariant: this module reads no file contents. Names come from the listing of the workspace, without
+//! ignored and blocked files.
 
 use super::Shared;
 use super::answer::Trouble;
@@ -16,14 +17,14 @@ use toolfence_workspace::Workspace;
 #[cfg(test)]
 use schemars::JsonSchema;
 
-/// The time limit of the question for the branch, and the bytes of its answer.
+/// The time limit for asking git for the branch, and the most bytes of its output.
 const GIT_LIMIT: Duration = Duration::from_secs(2);
 const MOST_OF_BRANCH: u64 = 1000;
 
 /// Paths that a completion returns.
 const MOST_FILES: usize = 50;
 
-/// The model that answers if a request names no persona, as far as it is known.
+/// The model that answers if a request names no persona. Unknown facts are `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ModelFacts {
@@ -31,13 +32,13 @@ pub struct ModelFacts {
     pub name: Option<String>,
     /// The base URL of its server.
     pub server: Option<String>,
-    /// Tokens that it can read, if the settings name a number.
+    /// The size of its context window in tokens, if the settings specify one.
     pub window: Option<u64>,
     /// The price of a million tokens: of input, of cached input, and of output.
     pub price: Option<[f64; 3]>,
 }
 
-/// The beginning of a path.
+/// The query of a completion.
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Prefix {
     /// The beginning of a path relative to the folder of the project.
@@ -95,7 +96,7 @@ pub(super) async fn overview(shared: &Arc<Shared>) -> Result<ProjectOverview, Tr
     .await
 }
 
-/// Lists the paths that begin so.
+/// Lists the paths that begin with a prefix.
 pub(super) async fn files(shared: &Arc<Shared>, wanted: Prefix) -> Result<Files, Trouble> {
     let workspace = shared.agents.workspace();
     blocking(move || {
@@ -106,7 +107,7 @@ pub(super) async fn files(shared: &Arc<Shared>, wanted: Prefix) -> Result<Files,
     .await
 }
 
-/// A URL without a user name, a password and a query, which may have a key.
+/// Removes the user name, the password and the query from a URL: the query may hold a key.
 fn without_password(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
@@ -114,7 +115,7 @@ fn without_password(url: &str) -> String {
     format!("{scheme}://{}{path}", host.rsplit('@').next().unwrap_or(host))
 }
 
-/// The branch that is checked out in the folder of the project.
+/// Returns the branch that is checked out in the folder of the project.
 fn branch(workspace: &Workspace) -> Option<String> {
     let git = workspace.root().programs().git()?;
     let ask = ["symbolic-ref", "--quiet", "--short", "HEAD"];

@@ -1,7 +1,8 @@
-//! Conversations whose replies a client brings: from a chat page, or from a model that only the client can reach.
+//! Conversations whose replies a client sends: from a chat page, or from a model that only the client can reach.
 //!
-//! Between two replies the agent of such a conversation stays in memory, with what it has read and what was allowed. There are few of
-//! them, and each only for a time; the next reply of an older one resumes its transcript.
+//! Between two replies the agent of such a conversation stays in memory, with its record of read files and its
+//! approvals. The number of agents and their idle time are limited; after that, the next reply resumes the conversation
+//! from its transcript.
 
 use super::Shared;
 use super::answer::{Trouble, whole};
@@ -21,13 +22,13 @@ use toolfence_agent::backend::{Backend, Chunk, Sink};
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::{Error, FinishReason, Message, text};
 
-/// Agents that stay in memory.
+/// The most agents that stay in memory.
 const MOST_AGENTS: usize = 64;
 
 /// How long an agent stays in memory without a reply.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// A backend whose next reply a client has brought.
+/// A backend whose next reply was sent by a client.
 #[derive(Default)]
 pub(super) struct BroughtReply(Mutex<Option<(String, FinishReason)>>);
 
@@ -76,7 +77,8 @@ impl Seats {
         self.all().remove(session)
     }
 
-    /// Keeps an agent until its next reply. Call it on a thread that may block: the agent that was idle the longest may end.
+    /// Keeps an agent until its next reply. Call it on a thread that may block, because it may end the agent that was
+    /// idle the longest.
     pub(super) fn keep(&self, session: String, seat: Seat) {
         let mut all = self.all();
         let oldest = (all.len() >= MOST_AGENTS).then(|| all.iter().min_by_key(|(_, seat)| seat.used));
@@ -86,17 +88,17 @@ impl Seats {
         drop(evicted);
     }
 
-    /// Ends the agent of this conversation, so that its transcript is free. Call it on a thread that may block.
+    /// Ends the agent of this conversation, which unlocks its transcript. Call it on a thread that may block.
     pub(super) fn evict(&self, session: &str) {
         drop(self.take(session));
     }
 
-    /// Tells all models what happened to the files between two replies.
+    /// Adds a note for all models about changes to files between two replies.
     pub(super) fn note(&self, note: &str) {
         self.all().values_mut().for_each(|seat| seat.agent.note(note));
     }
 
-    /// Ends agents that were idle for too long, for as long as the future is polled.
+    /// Ends agents that were idle for too long. Runs until the future is dropped.
     pub(super) async fn sweep(self: Arc<Seats>) {
         loop {
             sleep(IDLE / 30).await;
@@ -115,14 +117,14 @@ impl Seats {
     }
 }
 
-/// Reads a reply, or a piece of one, in the conversation whose id begins so, or in a new one.
+/// Reads a reply, or a piece of one, in the conversation whose id begins with `id`, or in a new one.
 pub(super) async fn reply(
     shared: &Arc<Shared>,
     id: String,
     request: ReplyRequest,
     stream: bool,
 ) -> Result<Response, Trouble> {
-    let place = run::place(shared)?;
+    let place = run::reserve_place(shared)?;
     let (mut known, mut file) = (taken(shared, &id)?, None);
     if known.is_none() && id != NEW {
         let found = sessions::file(shared, id).await?;
@@ -160,7 +162,7 @@ pub(super) async fn reply(
     Running::of_reply(shared.clone(), agent, backend, title, session, place).respond(Some(feed), stream).await
 }
 
-/// The agent of this conversation, if it is in memory.
+/// Takes the agent of this conversation out of memory, if it is there.
 fn taken(shared: &Shared, session: &str) -> Result<Option<(Seat, String)>, Trouble> {
     match shared.feeds.is_running(session) {
         true => Err(run::conflict()),
@@ -168,13 +170,13 @@ fn taken(shared: &Shared, session: &str) -> Result<Option<(Seat, String)>, Troub
     }
 }
 
-/// Resumes the conversation of a file, or begins a new one.
+/// Resumes the conversation in a file, or begins a new one.
 async fn begin(shared: &Arc<Shared>, file: Option<PathBuf>) -> Result<(Seat, String), Trouble> {
     let failed = || Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."));
     let (agents, backend) = (shared.agents.clone(), Arc::new(BroughtReply::default()));
     let brought = backend.clone();
     let begun = spawn_blocking(move || agents.conversation(None, None, file.as_deref(), Some(brought))).await;
-    let mut agent = begun.map_err(|_| failed())?.map_err(|error| run::nobody(&error))?;
+    let mut agent = begun.map_err(|_| failed())?.map_err(|error| run::agent_error(&error))?;
     let session = agent.recorded().map(|transcript| transcript.id().to_owned());
     Ok((Seat::new(agent, backend), session.ok_or_else(failed)?))
 }

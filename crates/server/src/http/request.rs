@@ -1,4 +1,4 @@
-//! What a request asks for: its body, its fields, and the message to the model that becomes of them.
+//! Reads request bodies: their fields, and the message to the model that is made from them.
 
 use super::Shared;
 use super::access;
@@ -17,25 +17,25 @@ use toolfence_protocol::json::strict;
 use toolfence_protocol::{Args, Catalog, FinishReason, Text, close_names, text};
 use toolfence_session::persona::Persona;
 
-/// Entries of the context that count: the last ones.
+/// The most entries of the context that are used: the last ones.
 const MOST_CONTEXT: usize = 20;
 
-/// Characters of what a client wrote that are said back.
+/// The most characters of a client's text that an error repeats.
 const MOST_ECHOED: usize = 100;
 
-/// What a turn is asked for.
+/// The task of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Order {
     pub(super) work: Work,
     /// Entries of the context that were left out.
     pub(super) dropped: usize,
-    /// The answer is wanted as events.
+    /// Whether the client wants the answer as events.
     pub(super) stream: bool,
-    /// Who answers, where that is not whom the server has for it.
+    /// The persona that answers, if it is not the server's default.
     pub(super) persona: Option<String>,
 }
 
-/// Who does it.
+/// What a turn runs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Work {
     /// A model, with one tool or all.
@@ -47,7 +47,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// What can be undone of it is called so: one line.
+    /// Returns the title in the undo history: one line.
     pub(super) fn title(&self) -> &str {
         match self {
             Work::Model { prompt, .. } => prompt.trim_start().lines().next().unwrap_or_default(),
@@ -56,7 +56,7 @@ impl Work {
     }
 }
 
-/// A field as the client gave it.
+/// A field with the name under which the client sent it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Given<T> {
     /// The name that the client wrote: some fields have two.
@@ -65,7 +65,7 @@ pub(super) struct Given<T> {
 }
 
 impl<T> Given<T> {
-    /// What is wrong with the value.
+    /// Returns an error about this field.
     fn wrong(&self, message: Text) -> Trouble {
         Trouble::field(self.field.clone(), message)
     }
@@ -74,10 +74,10 @@ impl<T> Given<T> {
 /// The members of an object that a client sent, each taken once.
 #[derive(Debug)]
 pub(super) struct Fields {
-    /// What errors have before the names: where the object stands in the body.
+    /// The path of the object in the body, which errors add before field names.
     place: String,
     members: Map<String, Value>,
-    /// The names that were asked for.
+    /// The names of the fields that were read.
     #[cfg(test)]
     pub(super) asked: Vec<&'static str>,
 }
@@ -93,7 +93,7 @@ impl Fields {
     }
 
     /// # Errors
-    /// The body is no JSON object, or has a member twice.
+    /// The body is not a JSON object, or has a duplicate member.
     pub(super) fn of(body: &[u8]) -> Result<Fields, Trouble> {
         let wrong = |why: Text| Trouble::new(400, "invalid_body", text!("The body is not a JSON object: {why}", why));
         let text = std::str::from_utf8(body).map_err(|error| wrong(error.to_string().into()))?;
@@ -103,7 +103,7 @@ impl Fields {
         }
     }
 
-    /// What is wrong with the member of this name.
+    /// Returns an error about the member of this name.
     fn wrong(&self, name: &str, message: Text) -> Trouble {
         Trouble::field(format!("{}{name}", self.place), message)
     }
@@ -117,7 +117,7 @@ impl Fields {
         self.wrong(name, text!("{name} is missing.", name))
     }
 
-    /// The value under either name, if `read` takes it; null is as good as nothing.
+    /// Takes the value under either name and converts it with `read`. A null counts as absent.
     fn take<T>(
         &mut self,
         snake: &'static str,
@@ -200,7 +200,7 @@ impl Fields {
     }
 
     /// # Errors
-    /// There is a member that nobody knows.
+    /// The object has an unknown member.
     fn end(&self) -> Result<(), Trouble> {
         match self.members.keys().next() {
             None => Ok(()),
@@ -213,21 +213,21 @@ fn echoed(text: &str) -> String {
     text.chars().take(MOST_ECHOED).collect()
 }
 
-/// What the body of a request is read into.
-pub(super) trait Asked: Sized {
+/// A type that a request body is read into.
+pub(super) trait ReadBody: Sized {
     /// # Errors
-    /// A field is missing, unknown or of another kind.
+    /// A field is missing, unknown or of the wrong type.
     fn read(fields: &mut Fields) -> Result<Self, Trouble>;
 }
 
-/// What the body of a request says, which has to be JSON.
+/// Extracts a request body, which must be JSON.
 pub(super) struct Sent<T>(pub(super) T);
 
-impl<T: Asked> FromRequest<Arc<Shared>> for Sent<T> {
+impl<T: ReadBody> FromRequest<Arc<Shared>> for Sent<T> {
     type Rejection = Trouble;
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Sent<T>, Trouble> {
-        access::json(request.headers())?;
+        access::require_json(request.headers())?;
         let limit = shared.options.body;
         let within = shared.connections.patience(shared.options.arrival);
         let body = body::read(request.into_body(), limit, within).await.map_err(|problem| match problem {
@@ -241,7 +241,7 @@ impl<T: Asked> FromRequest<Arc<Shared>> for Sent<T> {
     }
 }
 
-impl Asked for AgentRequest {
+impl ReadBody for AgentRequest {
     fn read(fields: &mut Fields) -> Result<AgentRequest, Trouble> {
         let direct = fields.flag("direct")?;
         let prompt = fields.text("prompt", "prompt")?;
@@ -267,8 +267,9 @@ impl Asked for AgentRequest {
     }
 }
 
-/// It may say the same as the request of a turn without a conversation, and what has no meaning in one is refused with the reason.
-impl Asked for TurnRequest {
+/// Accepts the fields of a turn without a conversation too, and refuses those that have no meaning in a conversation
+/// with the reason.
+impl ReadBody for TurnRequest {
     fn read(fields: &mut Fields) -> Result<TurnRequest, Trouble> {
         match AgentRequest::read(fields)? {
             AgentRequest::Model(ModelRequest { turn, context_history: None }) => Ok(turn),
@@ -285,7 +286,7 @@ impl Asked for TurnRequest {
     }
 }
 
-impl Asked for Context {
+impl ReadBody for Context {
     fn read(fields: &mut Fields) -> Result<Context, Trouble> {
         let mut text = |name| fields.text(name, name);
         let (timestamp, prompt, result) = (text("timestamp")?, text("prompt")?, text("result")?);
@@ -300,7 +301,7 @@ impl Asked for Context {
     }
 }
 
-impl Asked for ApprovalRequest {
+impl ReadBody for ApprovalRequest {
     fn read(fields: &mut Fields) -> Result<ApprovalRequest, Trouble> {
         let decision = fields.text("decision", "decision")?;
         let (mut always, mut args) = (fields.always("always")?, fields.object("args")?);
@@ -316,7 +317,7 @@ impl Asked for ApprovalRequest {
             "deny" => ApprovalRequest::Denial(Denial { reason: reason.take().map(|reason| reason.value) }),
             _ => return Err(decision.wrong(text!("The decision must be approve, edit or deny."))),
         };
-        // What the decision took is gone; what is left has no meaning with it.
+        // The decision has taken its fields; a field that is left does not belong to it.
         for (name, is_left) in
             [("args", args.is_some()), ("always", always != Always::No), ("reason", reason.is_some())]
         {
@@ -328,7 +329,7 @@ impl Asked for ApprovalRequest {
     }
 }
 
-impl Asked for LoginRequest {
+impl ReadBody for LoginRequest {
     fn read(fields: &mut Fields) -> Result<LoginRequest, Trouble> {
         let token = fields.text("token", "token")?;
         fields.end()?;
@@ -336,7 +337,7 @@ impl Asked for LoginRequest {
     }
 }
 
-impl Asked for MarkdownRequest {
+impl ReadBody for MarkdownRequest {
     fn read(fields: &mut Fields) -> Result<MarkdownRequest, Trouble> {
         let text = fields.text("text", "text")?;
         fields.end()?;
@@ -344,7 +345,7 @@ impl Asked for MarkdownRequest {
     }
 }
 
-impl Asked for ReplyRequest {
+impl ReadBody for ReplyRequest {
     fn read(fields: &mut Fields) -> Result<ReplyRequest, Trouble> {
         let (text, finish) = (fields.text("text", "text")?, fields.text("finish", "finish")?);
         let (more, stream) = (fields.flag("more")?, fields.flag("stream")?);
@@ -360,14 +361,14 @@ impl Asked for ReplyRequest {
     }
 }
 
-impl Asked for UndoRequest {
+impl ReadBody for UndoRequest {
     fn read(fields: &mut Fields) -> Result<UndoRequest, Trouble> {
         fields.end()?;
         Ok(UndoRequest {})
     }
 }
 
-impl Asked for CancelRequest {
+impl ReadBody for CancelRequest {
     fn read(fields: &mut Fields) -> Result<CancelRequest, Trouble> {
         fields.end()?;
         Ok(CancelRequest {})
@@ -375,7 +376,7 @@ impl Asked for CancelRequest {
 }
 
 impl AgentRequest {
-    /// What the turn is asked for.
+    /// Returns the task of the turn.
     pub(super) async fn order(self, shared: &Shared) -> Result<Order, Trouble> {
         let language = shared.options.language;
         match self {
@@ -397,8 +398,8 @@ impl AgentRequest {
                 Ok(order)
             }
             AgentRequest::Direct(DirectRequest { tool_type, persona, args, prompt, context_history, stream }) => {
-                prompt.as_ref().map(fits).transpose()?;
-                let (tool, persona) = chosen(tool_type.as_ref(), persona.as_ref(), shared).await?;
+                prompt.as_ref().map(check_prompt).transpose()?;
+                let (tool, persona) = resolve_names(tool_type.as_ref(), persona.as_ref(), shared).await?;
                 let Some(name) = tool else {
                     let field = tool_type.map_or_else(|| "tool_type".to_owned(), |tool| tool.field);
                     return Err(Trouble::field(
@@ -414,10 +415,10 @@ impl AgentRequest {
 }
 
 impl TurnRequest {
-    /// What the turn is asked for in a conversation, where the model has its own context.
+    /// Returns the task of a turn in a conversation, where the model has its own context.
     pub(super) async fn order(self, shared: &Shared) -> Result<Order, Trouble> {
-        fits(&self.prompt)?;
-        let (tool, persona) = chosen(self.tool_type.as_ref(), self.persona.as_ref(), shared).await?;
+        check_prompt(&self.prompt)?;
+        let (tool, persona) = resolve_names(self.tool_type.as_ref(), self.persona.as_ref(), shared).await?;
         let prompt = self.prompt.value;
         let work = Work::Model { message: prompt.clone(), prompt, tool };
         Ok(Order { work, dropped: 0, stream: self.stream, persona })
@@ -425,15 +426,16 @@ impl TurnRequest {
 }
 
 impl ContextHistory {
-    /// The lines for the model, and how many entries were left out. They stand in the order of the client: the newest one is the last.
+    /// Returns the lines for the model in the client's order, newest last, and the number of entries that were left
+    /// out.
     fn lines(self) -> (String, usize) {
         let line = |Context { timestamp, prompt, result }: &Context| format!("[{timestamp}] {prompt} -> {result}");
         (self.entries.iter().map(line).collect::<Vec<_>>().join("\n"), self.dropped)
     }
 }
 
-/// Whether a prompt says something, and not too much.
-fn fits(prompt: &Given<String>) -> Result<(), Trouble> {
+/// Checks that a prompt is not blank and not too long.
+fn check_prompt(prompt: &Given<String>) -> Result<(), Trouble> {
     let characters = prompt.value.chars().count();
     if characters > MOST_OF_PROMPT {
         return Err(prompt.wrong(text!(
@@ -448,17 +450,17 @@ fn fits(prompt: &Given<String>) -> Result<(), Trouble> {
     }
 }
 
-/// The tool and the persona that a request names, by their own names.
-async fn chosen(
+/// Returns the canonical names of the tool and the persona that a request names.
+async fn resolve_names(
     tool: Option<&Given<String>>,
     persona: Option<&Given<String>>,
     shared: &Shared,
 ) -> Result<(Option<String>, Option<String>), Trouble> {
     let tool = tool.filter(|tool| tool.value != "auto");
-    let named = tool.map(|tool| named(tool, &shared.catalog)).transpose()?;
+    let named = tool.map(|tool| find_tool(tool, &shared.catalog)).transpose()?;
     let Some(persona) = persona else { return Ok((named, None)) };
     let personas = shared.personas().await?;
-    let persona = known(persona, &personas)?;
+    let persona = find_persona(persona, &personas)?;
     if let (Some(tool), Some(name)) = (tool, &named)
         && !has_tool(persona, name)
     {
@@ -473,8 +475,8 @@ async fn chosen(
     Ok((named, Some(persona.name.clone())))
 }
 
-/// The persona of this name.
-fn known<'a>(persona: &Given<String>, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
+/// Finds the persona of this name.
+fn find_persona<'a>(persona: &Given<String>, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
     personas.iter().find(|known| known.name == persona.value).ok_or_else(|| {
         let names = personas.iter().map(|persona| persona.name.as_str()).collect::<Vec<_>>().join(", ");
         persona.wrong(text!(
@@ -485,13 +487,13 @@ fn known<'a>(persona: &Given<String>, personas: &'a [Persona]) -> Result<&'a Per
     })
 }
 
-/// Whether a persona has this tool.
+/// Returns `true` if a persona has this tool.
 pub(super) fn has_tool(persona: &Persona, tool: &str) -> bool {
     persona.tools.as_ref().is_none_or(|tools| tools.iter().any(|own| own == tool))
 }
 
-/// The tool of this name or alias.
-fn named(tool: &Given<String>, catalog: &Catalog) -> Result<String, Trouble> {
+/// Returns the name of the tool with this name or alias.
+fn find_tool(tool: &Given<String>, catalog: &Catalog) -> Result<String, Trouble> {
     if let Some(spec) = catalog.find(&tool.value) {
         return Ok(spec.name.to_string());
     }

@@ -1,4 +1,4 @@
-//! The table of routes, and what each answers.
+//! The table of routes and their handlers.
 
 use super::Shared;
 use super::access;
@@ -33,10 +33,10 @@ use toolfence_session::persona::Persona;
 /// The description of the API in the form of OpenAPI 3.1, as text.
 pub const OPENAPI: &str = include_str!("openapi.json");
 
-/// What answers at a path.
+/// A constructor of the handler at a path.
 type Route = fn() -> MethodRouter<Arc<Shared>>;
 
-/// Every route: the method, the path with `{id}` for a name, and what answers there.
+/// Every route: the method, the path with `{id}` for a name, and the handler.
 const TABLE: [(&str, &str, Route); 21] = [
     ("GET", "/api/health", || get(health)),
     ("POST", "/api/login", || post(login)),
@@ -72,15 +72,15 @@ pub const ROUTES: &[(&str, &str)] = &{
     routes
 };
 
-/// The name of a conversation that begins.
+/// The name in a path that begins a new conversation.
 pub(super) const NEW: &str = "new";
 
-/// Characters of a name in a path.
+/// The most characters of a name in a path.
 pub(super) const MOST_OF_NAME: usize = 64;
 
-/// Answers requests.
+/// Returns the router of the API.
 pub(super) fn router(shared: Arc<Shared>) -> Router {
-    // A handler of GET would answer HEAD as well.
+    // axum's GET handlers answer HEAD as well, which the table does not list.
     let routes =
         TABLE.iter().fold(Router::new(), |router, (_, path, route)| router.route(path, route().head(other_method)));
     routes
@@ -90,19 +90,19 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Refuses whoever may not ask, before anything else is said of a request. Writes down what is refused, and counts.
+/// Refuses requests without access before any other check. Logs refused requests and counts them.
 async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     let page = shared.access.named_page(&head.headers);
     let path = path.as_ref().map_or("none", MatchedPath::as_str);
     let file = page::file(head.uri.path()).filter(|_| head.method == Method::GET);
-    let allowed = shared.access.place(&head).and_then(|()| match path {
-        // Whoever has no token yet sends it with the body, and whoever asks for the health may have none.
+    let allowed = shared.access.check_origin(&head).and_then(|()| match path {
+        // The login sends the token in the body, and the health needs no token.
         "/api/health" | "/api/login" => Ok(()),
-        // A browser asks without it whether a page may send a request.
+        // Browsers send the CORS preflight without credentials.
         _ if page.is_some() && head.method == Method::OPTIONS => Ok(()),
         _ if file.is_some() => Ok(()),
-        _ => shared.access.key(&head),
+        _ => shared.access.check_key(&head),
     });
     let (route, mut answer) = match (allowed, file) {
         (Err(trouble), _) => ("none", trouble.into_response()),
@@ -120,14 +120,14 @@ async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, req
     answer
 }
 
-/// The path is asked for otherwise.
+/// Answers a request with the wrong method.
 async fn other_method(path: MatchedPath) -> impl IntoResponse {
     let known = ROUTES.iter().find(|(_, known)| *known == path.as_str());
     let method = known.map_or("GET", |(method, _)| method);
     ([(ALLOW, method)], Trouble::new(405, "method_not_allowed", text!("Use {method} for this path.", method)))
 }
 
-/// A name in a path. Nothing is decoded: what two programs on the way decode differently leads nowhere.
+/// A name in a path. Percent-encoding is refused, because a reverse proxy may decode it differently.
 struct Name(String);
 
 impl FromRequestParts<Arc<Shared>> for Name {
@@ -148,7 +148,7 @@ async fn health(State(shared): State<Arc<Shared>>) -> Response {
     done(&text!("The server is running."), data, shared.options.language)
 }
 
-/// Gives a page its cookie for the token.
+/// Exchanges the token for the cookie of a page.
 async fn login(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -187,7 +187,7 @@ async fn run_session_turn(
     run::turn(&shared, order, Some(file)).await
 }
 
-/// The file of a conversation; `None` for a new one.
+/// Returns the file of a conversation; `None` for a new one.
 async fn file(shared: &Arc<Shared>, id: String) -> Result<Option<PathBuf>, Trouble> {
     if id == NEW { Ok(None) } else { sessions::file(shared, id).await.map(Some) }
 }
@@ -198,7 +198,7 @@ async fn read_reply(
     headers: HeaderMap,
     Sent(request): Sent<ReplyRequest>,
 ) -> Result<Response, Trouble> {
-    let stream = request.stream || access::text(&headers, ACCEPT.as_str()).is_some_and(wants_events);
+    let stream = request.stream || access::header_text(&headers, ACCEPT.as_str()).is_some_and(wants_events);
     replies::reply(&shared, id, request, stream).await
 }
 
@@ -234,7 +234,7 @@ async fn answer_approval(
     Name(id): Name,
     Sent(request): Sent<ApprovalRequest>,
 ) -> Result<Response, Trouble> {
-    run::answered(&shared, &id, request).await
+    run::take_answer(&shared, &id, request).await
 }
 
 async fn describe_project(State(shared): State<Arc<Shared>>) -> Result<Response, Trouble> {
@@ -311,10 +311,10 @@ async fn description() -> Response {
     answer::text(200, "application/json", OPENAPI)
 }
 
-/// Takes the last turn back, or the last undo, where no turn runs.
+/// Undoes the last turn or redoes the last undo, unless a turn is running.
 async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble> {
     let agents = shared.agents.clone();
-    let done = shared.together.alone(move || agents.undo(redo)).await;
+    let done = shared.together.run_exclusively(move || agents.undo(redo)).await;
     let done = done.map_err(|_| {
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
     })?;
@@ -335,13 +335,13 @@ async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble>
     Ok(self::done(&said, Undo { undone }, shared.options.language))
 }
 
-/// What a turn is asked for, with what the client accepts.
+/// Applies the Accept header to a task.
 fn ordered(headers: &HeaderMap, mut order: Order) -> Order {
-    order.stream |= access::text(headers, ACCEPT.as_str()).is_some_and(wants_events);
+    order.stream |= access::header_text(headers, ACCEPT.as_str()).is_some_and(wants_events);
     order
 }
 
-/// Whether the client asks for events alone.
+/// Returns `true` if the client accepts only events.
 fn wants_events(accept: &str) -> bool {
     accept
         .split(',')
@@ -349,7 +349,7 @@ fn wants_events(accept: &str) -> bool {
         .is_some_and(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/event-stream")
 }
 
-/// A persona as a client needs it to choose one.
+/// Describes a persona to a client that chooses one.
 fn answers_as(shared: &Shared, persona: &Persona) -> PersonaOfServer {
     let tools = shared.catalog.specs().iter().map(|spec| spec.name.clone());
     let tools = tools.filter(|tool| request::has_tool(persona, tool)).collect();

@@ -1,7 +1,8 @@
-//! A turn that a request asked for, in a task of its own, with events or with one answer.
+//! Runs the turn of a request in its own task, and answers with events or with one JSON object.
 //!
-//! A turn outside of a conversation ends with its client. A turn in a conversation continues without clients until its end, its time limit
-//! or a request that cancels it. This module decides nothing: the agent judges calls, and a client answers for the person.
+//! A turn outside of a conversation ends with its client. A turn in a conversation continues without clients until its
+//! end, its time limit or a request that cancels it. This module makes no decisions: the agent judges calls, and a
+//! client answers for the person.
 
 use super::Shared;
 use super::answer::{Trouble, done, whole, with_headers};
@@ -39,22 +40,22 @@ use toolfence_protocol::{
 use toolfence_sandbox::project::random_name;
 use toolfence_session::{Answer, Compacted, Note, StopReason, WindowUse};
 
-/// Bytes of a diff that a question has; of a larger change it has the arguments alone.
+/// The most bytes of a diff in a question. For a larger change the question has only the arguments.
 const MOST_OF_DIFF: usize = 1 << 20;
 
-/// Bytes of events that wait for a slow reader; then the turn waits too.
+/// The most bytes of events that wait for a slow reader; then the turn waits too.
 const MOST_WAITING: usize = 64 << 10;
 
-/// The code of a backend that failed.
+/// The error code for a backend that failed.
 const BACKEND: &str = "backend";
 
-/// Runs what a request asks for, in the conversation of a file or in a new one if the request names one.
+/// Runs the task of a request. `conversation` is `None` outside of a conversation and `Some(None)` for a new one.
 pub(super) async fn turn(
     shared: &Arc<Shared>,
     order: Order,
     conversation: Option<Option<PathBuf>>,
 ) -> Result<Response, Trouble> {
-    let place = place(shared)?;
+    let place = reserve_place(shared)?;
     let in_conversation = conversation.is_some();
     let mut agent = agent(shared, &order, conversation).await?;
     let recorded = agent.recorded().map(|transcript| (transcript.id().to_owned(), transcript.turn() + 1));
@@ -78,8 +79,8 @@ pub(super) async fn turn(
     running.respond(feed, order.stream).await
 }
 
-/// A place among the turns at a time.
-pub(super) fn place(shared: &Shared) -> Result<OwnedSemaphorePermit, Trouble> {
+/// Reserves one of the turns that may run at a time.
+pub(super) fn reserve_place(shared: &Shared) -> Result<OwnedSemaphorePermit, Trouble> {
     let place = shared.places.clone().try_acquire_owned();
     place.map_err(|_| {
         Trouble::new(
@@ -100,7 +101,7 @@ pub(super) fn conflict() -> Trouble {
 /// A response with events. Its head names the conversation.
 fn event_stream(body: Body, session: Option<&str>) -> Response {
     let mut answer = with_headers(200, "text/event-stream", body);
-    // A reverse proxy must not wait for the end of it.
+    // Tell a reverse proxy not to buffer the stream.
     answer.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
     if let Some(session) = session.and_then(|session| HeaderValue::from_str(session).ok()) {
         answer.headers_mut().insert("x-session", session);
@@ -108,7 +109,7 @@ fn event_stream(body: Body, session: Option<&str>) -> Response {
     answer
 }
 
-/// The events of the running or the last turn of a conversation, after the one with this id.
+/// Answers with the events of the running or the last turn of a conversation that follow the id `after`.
 pub(super) fn events(shared: &Shared, session: &str, after: u64) -> Result<Response, Trouble> {
     let unknown =
         || Trouble::not_found(text!("The server no longer has a turn of this conversation; look at its messages."));
@@ -124,8 +125,8 @@ pub(super) async fn cancel(shared: &Shared, session: &str) -> bool {
     true
 }
 
-/// An agent for what is asked, in a conversation where one is named. It is made where nobody waits for a file: a conversation is read,
-/// and so is what a persona asks for.
+/// Creates the agent for a task, in a conversation if one is named. This runs on a blocking thread, because it reads
+/// the conversation and the files of the persona.
 async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<PathBuf>>) -> Result<Agent, Trouble> {
     let (agents, seats) = (shared.agents.clone(), shared.seats.clone());
     let (persona, work) = (order.persona.clone(), order.work.clone());
@@ -135,7 +136,8 @@ async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<
             (Work::Model { tool, .. }, Some(file)) => {
                 let begin = || agents.conversation(persona, tool.as_deref(), file.as_deref(), None);
                 match (begin(), file.as_deref().and_then(sessions::id_of)) {
-                    // The agent that waits for a reply has the transcript locked. It gives way only to a turn that can run.
+                    // The agent that waits for a reply holds the lock of the transcript. End it only for a turn that
+                    // can run.
                     (Err(error), Some(session)) if error.kind() == ErrorKind::Busy => {
                         seats.evict(&session);
                         begin()
@@ -144,7 +146,7 @@ async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<
                 }
             }
             (Work::Model { tool, .. }, None) => agents.agent(persona, tool.as_deref(), None).map_err(Error::new),
-            // A reply comes with its agent.
+            // A reply already has its agent.
             (Work::Reply { .. }, _) => {
                 Err(Error::new(text!("The server could not answer; its own output may say why.")))
             }
@@ -158,11 +160,12 @@ async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<
     let begun = begun.await.map_err(|_| {
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
     })?;
-    begun.map_err(|error| nobody(&error))
+    begun.map_err(|error| agent_error(&error))
 }
 
-/// Why there is no agent. Whoever cannot answer at all says so without a kind; the other kinds are about the conversation.
-pub(super) fn nobody(error: &Error) -> Trouble {
+/// Returns the error for an agent that cannot be created. The kind `Other` means that no model is available; the other
+/// kinds are about the conversation.
+pub(super) fn agent_error(error: &Error) -> Trouble {
     match error.kind() {
         ErrorKind::Other => Trouble::new(503, "no_backend", error.text()),
         ErrorKind::Busy => Trouble::new(409, "conflict", error.text()),
@@ -171,8 +174,8 @@ pub(super) fn nobody(error: &Error) -> Trouble {
     }
 }
 
-/// Takes the answer of a person to a call that waits. Where no client waits for its turn, this one does.
-pub(super) async fn answered(shared: &Arc<Shared>, id: &str, request: ApprovalRequest) -> Result<Response, Trouble> {
+/// Passes the answer of a person to a waiting call. If no client waits for the turn, this one does.
+pub(super) async fn take_answer(shared: &Arc<Shared>, id: &str, request: ApprovalRequest) -> Result<Response, Trouble> {
     let gone = || {
         Trouble::not_found(text!(
             "No question has the id {id}: it was answered, it expired, or its turn has ended.",
@@ -189,24 +192,24 @@ pub(super) async fn answered(shared: &Arc<Shared>, id: &str, request: ApprovalRe
     })
 }
 
-/// What a turn has come to so far.
+/// The results of a turn so far.
 #[derive(Debug, Default, Clone)]
 struct Record {
     /// The prose of the last reply.
     answer: String,
     calls: Vec<Call>,
-    /// Of the calls of the last reply, by their ids.
+    /// The arguments of the last reply's calls, by their ids.
     args: HashMap<String, Args>,
     rounds: u32,
-    /// Why the last reply broke off.
+    /// The reason why the last reply broke off.
     broke_off: Option<Text>,
-    /// What to send to the model of a client that brings its replies.
+    /// The text for the model of a client that sends the replies.
     results: Option<String>,
 }
 
-/// What the client of a whole answer is told by its turn.
+/// A message from a turn to the client that waits for its whole answer.
 enum News {
-    /// A call waits under this name; this is the data of the answer until then.
+    /// A call waits for an approval under this name. `data` is the state of the turn so far.
     Asked {
         id: String,
         tool: String,
@@ -218,15 +221,15 @@ enum News {
     },
 }
 
-/// A turn whose answer is whole.
+/// A turn that is answered with one JSON object.
 pub(super) struct Whole {
     heard: mpsc::Receiver<News>,
-    /// A turn that ends when this is dropped: one outside of a conversation.
+    /// The task to abort on drop: that of a turn outside of a conversation.
     task: Option<AbortHandle>,
 }
 
 impl Whole {
-    /// The answer, or the question that it waits for. Dropping the future ends the turn: the client is gone.
+    /// Waits for the answer or for a question. Dropping the future ends the turn, because its client has disconnected.
     async fn wait(mut self, shared: &Arc<Shared>) -> Response {
         let language = shared.options.language;
         match self.heard.recv().await {
@@ -241,8 +244,8 @@ impl Whole {
         }
     }
 
-    /// The turn ends by itself.
-    fn let_go(mut self) {
+    /// Lets the turn continue without a client.
+    fn detach(mut self) {
         self.task = None;
     }
 }
@@ -253,32 +256,32 @@ impl Drop for Whole {
     }
 }
 
-/// A turn with all it needs.
+/// A running turn.
 pub(super) struct Running {
     shared: Arc<Shared>,
-    /// It is there until the turn is over.
+    /// `None` once the turn has ended.
     agent: Option<Agent>,
     /// The backend of an agent that stays in memory for the next reply.
     brought: Option<Arc<BroughtReply>>,
-    /// The turn among those that are undone together, from its beginning to its end.
+    /// The membership among the turns that are undone together, while the turn runs.
     together: Option<Member>,
-    /// What the turn took of the model, once it is over.
+    /// The tokens that the turn used, once it has ended.
     used: Usage,
-    /// How much of the model's window the next request takes.
+    /// The share of the context window that the next request takes.
     window: Option<WindowUse>,
     work: Work,
-    /// Who answers, where the request said so.
+    /// The persona that answers, if the request names one.
     persona: Option<String>,
     dropped: usize,
-    /// The conversation that it is written down in.
+    /// The conversation that records the turn.
     session: Option<String>,
     _place: OwnedSemaphorePermit,
 }
 
 impl Drop for Running {
-    /// A turn whose client left is over too.
+    /// Ends the turn if its client has disconnected.
     fn drop(&mut self) {
-        drop(self.over());
+        drop(self.finish_turn());
     }
 }
 
@@ -286,13 +289,13 @@ impl Drop for Running {
 struct End {
     /// `None` if the turn waits for the next reply.
     reason: Option<StopReason>,
-    /// Why it has no answer: the code and the words.
+    /// The reason why the turn has no answer: code and message.
     trouble: Option<(Cow<'static, str>, Text)>,
     status: u16,
 }
 
 impl Running {
-    /// One round of a conversation whose replies a client brings.
+    /// Creates one round of a conversation whose replies a client sends.
     pub(super) fn of_reply(
         shared: Arc<Shared>,
         agent: Agent,
@@ -316,7 +319,8 @@ impl Running {
         }
     }
 
-    /// Starts the turn, and answers with its events or its end. `feed`: it is a turn of a conversation.
+    /// Starts the turn, and answers with its events or with its outcome. `feed` is present for a turn in a
+    /// conversation.
     pub(super) async fn respond(self, feed: Option<OpenFeed>, stream: bool) -> Result<Response, Trouble> {
         let (shared, dropped, session) = (self.shared.clone(), self.dropped, self.session.clone());
         if !stream {
@@ -337,9 +341,9 @@ impl Running {
                 events.body(0, shared.options.silence)
             }
             None => {
-                // The stream itself holds what waits for a slow reader.
+                // The outbox holds the events for a slow reader, so the channel needs no room.
                 let (pieces, body) = body::pieces(1);
-                shared.spawn(self.tell(pieces));
+                shared.spawn(self.stream_events(pieces));
                 body
             }
         };
@@ -355,14 +359,14 @@ impl Running {
         let feed = open.feed().clone();
         let (record, end) = self.run(Out::Feed(feed.clone(), news.clone())).await;
         self.last_events(&record, &end).into_iter().for_each(|event| feed.push(event));
-        // A client that hears the answer can begin the next turn.
+        // Close the feed before the answer: a client that receives the answer may begin the next turn at once.
         drop(open);
         if let Some(news) = news {
             self.send_answer(record, end, &news).await;
         }
     }
 
-    /// The events at the end of a turn.
+    /// Returns the events at the end of a turn.
     fn last_events(&self, record: &Record, end: &End) -> Vec<Value> {
         let error = end.trouble.as_ref().filter(|_| !end.reason.as_ref().is_some_and(is_plain));
         let error = error.map(|(_, why)| words::error(why, self.shared.options.language));
@@ -377,25 +381,25 @@ impl Running {
         error.into_iter().chain([stop]).collect()
     }
 
-    /// Tells it as events, until its end or until the client is gone.
-    async fn tell(mut self, pieces: Pieces) {
+    /// Runs the turn and streams its events, until it ends or the client disconnects.
+    async fn stream_events(mut self, pieces: Pieces) {
         let shared = self.shared.clone();
         let outbox = Arc::new(Outbox::default());
         let silence = shared.options.silence;
         let mut run = pin!(async {
             let (record, end) = self.run(Out::Events(outbox.clone())).await;
-            self.last_events(&record, &end).iter().for_each(|event| outbox.tell(event));
+            self.last_events(&record, &end).iter().for_each(|event| outbox.push_event(event));
         });
         let mut ended = false;
-        // While events wait for the client the turn stands still, and its own time limit with it.
+        // While events wait for the client, the turn is not polled, and so its own time limit does not apply.
         let mut late = pin!(sleep(shared.options.turn + shared.options.stalled));
         loop {
             let waiting = outbox.len();
             if ended && waiting == 0 {
                 return;
             }
-            // A client that does not read is waited for, and given up by its connection after a time.
-            let goes_on = !ended && waiting < MOST_WAITING;
+            // The turn waits for a client that does not read, until the connection times out.
+            let may_continue = !ended && waiting < MOST_WAITING;
             tokio::select! {
                 biased;
                 () = pieces.closed() => return,
@@ -404,14 +408,14 @@ impl Running {
                     Ok(place) => place.send(Ok(outbox.take().into())),
                     Err(_) => return,
                 },
-                () = &mut run, if goes_on => ended = true,
-                () = outbox.grown(), if goes_on => {}
-                () = sleep(silence), if goes_on && waiting == 0 => outbox.still_here(),
+                () = &mut run, if may_continue => ended = true,
+                () = outbox.wait_for_event(), if may_continue => {}
+                () = sleep(silence), if may_continue && waiting == 0 => outbox.push_comment(),
             }
         }
     }
 
-    /// Answers it whole.
+    /// Runs the turn and sends one answer.
     async fn answer(mut self, news: mpsc::Sender<News>) {
         let (record, end) = self.run(Out::Answer(news.clone())).await;
         self.send_answer(record, end, &news).await;
@@ -420,17 +424,17 @@ impl Running {
     async fn send_answer(&self, record: Record, end: End, news: &mpsc::Sender<News>) {
         let language = self.shared.options.language;
         let sentence = self.sentence(&record);
-        let so_far = record.so_far(&self.work, self.dropped, self.session.clone());
+        let so_far = record.turn_so_far(&self.work, self.dropped, self.session.clone());
         let stop = end.reason.as_ref().map(StopReason::name);
         let data = TurnSoFar { stop, usage: self.usage(), results: record.results, ..so_far };
         let message = end.trouble.as_ref().map_or(&sentence, |(_, why)| why).render(language);
         let error = end.trouble.map(|(code, _)| Failure { code, field: None, message: message.clone() });
         let answer = AgentAnswer { success: error.is_none(), message, data, error };
-        // Where the client is gone nobody hears it.
+        // Sending fails if the client has disconnected.
         let _ = news.send(News::Ended { status: end.status, answer: Box::new(answer) }).await;
     }
 
-    /// Runs it to its end, its time limit included.
+    /// Runs the turn to its end or its time limit.
     async fn run(&mut self, out: Out) -> (Record, End) {
         let shared = self.shared.clone();
         let (agents, title) = (shared.agents.clone(), self.work.title().to_owned());
@@ -461,7 +465,7 @@ impl Running {
             _ => None,
         };
         let canceller = agent.canceller();
-        // A reply that begins a turn has no message before it that would have these notes.
+        // A reply that begins a turn follows no message that could carry these notes.
         let notes: Vec<String> = match is_round && !agent.is_between_rounds() {
             true => agent.session().owed().iter().map(|note| note.text().to_owned()).collect(),
             false => Vec::new(),
@@ -479,7 +483,7 @@ impl Running {
                     None => pending().await,
                 }
             };
-            // The turn is polled first: its beginning forgets an earlier cancellation.
+            // Poll the turn first: its beginning clears an earlier cancellation.
             tokio::select! {
                 biased;
                 ended = &mut run => ended,
@@ -503,9 +507,10 @@ impl Running {
             }
             false => Some(notes.into_iter().chain([results]).collect::<Vec<_>>().join("\n\n")),
         };
-        // Whoever is told that the turn is over may take it back. Where the end failed in its middle, the turn has left all the same.
-        if let Some(over) = self.over()
-            && let Ok(Some(together)) = over.await
+        // Finish the turn before reporting its end: the client may undo it then. A panic in there still ends the
+        // membership.
+        if let Some(finished) = self.finish_turn()
+            && let Ok(Some(together)) = finished.await
         {
             together.leave().await;
         }
@@ -527,40 +532,40 @@ impl Running {
         (record, end)
     }
 
-    /// Ends the turn, once, and keeps what was learned. That is work on files, done where threads may
-    /// block, and to its end. Gives the turn among the others, which it does not leave before.
-    fn over(&mut self) -> Option<JoinHandle<Option<Member>>> {
+    /// Ends the turn, once, and saves what the agent has learned. This writes files, so it runs on a blocking thread,
+    /// and always completes. Returns the membership, which the caller gives up afterwards.
+    fn finish_turn(&mut self) -> Option<JoinHandle<Option<Member>>> {
         let mut agent = self.agent.take()?;
         let together = self.together.take();
         let asks_model = matches!(self.work, Work::Model { .. });
         self.used = agent.turn_usage();
         self.window = asks_model.then(|| agent.session().window_use());
-        // Without a runtime the server is gone.
+        // Without a runtime, the server has ended.
         let runtime = Handle::try_current().ok()?;
         let (agents, persona, ending) = (self.shared.agents.clone(), self.persona.clone(), self.shared.ending.clone());
         let seat = self.session.clone().zip(self.brought.take()).map(|seat| (self.shared.seats.clone(), seat));
         Some(runtime.spawn(async move {
-            // A turn that never began has nothing to write.
+            // A turn that never began has nothing to record.
             together.as_ref()?;
             let _right = ending.acquire_owned().await;
             let ended = spawn_blocking(move || {
-                // The text of a reply that was cut is part of the conversation.
+                // Records the text of a reply that was cut off: it is part of the conversation.
                 agent.abandon_turn();
                 agents.ended(persona.as_deref(), Some(&mut agent).filter(|_| asks_model));
                 if let Some((seats, (session, brought))) = seat {
                     seats.keep(session, Seat::new(agent, brought));
                 }
             });
-            // A panic in there has been told, and the turn has left all the same.
+            // A panic in there was already reported, and the membership has ended.
             let _ = ended.await;
             together
         }))
     }
 
-    /// What it means that a turn ended so.
+    /// Converts the reason for the end of a turn.
     fn end(&self, reason: StopReason, record: &Record) -> End {
         let (reason, trouble) = match (&self.work, reason) {
-            // Nobody was asked for an answer.
+            // No model was involved.
             (Work::Tool { name, .. }, StopReason::Empty | StopReason::Answered) => {
                 let error = record.calls.last().and_then(|call| call.error.as_ref());
                 let trouble = error.map(|error| {
@@ -578,7 +583,7 @@ impl Running {
         End { reason: Some(reason), trouble, status }
     }
 
-    /// One sentence of what happened.
+    /// Summarizes the turn in one sentence.
     fn sentence(&self, record: &Record) -> Text {
         match (&self.work, record.calls.len()) {
             (Work::Tool { name, .. }, _) => text!("`{tool}` succeeded.", tool = name),
@@ -591,7 +596,7 @@ impl Running {
         }
     }
 
-    /// What the turn took of the model, where one was asked.
+    /// Returns the tokens that the turn used, if a model was involved.
     fn usage(&self) -> Option<Tokens> {
         let Usage { input, cached, output, estimated, .. } = self.used;
         let tokens = Tokens { input, cached, output, estimated: estimated > 0 };
@@ -604,12 +609,12 @@ fn failed(error: &Error) -> End {
     End { reason: Some(StopReason::Failed(why.clone())), trouble: Some((BACKEND.into(), why)), status: 502 }
 }
 
-/// The name of a code, as it is written in JSON.
+/// Returns the name of a code in JSON.
 fn word(code: ErrorCode) -> Cow<'static, str> {
     json!(code).as_str().map(str::to_owned).unwrap_or_default().into()
 }
 
-/// Whether the word for an end says all of it.
+/// Returns `true` if the name of the reason is enough, without a message.
 fn is_plain(reason: &StopReason) -> bool {
     !matches!(reason, StopReason::Failed(_) | StopReason::Cancelled | StopReason::Unfinished(_))
 }
@@ -634,8 +639,8 @@ fn why_no_answer(reason: &StopReason, record: &Record) -> Option<Text> {
 }
 
 impl Record {
-    /// What the turn has come to so far.
-    fn so_far(&self, work: &Work, dropped: usize, session: Option<String>) -> TurnSoFar {
+    /// Returns the state of the turn so far.
+    fn turn_so_far(&self, work: &Work, dropped: usize, session: Option<String>) -> TurnSoFar {
         TurnSoFar {
             answer: (!matches!(work, Work::Tool { .. })).then(|| self.answer.clone()),
             calls: self.calls.clone(),
@@ -650,16 +655,16 @@ impl Record {
     }
 }
 
-/// Where a turn tells what happens.
+/// The destination of a turn's events.
 enum Out {
     Events(Arc<Outbox>),
     Answer(mpsc::Sender<News>),
-    /// In a conversation. One client may wait for the whole answer too.
+    /// The feed of a conversation. A client may also wait for the whole answer.
     Feed(Arc<Feed>, Option<mpsc::Sender<News>>),
 }
 
 impl Out {
-    /// The client that waits for a whole answer.
+    /// Returns the channel to the client that waits for a whole answer.
     fn news(&self) -> Option<&mpsc::Sender<News>> {
         match self {
             Out::Events(_) => None,
@@ -669,7 +674,7 @@ impl Out {
     }
 }
 
-/// The host of a turn: it tells the client, and asks it.
+/// The host of a turn: reports events to the client and asks it questions.
 struct Listener {
     shared: Arc<Shared>,
     out: Out,
@@ -678,7 +683,7 @@ struct Listener {
     dropped: usize,
     session: Option<String>,
     canceller: Canceller,
-    /// Messages of the conversation that the model has.
+    /// The number of messages that were sent to the model.
     sent: usize,
 }
 
@@ -687,9 +692,9 @@ impl Listener {
         self.shared.options.language
     }
 
-    fn tell(&self, line: impl FnOnce() -> Value) {
+    fn emit(&self, line: impl FnOnce() -> Value) {
         match &self.out {
-            Out::Events(outbox) => outbox.tell(&line()),
+            Out::Events(outbox) => outbox.push_event(&line()),
             Out::Answer(_) => {}
             Out::Feed(feed, _) => feed.push(line()),
         }
@@ -708,26 +713,26 @@ impl Host for Listener {
     }
 
     fn takes_images(&self) -> bool {
-        // A client sends text to its model.
+        // A client that sends the replies passes only text to its model.
         !matches!(self.work, Work::Reply { .. })
     }
 
     fn compacted(&mut self, done: &Compacted) {
-        // The conversation is the server's, so there is nothing that the client could put in its place.
-        self.tell(|| words::compacted(done, &[]));
+        // The server keeps the conversation, so the client needs no messages to replace its own.
+        self.emit(|| words::compacted(done, &[]));
     }
 
     fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Text { text, .. } => self.record.answer.push_str(text),
-            // All that was said before was thought.
+            // The text so far turned out to be reasoning.
             Event::Reasoning { unopened: true, .. } => self.record.answer.clear(),
             Event::Call { call, .. } => {
                 self.record.args.insert(call.id.clone(), call.args.clone());
             }
             _ => {}
         }
-        self.tell(|| words::shown(event, self.language()));
+        self.emit(|| words::shown(event, self.language()));
     }
 
     fn broke_off(&mut self, why: &Text) {
@@ -735,38 +740,39 @@ impl Host for Listener {
     }
 
     fn running(&mut self, call: &ToolCall) {
-        // Here they are under the names that are taught, and fitted.
+        // These are the canonical arguments, after names and types were fitted to the tool.
         self.record.args.insert(call.id.clone(), call.args.clone());
-        self.tell(|| words::begins("running", call));
+        self.emit(|| words::begins("running", call));
     }
 
     fn progress(&mut self, id: &str, note: &str) {
-        self.tell(|| words::progress(id, note));
+        self.emit(|| words::progress(id, note));
     }
 
     fn answered(&mut self, result: &ToolResult) {
-        // The results of a stream were told already, but for the one that a direct call comes to.
+        // A stream has sent its results already; only a direct call needs its result again at the end.
         if self.out.news().is_some() || matches!(self.work, Work::Tool { .. }) {
             let args = self.record.args.get(&result.id).cloned();
             self.record.calls.push(Call::new(result, args, self.language()));
         }
-        self.tell(|| words::result(result, self.language()));
+        self.emit(|| words::result(result, self.language()));
     }
 
     fn ask<'a>(&'a mut self, question: &'a Pending) -> BoxFuture<'a, Answer> {
         Box::pin(async move {
-            let nobody = || Answer::Nobody(text!("This call needs an approval, and this request cannot ask for one."));
-            // Without randomness the call could be answered by whoever guesses its name.
-            let Ok(id) = random_name() else { return nobody() };
+            let unanswered =
+                || Answer::Nobody(text!("This call needs an approval, and this request cannot ask for one."));
+            // Without random numbers another client could guess the name and answer.
+            let Ok(id) = random_name() else { return unanswered() };
             let (answer, answered) = oneshot::channel();
             let open = self.shared.approvals.open(&id, Choices::of(question), answer);
             let diff = match question.changes() {
                 Some(changes) => Some(beginning(changes, self.language())),
                 None => question.diff().filter(|diff| diff.len() <= MOST_OF_DIFF).map(str::to_owned),
             };
-            self.tell(|| {
+            self.emit(|| {
                 let mut line = words::ask(question, self.language());
-                // They are the diff.
+                // The question has the changes as its diff already.
                 line.as_object_mut().map(|line| line.remove("changes"));
                 line["diff"] = diff.clone().into();
                 line["approval"] = id.as_str().into();
@@ -774,25 +780,25 @@ impl Host for Listener {
             });
             if let Some(news) = self.out.news() {
                 let pending = PendingCall::new(question, &id, diff, self.language());
-                let so_far = self.record.so_far(&self.work, self.dropped, self.session.clone());
+                let so_far = self.record.turn_so_far(&self.work, self.dropped, self.session.clone());
                 let data = TurnSoFar { pending: Some(pending), ..so_far };
                 let tool = question.call().name.clone();
                 let asked = News::Asked { id: id.clone(), tool, data: Box::new(data) };
-                // In a conversation another client may answer.
+                // In a conversation, another client may still answer.
                 if news.send(asked).await.is_err() && matches!(self.out, Out::Answer(_)) {
-                    return nobody();
+                    return unanswered();
                 }
             }
             let wait = self.shared.options.approval;
             match timeout(wait, answered).await {
                 Ok(Ok(answer)) => answer,
                 _ => {
-                    // Outside of a conversation no client waits for the end of the turn either.
+                    // Outside of a conversation, no client waits for the end of the turn either.
                     if let Some(turn) = open.expire()
                         && matches!(self.out, Out::Answer(_))
                     {
                         self.canceller.cancel();
-                        turn.let_go();
+                        turn.detach();
                     }
                     Answer::Nobody(text!(
                         "The question whether this may run was not answered within {seconds} {seconds|second|seconds}, \
@@ -805,7 +811,7 @@ impl Host for Listener {
     }
 }
 
-/// What the model was not sent when its turn ended: results without another round, and notes.
+/// Returns what was not sent to the model before its turn ended: results without another round, and notes.
 fn unsent(agent: &Agent, sent: usize) -> String {
     let messages = agent.session().messages();
     let rest = messages.get(sent..).unwrap_or_default().iter().filter(|message| message.role == Role::User);
@@ -813,7 +819,7 @@ fn unsent(agent: &Agent, sent: usize) -> String {
     rest.map(|message| message.content.as_str()).chain(notes).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The changes of a command, as long as a diff may be: the removals are at the beginning.
+/// Cuts the changes of a command to the size limit of a diff. Removals come first, so they are kept.
 fn beginning(changes: &str, language: Language) -> String {
     if changes.len() <= MOST_OF_DIFF {
         return changes.to_owned();
@@ -824,13 +830,13 @@ fn beginning(changes: &str, language: Language) -> String {
     format!("{}{}\n", &changes[..end], rest.render(language))
 }
 
-/// A model that calls one tool, and has nothing to say to its result.
+/// A backend that makes one call, and ends the turn after its result.
 struct Direct(Mutex<Option<ToolCall>>);
 
 impl Backend for Direct {
     fn stream<'a>(&'a self, _: &'a [Message], sink: &'a mut dyn Sink) -> BoxFuture<'a, Result<FinishReason, Error>> {
         if let Some(call) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // A break means that no more is wanted, and there is no more.
+            // The sink may stop the reply, but nothing follows anyway.
             let _ = sink.chunk(Chunk::Call(call));
         }
         Box::pin(async { Ok(FinishReason::Stop) })
@@ -842,18 +848,19 @@ mod tests {
     use super::*;
     use std::io;
 
-    /// A conversation that is away, held or broken is no missing backend, which a client would wait for.
+    /// A conversation that is missing, locked or damaged has another status than a missing backend, for which clients
+    /// retry.
     #[test]
     fn why_there_is_no_agent_has_its_status() {
         let of = |kind| Error::with_kind(kind, "why");
         for (error, status) in [
-            (Error::new("nobody answers"), 503),
+            (Error::new("no model answers"), 503),
             (of(ErrorKind::Busy), 409),
             (of(ErrorKind::NotFound), 404),
             (of(ErrorKind::InvalidInput), 500),
             (Error::because("read it", io::Error::from(io::ErrorKind::PermissionDenied)), 500),
         ] {
-            assert_eq!(nobody(&error).status, status, "{error}");
+            assert_eq!(agent_error(&error).status, status, "{error}");
         }
     }
 }

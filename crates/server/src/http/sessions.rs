@@ -1,6 +1,7 @@
-//! The conversations about the project that were written down: the same that `coder sessions` lists.
+//! The recorded conversations about the project, which `coder sessions` lists too.
 //!
-//! It reads only; an agent writes. A name is compared with those of the list and never becomes a path.
+//! This module only reads; agents write. A name from a request is compared with the listed names and never becomes a
+//! path.
 
 use super::Shared;
 use super::access;
@@ -18,7 +19,7 @@ use toolfence_protocol::text;
 #[cfg(test)]
 use schemars::JsonSchema;
 
-/// What is given where the client does not say how much it wants, and at most.
+/// The default and the greatest number of entries in an answer.
 const USUAL: usize = 50;
 const MOST: usize = 500;
 
@@ -29,12 +30,12 @@ pub(super) struct Stretch {
     pub(super) offset: usize,
     #[cfg_attr(test, schemars(range(min = 1, max = MOST)))]
     limit: usize,
-    /// true for the last ones, in place of those from offset on.
+    /// true for the last entries, instead of those from offset on.
     newest: bool,
 }
 
 impl Stretch {
-    /// What the query of a request asks for.
+    /// Parses the query of a request.
     pub(super) fn of(query: Option<&str>) -> Result<Stretch, Trouble> {
         let mut stretch = Stretch { offset: 0, limit: USUAL, newest: false };
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
@@ -58,7 +59,7 @@ impl Stretch {
         Ok(stretch)
     }
 
-    /// Where it begins in a list of this length.
+    /// Returns the first index in a list of this length.
     fn start(self, length: usize) -> usize {
         if self.newest { length.saturating_sub(self.limit) } else { self.offset }
     }
@@ -77,7 +78,7 @@ impl<S: Sync> FromRequestParts<S> for Stretch {
     }
 }
 
-/// The conversations, the last one first.
+/// Lists the conversations, newest first.
 pub(super) async fn list(shared: &Arc<Shared>, stretch: Stretch) -> Result<Sessions, Trouble> {
     let (recording, feeds) = (shared.options.recording, shared.feeds.clone());
     reading(shared, move |store, root| {
@@ -90,7 +91,7 @@ pub(super) async fn list(shared: &Arc<Shared>, stretch: Stretch) -> Result<Sessi
     .await
 }
 
-/// The conversation whose name begins so.
+/// Finds the conversation whose name begins with `id`.
 pub(super) async fn one(shared: &Arc<Shared>, id: String) -> Result<OneSession, Trouble> {
     let feeds = shared.feeds.clone();
     reading(shared, move |store, root| {
@@ -100,20 +101,21 @@ pub(super) async fn one(shared: &Arc<Shared>, id: String) -> Result<OneSession, 
     .await
 }
 
-/// The whole id of the conversation whose id begins so.
+/// Returns the full id of the conversation whose id begins with `id`.
 pub(super) async fn whole_id(shared: &Arc<Shared>, id: String) -> Result<String, Trouble> {
-    // A conversation without a reply need not be on the disk.
+    // A conversation without a reply may not be on disk yet.
     if shared.feeds.find(&id).is_some() {
         return Ok(id);
     }
     reading(shared, move |store, root| Ok(find(store, root, &id)?.id)).await
 }
 
-/// Where a stream of events begins.
+/// The position at which a stream of events begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Start {
-    /// The id of the last event that the client has; the header Last-Event-ID has precedence. Without it the stream begins with the turn.
+    /// The id of the last event that the client has; the header Last-Event-ID has precedence. Without either, the
+    /// stream begins with the turn.
     pub(super) after: u64,
 }
 
@@ -135,14 +137,14 @@ impl<S: Sync> FromRequestParts<S> for Start {
                 }
             };
         }
-        if let Some(value) = access::text(&head.headers, HEADER) {
+        if let Some(value) = access::header_text(&head.headers, HEADER) {
             after = number(HEADER, value)?;
         }
         Ok(Start { after })
     }
 }
 
-/// The records of a conversation.
+/// Returns the records of a conversation.
 pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Messages, Trouble> {
     reading(shared, move |store, root| {
         let session = find(store, root, &id)?;
@@ -155,17 +157,17 @@ pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stret
     .await
 }
 
-/// The file of the conversation whose name begins so.
+/// Returns the file of the conversation whose name begins with `id`.
 pub(super) async fn file(shared: &Arc<Shared>, id: String) -> Result<PathBuf, Trouble> {
     reading(shared, move |store, root| Ok(find(store, root, &id)?.path)).await
 }
 
-/// The id of the conversation in this file.
+/// Returns the id of the conversation in this file.
 pub(super) fn id_of(file: &Path) -> Option<String> {
     file.file_stem().and_then(OsStr::to_str).map(str::to_owned)
 }
 
-/// Reads files where nobody waits for a file.
+/// Reads files on a thread that may block.
 async fn reading<T: Send + 'static>(
     shared: &Arc<Shared>,
     read: impl FnOnce(&Store, &std::path::Path) -> Result<T, Trouble> + Send + 'static,

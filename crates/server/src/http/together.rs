@@ -1,10 +1,10 @@
-//! Turns that run at the same time, which are undone together.
+//! Groups turns that run at the same time: they are undone together.
 //!
-//! There is one history of a project, and it records one turn at a time. Were each turn of a client one of it, the second that begins
-//! would end the first, whose later changes nobody could take back.
+//! A project has one undo history, which records one turn at a time. If each client's turn were recorded separately,
+//! the second one would end the record of the first, and the later changes of the first could not be undone.
 //!
-//! What is recorded begins and ends with work on files. It is done where threads may block, and whoever has to wait for it waits as
-//! a task: a lock of threads would stand in the way of all other requests.
+//! A record begins and ends with work on files, which runs on blocking threads. Other turns wait for it asynchronously:
+//! a blocking lock would stop all other requests.
 
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -12,11 +12,11 @@ use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use toolfence_workspace::undo::OpenTurn;
 
-/// The turns that run, and what they are recorded as.
+/// The running turns and their common record.
 #[derive(Default)]
 pub(super) struct Together {
     running: Arc<Mutex<Running>>,
-    /// How many turns and undos there are whose work on files is not over.
+    /// The number of turns and undos whose work on files is not complete.
     busy: watch::Sender<usize>,
 }
 
@@ -27,30 +27,32 @@ struct Running {
 }
 
 impl Together {
-    /// A turn runs until what is given leaves or is dropped. The first one begins what is recorded, and the last one ends it.
+    /// Adds a turn to the group until the returned member leaves or is dropped. The first turn begins the record, and
+    /// the last one ends it.
     pub(super) async fn join(&self, begin: impl FnOnce() -> Option<OpenTurn> + Send + 'static) -> Member {
         let mut running = self.running.clone().lock_owned().await;
         let busy = Busy::new(&self.busy);
         if running.turns > 0 {
             return Member::of(running, busy);
         }
-        // Where the future is dropped meanwhile the turn begins all the same, and ends with the member that nobody takes.
+        // If the future is dropped meanwhile, the record still begins, and ends when the unused member is dropped.
         let begun = spawn_blocking(move || {
             running.recorded = begin();
             Member::of(running, busy)
         });
         match begun.await {
             Ok(member) => member,
-            // It failed in its middle, and nothing is recorded.
+            // `begin` panicked: nothing is recorded.
             Err(_) => Member::of(self.running.clone().lock_owned().await, Busy::new(&self.busy)),
         }
     }
 
-    /// Does this while no turn runs and none can begin; `None` where one runs. Once begun it is done to its end.
+    /// Runs `act` while no turn runs and none can begin. Returns `None` if a turn is running. Once begun, `act` always
+    /// completes.
     ///
     /// # Errors
-    /// It failed in its middle.
-    pub(super) async fn alone<T: Send + 'static>(
+    /// `act` panicked.
+    pub(super) async fn run_exclusively<T: Send + 'static>(
         &self,
         act: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Option<T>, JoinError> {
@@ -67,14 +69,14 @@ impl Together {
         .await
     }
 
-    /// Until no turn runs and what was recorded has ended.
-    pub(super) async fn over(&self) {
-        // The sender lives as long as this does, so the wait ends only with the count.
+    /// Waits until no turn runs and the record has ended.
+    pub(super) async fn wait_until_idle(&self) {
+        // `self` owns the sender, so the wait ends only when the count is zero.
         let _ = self.busy.subscribe().wait_for(|busy| *busy == 0).await;
     }
 }
 
-/// Counted while it lives.
+/// A guard that is counted until it is dropped.
 struct Busy(watch::Sender<usize>);
 
 impl Busy {
@@ -90,7 +92,7 @@ impl Drop for Busy {
     }
 }
 
-/// One of the turns that run.
+/// One of the running turns.
 pub(super) struct Member(Option<(Arc<Mutex<Running>>, Busy)>);
 
 impl Member {
@@ -99,18 +101,18 @@ impl Member {
         Member(Some((OwnedMutexGuard::mutex(&running).clone(), busy)))
     }
 
-    /// Leaves, and waits until what was recorded has ended, where this was the last one.
+    /// Leaves the group. The last member waits until the record has ended.
     pub(super) async fn leave(mut self) {
-        if let Some(left) = self.left() {
-            // It fails with the runtime only.
+        if let Some(left) = self.leave_in_task() {
+            // This fails only when the runtime shuts down.
             let _ = left.await;
         }
     }
 
-    /// Leaves in a task of its own, so that a turn that is dropped leaves too.
-    fn left(&mut self) -> Option<JoinHandle<()>> {
+    /// Leaves in a separate task, so that a dropped turn leaves too.
+    fn leave_in_task(&mut self) -> Option<JoinHandle<()>> {
         let (running, busy) = self.0.take()?;
-        // Without a runtime no turn runs any more.
+        // Without a runtime, no turn runs any more.
         let runtime = Handle::try_current().ok()?;
         Some(runtime.spawn(async move {
             let mut running = running.lock_owned().await;
@@ -118,7 +120,7 @@ impl Member {
             if running.turns == 0
                 && let Some(recorded) = running.recorded.take()
             {
-                // It ends while nobody can begin the next: the end of a turn ends whatever is recorded.
+                // Hold the lock meanwhile, so that no other record begins: ending a turn ends the current record.
                 let _ = spawn_blocking(move || drop((recorded, running))).await;
             }
             drop(busy);
@@ -128,7 +130,7 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        drop(self.left());
+        drop(self.leave_in_task());
     }
 }
 
@@ -139,7 +141,7 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    /// One thread runs all tasks, so whoever blocks it stops the clock too.
+    /// Runs all tasks on one thread, so that a task that blocks it stops the clock too.
     fn on_one_thread(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await.expect("it hangs") });
@@ -165,14 +167,14 @@ mod tests {
             while begins.load(Ordering::SeqCst) == 0 {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            // The second waits for the first, an undo for both, and the clock goes on.
+            // The second turn waits for the first and an undo for both, while the clock continues.
             let second = tokio::spawn({
                 let together = together.clone();
                 async move { together.join(|| panic!("one is recorded")).await }
             });
             let undo = tokio::spawn({
                 let together = together.clone();
-                async move { together.alone(|| ()).await }
+                async move { together.run_exclusively(|| ()).await }
             });
             tokio::time::sleep(Duration::from_millis(10)).await;
             assert!(!second.is_finished() && !undo.is_finished());
@@ -180,14 +182,14 @@ mod tests {
             let (first, second) = (first.await.unwrap(), second.await.unwrap());
             assert_eq!(undo.await.unwrap().unwrap(), None, "two run");
             first.leave().await;
-            assert_eq!(together.alone(|| ()).await.unwrap(), None, "one runs");
+            assert_eq!(together.run_exclusively(|| ()).await.unwrap(), None, "one runs");
             drop(second);
-            together.over().await;
-            assert_eq!(together.alone(|| ()).await.unwrap(), Some(()));
+            together.wait_until_idle().await;
+            assert_eq!(together.run_exclusively(|| ()).await.unwrap(), Some(()));
         });
     }
 
-    /// A turn whose client leaves while it begins is over all the same.
+    /// A turn whose client disconnects while it begins still ends.
     #[test]
     fn a_turn_that_is_dropped_while_it_begins_leaves() {
         on_one_thread(async {
@@ -209,8 +211,8 @@ mod tests {
             joining.abort();
             assert!(joining.await.unwrap_err().is_cancelled());
             go.send(()).unwrap();
-            together.over().await;
-            assert_eq!(together.alone(|| 1).await.unwrap(), Some(1));
+            together.wait_until_idle().await;
+            assert_eq!(together.run_exclusively(|| 1).await.unwrap(), Some(1));
         });
     }
 
@@ -219,11 +221,11 @@ mod tests {
         on_one_thread(async {
             let together = Together::default();
             let member = together.join(|| panic!("as a test wants it")).await;
-            assert_eq!(together.alone(|| ()).await.unwrap(), None);
+            assert_eq!(together.run_exclusively(|| ()).await.unwrap(), None);
             member.leave().await;
-            assert!(together.alone(|| panic!("as a test wants it")).await.is_err());
-            assert_eq!(together.alone(|| ()).await.unwrap(), Some(()));
-            together.over().await;
+            assert!(together.run_exclusively(|| panic!("as a test wants it")).await.is_err());
+            assert_eq!(together.run_exclusively(|| ()).await.unwrap(), Some(()));
+            together.wait_until_idle().await;
         });
     }
 }

@@ -1,8 +1,8 @@
-//! What requests say and what answers hold, in JSON. Every answer is one of these types, serialized; every body of a request is read
-//! into one.
+//! The types of request bodies and answers in JSON. Every answer is serialized from one of them, and every request body
+//! is read into one.
 //!
-//! `openapi.json` beside this file is made from them, and the comments on them and on their fields are its descriptions: they are
-//! written for whoever uses the API.
+//! `openapi.json` is generated from them. Their doc comments are its descriptions, so they are written for users of the
+//! API.
 
 use super::request::Given;
 use crate::question::{About, Always};
@@ -19,12 +19,12 @@ use super::openapi::{self, ToolArgs};
 #[cfg(test)]
 use schemars::JsonSchema;
 
-/// Characters of a prompt.
+/// The most characters of a prompt.
 pub(super) const MOST_OF_PROMPT: usize = 200_000;
 
-// What requests say.
+// Request bodies.
 
-/// Every field may also be written in camelCase: toolType, contextHistory.
+/// Field names may also be written in camelCase: toolType, contextHistory.
 #[cfg_attr(test, derive(JsonSchema), schemars(untagged))]
 pub(super) enum AgentRequest {
     Model(ModelRequest),
@@ -36,21 +36,21 @@ pub(super) enum AgentRequest {
 pub(super) struct ModelRequest {
     #[cfg_attr(test, schemars(flatten))]
     pub(super) turn: TurnRequest,
-    /// What the client remembers, the newest entry last; the last 20 count.
+    /// The client's record of earlier turns, newest last. Only the last 20 entries are used.
     pub(super) context_history: Option<Given<ContextHistory>>,
 }
 
-/// A model answers in a conversation, which remembers what was said in it.
+/// A model answers in a conversation, which keeps its own context.
 #[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::may_be("direct", false)))]
 pub(super) struct TurnRequest {
-    /// What the user wants.
+    /// The request of the user.
     #[cfg_attr(test, schemars(length(min = 1, max = MOST_OF_PROMPT), regex(pattern = r"\S")))]
     pub(super) prompt: Given<String>,
     /// auto, or the name or an alias of the one tool that the model may use.
     pub(super) tool_type: Option<Given<String>>,
-    /// Who answers, by a name of /api/personas.
+    /// The persona that answers: a name from /api/personas.
     pub(super) persona: Option<Given<String>>,
-    /// Events instead of one answer.
+    /// Send events instead of one answer.
     #[cfg_attr(test, schemars(default))]
     pub(super) stream: bool,
 }
@@ -60,7 +60,7 @@ pub(super) struct TurnRequest {
 pub(super) struct DirectRequest {
     /// The tool.
     pub(super) tool_type: Option<Given<String>>,
-    /// The persona that has the tool, by a name of /api/personas.
+    /// The persona that has the tool: a name from /api/personas.
     pub(super) persona: Option<Given<String>>,
     #[cfg_attr(test, schemars(with = "Option<ToolArgs>"))]
     pub(super) args: Option<Args>,
@@ -69,21 +69,21 @@ pub(super) struct DirectRequest {
     pub(super) prompt: Option<Given<String>>,
     /// No model reads it.
     pub(super) context_history: Option<Given<ContextHistory>>,
-    /// Events instead of one answer.
+    /// Send events instead of one answer.
     #[cfg_attr(test, schemars(default))]
     pub(super) stream: bool,
 }
 
-/// What the client remembers, as far as it counts.
+/// The entries of the client's context that are used.
 #[cfg_attr(test, derive(JsonSchema), schemars(transparent, inline))]
 pub(super) struct ContextHistory {
     pub(super) entries: Vec<Context>,
-    /// Older entries, which were left out.
+    /// The number of older entries that were left out.
     #[cfg_attr(test, schemars(skip))]
     pub(super) dropped: usize,
 }
 
-/// An earlier request of the user, and what came of it.
+/// An earlier request of the user and its outcome.
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Context {
     pub(super) timestamp: String,
@@ -101,12 +101,12 @@ pub(super) struct ReplyRequest {
     /// More pieces of this reply follow; its calls run after the last one.
     #[cfg_attr(test, schemars(default))]
     pub(super) more: bool,
-    /// Events instead of one answer.
+    /// Send events instead of one answer.
     #[cfg_attr(test, schemars(default))]
     pub(super) stream: bool,
 }
 
-/// What becomes of a call that waits.
+/// The decision about a waiting call.
 #[cfg_attr(test, derive(JsonSchema), schemars(untagged))]
 pub(super) enum ApprovalRequest {
     Approval(Approval),
@@ -117,8 +117,8 @@ pub(super) enum ApprovalRequest {
 /// Run it, or keep what it changed.
 #[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "approve")))]
 pub(super) struct Approval {
-    /// true: run also whatever is like it, or keep its changes, for the rest of the turn. "project": keep all changes in the project for
-    /// the rest of the turn, if project of the question says that this is on offer.
+    /// true: also run similar calls, or keep their changes, for the rest of the turn. "project": keep all changes in
+    /// the project for the rest of the turn, if the question's field project is true.
     #[cfg_attr(test, schemars(default, schema_with = "openapi::always"))]
     pub(super) always: Always,
 }
@@ -133,7 +133,7 @@ pub(super) struct Edit {
 /// Do not run it, or drop what it changed.
 #[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "deny")))]
 pub(super) struct Denial {
-    /// What the model is told.
+    /// The reason that the model receives.
     pub(super) reason: Option<String>,
 }
 
@@ -141,25 +141,25 @@ pub(super) struct Denial {
 #[cfg_attr(test, derive(JsonSchema), schemars(deny_unknown_fields))]
 pub(super) struct CancelRequest {}
 
-/// The token, for a cookie.
+/// The token, which is exchanged for a cookie.
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct LoginRequest {
     pub(super) token: String,
 }
 
-/// Markdown as a model writes it.
+/// Markdown text of a model.
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct MarkdownRequest {
     pub(super) text: String,
 }
 
-/// There is nothing to say.
+/// An empty object.
 #[cfg_attr(test, derive(JsonSchema), schemars(deny_unknown_fields))]
 pub(super) struct UndoRequest {}
 
-// What answers hold.
+// Answers.
 
-/// A field that has this value in every answer of its kind.
+/// A field with a constant value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Is<const VALUE: bool>;
 
@@ -169,29 +169,29 @@ impl<const VALUE: bool> Serialize for Is<VALUE> {
     }
 }
 
-/// The request did what was asked.
+/// The request succeeded.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "{T}Answer"))]
 pub(super) struct Done<T> {
     pub(super) success: Is<true>,
-    /// One sentence of what happened.
+    /// One sentence that describes what happened.
     pub(super) message: String,
     pub(super) data: T,
     pub(super) error: (),
 }
 
-/// The request is refused.
+/// The request was refused.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Refusal {
     pub(super) success: Is<false>,
-    /// One sentence of what is wrong.
+    /// One sentence that describes the problem.
     pub(super) message: String,
     pub(super) data: (),
     pub(super) error: Failure,
 }
 
-/// What is wrong, for programs and for people.
+/// The problem, for programs and for people.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Failure {
@@ -201,36 +201,36 @@ pub(super) struct Failure {
     pub(super) message: String,
 }
 
-/// A turn is over, or waits for an approval.
+/// A turn has ended or waits for an approval.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct AgentAnswer {
-    /// false where the turn has no answer.
+    /// false if the turn has no answer.
     pub(super) success: bool,
-    /// One sentence of what happened.
+    /// One sentence that describes what happened.
     pub(super) message: String,
     pub(super) data: TurnSoFar,
     pub(super) error: Option<Failure>,
 }
 
-/// What a turn has come to so far.
+/// The results of a turn so far.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "Turn"))]
 pub(super) struct TurnSoFar {
     /// The prose of the last reply; null for a direct call.
     pub(super) answer: Option<String>,
     pub(super) calls: Vec<Call>,
-    /// How often the model was asked.
+    /// The number of requests to the model.
     pub(super) rounds: u32,
-    /// Why the turn ended; null while a call or the model's next reply is waited for.
+    /// The reason why the turn ended; null while it waits for an approval or for the model's next reply.
     #[cfg_attr(test, schemars(schema_with = "openapi::stop"))]
     pub(super) stop: Option<&'static str>,
     pub(super) usage: Option<Tokens>,
-    /// Entries of the context that were left out.
+    /// The number of context entries that were left out.
     pub(super) context_dropped: usize,
-    /// The conversation that it is written down in.
+    /// The conversation that records the turn.
     pub(super) session: Option<String>,
-    /// For a reply that the client has sent: the text to send to the model. Without it the model has nothing to answer.
+    /// For a reply that the client has sent: the text to send to the model; null if the model has nothing to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) results: Option<String>,
@@ -238,7 +238,7 @@ pub(super) struct TurnSoFar {
 }
 
 impl TurnSoFar {
-    /// A turn of this conversation in which nothing has happened.
+    /// Returns the state of a turn of this conversation in which nothing has happened.
     pub(super) fn of(session: String) -> TurnSoFar {
         TurnSoFar {
             answer: None,
@@ -266,13 +266,14 @@ pub(super) struct Call {
     #[cfg_attr(test, schemars(with = "i32"))]
     pub(super) exit_code: Option<i32>,
     pub(super) output: String,
-    /// Whether the output is less than there was.
+    /// Whether a part of the output was cut.
     pub(super) truncated: bool,
     /// Bytes of the whole output.
     pub(super) output_bytes: u64,
     pub(super) execution_time_ms: u64,
     pub(super) error: Option<CallError>,
-    /// What is not for the model: diffs, files, ranges, and output_id, the name of an output that was too long.
+    /// Data that the model does not receive: diffs, files, ranges, and output_id, the name of an output that was too
+    /// long.
     pub(super) data: Option<Value>,
     /// null for a block that cannot be read.
     #[cfg_attr(test, schemars(with = "Option<ToolArgs>"))]
@@ -280,7 +281,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The call that has this result, with the arguments that it ran with.
+    /// Returns the call with this result, and with the arguments that it ran with.
     pub(super) fn new(result: &ToolResult, args: Option<Args>, language: Language) -> Call {
         let error = result.error.as_ref().map(|ToolFailure { code, message, suggestions, .. }| CallError {
             code: *code,
@@ -303,7 +304,7 @@ impl Call {
     }
 }
 
-/// Why a call did not do what was asked.
+/// The reason why a call failed.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct CallError {
@@ -322,34 +323,34 @@ pub(super) struct PendingCall {
     pub(super) tool: String,
     #[cfg_attr(test, schemars(with = "ToolArgs"))]
     pub(super) args: Args,
-    /// Why the model wants it, where it says so.
+    /// The reason that the model gave for the call.
     pub(super) reason: Option<String>,
     #[cfg_attr(test, schemars(schema_with = "openapi::effect"))]
     pub(super) effect: Effect,
     /// The name of the rule that asks.
     pub(super) rule: String,
-    /// Why it is asked about, in a sentence.
+    /// The reason for the question, in a sentence.
     pub(super) why: String,
     /// The simple commands that would run.
     pub(super) commands: Vec<String>,
     /// The files that would change.
     pub(super) targets: Vec<ChangedFile>,
-    /// What always would allow for the rest of the turn.
+    /// The rules that always would allow for the rest of the turn.
     pub(super) always: Vec<String>,
-    /// Whether always: "project" is on offer.
+    /// Whether always: "project" is accepted.
     pub(super) project: bool,
-    /// call: may it run? changes: it ran on a private copy of the project; is what it changed kept? output: is its build output put into
-    /// the project? network: it failed without network; may it run again with it?
+    /// call: may it run? changes: it ran on a private copy of the project; keep its changes? output: copy its build
+    /// output into the project? network: it failed without network; may it run again with it?
     pub(super) about: About,
-    /// Before the call runs, the change as a unified diff; null if it is not text or not known. After it has run, what it changed: removals,
-    /// then diffs, then new files.
+    /// Before the call runs, the change as a unified diff; null if it is not text or not known. After the call has run,
+    /// its changes: removals, then diffs, then new files.
     pub(super) diff: Option<String>,
-    /// What the path of POST /api/approvals/{id} ends with.
+    /// The id in the path of POST /api/approvals/{id}.
     pub(super) approval: String,
 }
 
 impl PendingCall {
-    /// The call that is asked about, under the name of its approval.
+    /// Returns the call in question, with the id of its approval.
     pub(super) fn new(
         pending: &toolfence_policy::Pending,
         approval: &str,
@@ -385,27 +386,27 @@ impl PendingCall {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "Target"))]
 pub(super) struct ChangedFile {
-    /// Its real name in the project.
+    /// The real path in the project.
     pub(super) name: String,
-    /// The path as the call has it, where that is another.
+    /// The path in the call's arguments, if it is different.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) written: Option<String>,
-    /// The link that the path goes by.
+    /// The symbolic link that the path leads through.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) link: Option<String>,
 }
 
-/// Tokens.
+/// Token counts.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "Usage"))]
 pub(super) struct Tokens {
     pub(super) input: u64,
-    /// What of the input the server of the model still knew.
+    /// The part of the input that the model's server had in its cache.
     pub(super) cached: u64,
     pub(super) output: u64,
-    /// A part of them is an estimate by the length of the texts.
+    /// Whether a part of the counts is an estimate from the length of the texts.
     pub(super) estimated: bool,
 }
 
@@ -415,7 +416,7 @@ pub(super) struct Answered {
     pub(super) answer: Decided,
 }
 
-/// What became of a call that waited.
+/// The decision about a call that waited.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(JsonSchema), schemars(inline))]
@@ -428,7 +429,7 @@ pub(super) enum Decided {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(inline))]
 pub(super) struct Login {
-    /// What a page sends with the cookie, as the header X-Page-Key.
+    /// The value that a page sends with the cookie in the header X-Page-Key.
     pub(super) page_key: String,
 }
 
@@ -464,9 +465,9 @@ pub(super) struct ProjectOverview {
     pub(super) model: Option<String>,
     /// The base URL of the model's server.
     pub(super) server: Option<String>,
-    /// Tokens that the model can read, if the settings name a number.
+    /// The size of the model's context window in tokens, if the settings specify one.
     pub(super) window: Option<u64>,
-    /// The price of a million tokens, if the settings name one for this model.
+    /// The price of a million tokens, if the settings specify one for this model.
     pub(super) price: Option<TokenPrice>,
 }
 
@@ -498,7 +499,7 @@ pub(super) struct Tools {
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Tool {
     name: Cow<'static, str>,
-    /// Other names that are understood.
+    /// Other names that are accepted.
     aliases: Vec<Cow<'static, str>>,
     purpose: Cow<'static, str>,
     signature: String,
@@ -547,7 +548,7 @@ impl From<&Param> for ToolParam {
     }
 }
 
-/// What an argument takes.
+/// The type of an argument.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(JsonSchema), schemars(inline))]
@@ -565,11 +566,11 @@ pub(super) enum ToolParamType {
 #[cfg_attr(test, derive(JsonSchema), schemars(inline))]
 pub(super) struct Personas {
     pub(super) personas: Vec<PersonaOfServer>,
-    /// Who answers where a request names nobody.
+    /// The persona that answers if a request names none.
     pub(super) chosen: Option<String>,
 }
 
-/// Who can answer.
+/// A persona that can answer.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "Persona"))]
 pub(super) struct PersonaOfServer {
@@ -583,9 +584,9 @@ pub(super) struct PersonaOfServer {
 #[cfg_attr(test, derive(JsonSchema), schemars(inline))]
 pub(super) struct Output {
     pub(super) text: String,
-    /// Where the piece begins, in bytes.
+    /// The offset of the piece in bytes.
     pub(super) offset: u64,
-    /// Where the next piece begins; null where this is the end.
+    /// The offset of the next piece; null if this is the last one.
     pub(super) next: Option<u64>,
     /// Bytes of the whole output.
     pub(super) bytes: u64,
@@ -595,11 +596,11 @@ pub(super) struct Output {
 #[cfg_attr(test, derive(JsonSchema), schemars(inline))]
 pub(super) struct Sessions {
     pub(super) sessions: Vec<Session>,
-    /// How many there are.
+    /// The total number of entries.
     pub(super) total: usize,
-    /// Where the stretch begins.
+    /// The index of the first entry in this answer.
     pub(super) offset: usize,
-    /// Whether new conversations are written down.
+    /// Whether new conversations are recorded.
     pub(super) recording: bool,
 }
 
@@ -609,27 +610,27 @@ pub(super) struct OneSession {
     pub(super) session: Session,
 }
 
-/// A conversation that was written down.
+/// A recorded conversation.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Session {
     id: String,
-    /// The first words of the user.
+    /// The first words of the user's first prompt.
     title: String,
-    /// When it began: RFC 3339.
+    /// The time when it began, as RFC 3339.
     began: String,
-    /// When something was last written to it: RFC 3339.
+    /// The time of its last change, as RFC 3339.
     changed: String,
-    /// Turns of the user.
+    /// The number of turns.
     turns: u64,
-    /// Whether the user put it aside, and has said nothing in it since.
+    /// Whether the user cleared it and has sent no prompt in it since.
     cleared: bool,
-    /// Who answered when it began.
+    /// The model that answered when it began.
     model: Option<String>,
     fork: Option<ForkOf>,
     /// Bytes of its file.
     bytes: u64,
-    /// Whether a turn of it runs here: /api/sessions/{id}/events has its events.
+    /// Whether a turn of it is running on this server: /api/sessions/{id}/events has its events.
     running: bool,
 }
 
@@ -640,7 +641,7 @@ impl Session {
             id: summary.id.clone(),
             title: summary.title.clone(),
             began: summary.began.clone(),
-            // The file system tells time in ticks, and its last tick may lie before the moment in which a session began.
+            // File times are coarser than the clock, so the modification time may precede the beginning of the session.
             changed: rfc3339(summary.changed).max(summary.began.clone()),
             turns: summary.turns,
             cleared: summary.cleared,
@@ -652,12 +653,12 @@ impl Session {
     }
 }
 
-/// Where a conversation was forked from.
+/// The origin of a forked conversation.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "Fork"))]
 pub(super) struct ForkOf {
     session: String,
-    /// The last of its records that this one has too.
+    /// The last record that both conversations share.
     message: String,
 }
 
@@ -666,9 +667,9 @@ pub(super) struct ForkOf {
 pub(super) struct Messages {
     #[cfg_attr(test, schemars(schema_with = "openapi::records"))]
     pub(super) messages: Vec<Record>,
-    /// How many there are.
+    /// The total number of entries.
     pub(super) total: usize,
-    /// Where the stretch begins.
+    /// The index of the first entry in this answer.
     pub(super) offset: usize,
 }
 
@@ -689,7 +690,7 @@ pub(super) struct Cancel {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(inline))]
 pub(super) struct Undo {
-    /// What was done, as coder undo --json prints it; null where there was nothing to do.
+    /// What was undone, as printed by coder undo --json; null if there was nothing to undo.
     #[cfg_attr(test, schemars(schema_with = "openapi::undone"))]
     pub(super) undone: Option<Value>,
 }

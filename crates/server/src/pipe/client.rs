@@ -1,6 +1,6 @@
-//! The client as the other side of an [`Agent`]: its model, its user, and the tools that it runs itself.
+//! The client in its three roles for an [`Agent`]: the model, the user, and the tools that the client runs.
 //!
-//! All three write lines to one [`Channel`]. It writes nothing to the client and reads nothing from it.
+//! All three add lines to one [`Channel`]. This module does no I/O.
 
 use super::words::{self, HostResult};
 use crate::question::Choices;
@@ -61,7 +61,7 @@ struct ChannelState {
     results: HashMap<String, oneshot::Receiver<HostResult>>,
 }
 
-/// What the turn of a client and the reader of its lines share. Cheap to clone.
+/// The state that a client's turn shares with the reader of its lines. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Channel {
     state: Arc<Mutex<ChannelState>>,
@@ -91,12 +91,13 @@ impl Channel {
         self.send(&words::error(message, self.language));
     }
 
-    /// Takes the lines that are to be written to the client.
+    /// Takes the lines that have not been written to the client.
     pub(super) fn take_unwritten(&self) -> String {
         std::mem::take(&mut self.state().unwritten)
     }
 
-    /// Waits until there is a line to write. It has no waker: only the task that waits adds lines, when it polls the turn.
+    /// Waits until there is a line to write. It registers no waker: only the waiting task itself adds lines, by polling
+    /// the turn.
     pub(super) async fn has_unwritten(&self) {
         poll_fn(|_| if self.state().unwritten.is_empty() { Poll::Pending } else { Poll::Ready(()) }).await;
     }
@@ -112,7 +113,7 @@ impl Channel {
     /// Answers the question about this call.
     ///
     /// # Errors
-    /// There is no question about it, or the question does not take the answer. The question stays open then.
+    /// There is no question about this call, or it does not accept the answer and stays open.
     pub(super) fn answer(&self, id: &str, answer: impl FnOnce(&Choices) -> Result<Answer, Text>) -> Result<(), Text> {
         let mut state = self.state();
         let Some(question) = state.question.take_if(|question| question.id == id) else {
@@ -142,7 +143,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Begins to accept the result of a call that the client runs.
+    /// Starts to accept the result of a call that the client runs.
     fn await_result(&self, id: &str) {
         let (give, take) = oneshot::channel();
         let mut state = self.state();
@@ -150,7 +151,7 @@ impl Channel {
         state.results.insert(id.to_owned(), take);
     }
 
-    /// Ends the turn: no question and no call of it is open any more.
+    /// Ends the turn: closes its open questions and calls.
     fn end_turn(&self) {
         let mut state = self.state();
         state.question = None;
@@ -182,7 +183,7 @@ impl Backend for ClientModel {
             while let Some(piece) = pieces.recv().await {
                 match piece {
                     Piece::Text(text) => {
-                        // The client still writes the rest up to its `end` if no more is wanted.
+                        // After `stop_model`, the client still sends the rest up to its `end`, which is dropped here.
                         if reply.is_wanted && sink.chunk(Chunk::Text(&text)).is_break() {
                             reply.stop();
                         }
@@ -224,7 +225,7 @@ pub(super) struct ClientHost {
     channel: Channel,
     /// The tools that the client runs.
     theirs: Arc<[ToolSpec]>,
-    /// The messages of the conversation that the client has.
+    /// The number of messages that the client has.
     sent: usize,
     /// A compaction that the client has not been sent.
     compacted: Option<Compacted>,
@@ -256,7 +257,7 @@ impl Host for ClientHost {
         let is_first = self.sent == 0;
         let compacted = self.compacted.take();
         self.sent = history.len();
-        // The first message of a turn is between the client and its model.
+        // The client itself sends the first message of a turn to its model.
         let Some((results, before)) = history.split_last().filter(|_| !is_first) else { return };
         if let Some(done) = compacted {
             self.channel.send(&words::compacted(&done, before));
@@ -276,7 +277,7 @@ impl Host for ClientHost {
     fn running(&mut self, call: &ToolCall) {
         let is_theirs = self.theirs.iter().any(|spec| spec.name == call.name);
         if is_theirs {
-            // Before the line is written: the client may answer before the call begins to wait.
+            // Accept results before the line is sent: the client may answer before the call waits.
             self.channel.await_result(&call.id);
         }
         self.channel.send(&words::begins(if is_theirs { "run" } else { "running" }, call));
@@ -288,7 +289,7 @@ impl Host for ClientHost {
         }
     }
 
-    /// The client's model reads texts.
+    /// Returns `false`: the client's model gets only text.
     fn takes_images(&self) -> bool {
         false
     }
@@ -305,7 +306,7 @@ impl Host for ClientHost {
         Box::pin(async {
             match answered.await {
                 Ok(answer) => answer,
-                // The turn has ended, and nothing waits for the answer.
+                // The turn has ended, and drops this future.
                 Err(_) => pending().await,
             }
         })

@@ -1,20 +1,20 @@
-//! Lines of a stream of bytes, each within a limit; a line that is too long is told and skipped, not kept.
+//! Reads lines of limited length from a byte stream. A line that is too long is reported and skipped.
 //!
-//! It knows no JSON.
+//! This module does not parse JSON.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-/// What a line came to.
+/// The outcome of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Without its ending.
+    /// The line without its ending.
     Text(String),
-    /// Longer than the limit.
+    /// The line is longer than the limit.
     TooLong,
     NotUtf8,
 }
 
-/// Reads lines. What came of a line is kept between calls, so that [`next`](Lines::next) may be dropped at any time.
+/// Reads lines. A partial line is kept between calls, so [`next`](Lines::next) is cancel safe.
 pub(super) struct Lines<R> {
     reader: R,
     line: Vec<u8>,
@@ -27,7 +27,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         Lines { reader, line: Vec::new(), most, too_long: false }
     }
 
-    /// The next line; `None` when there is no more. A last line without an ending counts.
+    /// Returns the next line, or `None` at the end of the input. The last line needs no ending.
     pub(super) async fn next(&mut self) -> std::io::Result<Option<Line>> {
         loop {
             let bytes = self.reader.fill_buf().await?;

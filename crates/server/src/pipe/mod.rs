@@ -1,8 +1,8 @@
 //! A session for a chat client in any language, over JSON lines.
 //!
-//! The client keeps its own conversation and talks to its own model. It sends the pieces of each reply to the pipe. The pipe finds
-//! the calls, judges them, asks the client about them, runs them, and returns the text of the next message to the model. Each turn
-//! is one of an [`Agent`]: the client is its backend, its host, and the tools that the client runs.
+//! The client keeps its own conversation and talks to its own model. It sends the pieces of each reply to the pipe. The
+//! pipe finds the calls, judges them, asks the client about them, runs them, and returns the text of the next message
+//! to the model. Each turn is run by an [`Agent`]: the client acts as its backend, its host, and some of its tools.
 //!
 //! ```text
 //! client                                   pipe
@@ -20,15 +20,15 @@
 //!                                          stop {reason, text?}     or: the turn is over
 //! ```
 //!
-//! A turn begins with the first chunk. `stop_model` says that no more of the reply is wanted; `end` must still follow. `cancel` ends
-//! the turn at any time, with `stop`; in the middle of a reply its `end` must follow too, and the rest of the reply is dropped. Ids
-//! belong to one reply: the client must not send a result after its turn has ended. A line that cannot be read, or does not fit,
-//! changes nothing and is answered by `error`. When the input ends, the client is gone: everything that runs ends, and no more
-//! lines are written. The checks of the project appear as a call without a reply: `running` and `result` with the tool
-//! `project_check`.
+//! A turn begins with the first chunk. `stop_model` tells the client to stop its model; `end` must still follow.
+//! `cancel` ends the turn at any time, with `stop`; in the middle of a reply its `end` must follow too, and the rest of
+//! the reply is dropped. Ids are unique within one reply: the client must not send a result after its turn has ended. A
+//! line that is malformed or out of place changes nothing and is answered by `error`. The end of the input means that
+//! the client has disconnected: everything that runs ends, and no more lines are written. The checks of the project
+//! appear as a call without a reply: `running` and `result` with the tool `project_check`.
 //!
-//! [`SCHEMA`] describes every line. The pipe holds one reply and one line of the client in memory. It reads nothing while the
-//! client does not read what it wrote.
+//! [`SCHEMA`] describes every line. The pipe holds one reply and one line of the client in memory. It reads no input
+//! while its own output is unread.
 
 mod client;
 mod lines;
@@ -56,42 +56,42 @@ use toolfence_session::{Answer, Session, SessionOptions};
 use toolfence_tools::ProjectChecks;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::History;
-use words::Said;
+use words::ClientLine;
 
-/// What a pipe serves, to be built with the tools, the policy and what is known of the world.
+/// The configuration of a pipe.
 #[non_exhaustive]
 pub struct Pipe {
-    /// The tools that run here.
+    /// The tools that the pipe runs.
     pub toolbox: Toolbox,
-    /// What may run.
+    /// The rules for what may run.
     pub policy: Policy,
-    /// What the policy asks of the world.
+    /// Facts about the environment for the policy.
     pub facts: Arc<dyn Facts>,
-    /// How replies are read and answered, and the language of everything that is said: instructions and answers to the model,
-    /// questions, failures and errors to the client. `system` and `history` are the client's and stay empty.
+    /// How replies are read and answered, and the language of all messages to the model and to the client. `system` and
+    /// `history` are up to the client and stay empty.
     pub session: SessionOptions,
-    /// What stands above the instructions in `ready`: who the model is.
+    /// The persona, which precedes the instructions in `ready`.
     pub persona: String,
-    /// Bytes of one line of the client's.
+    /// The most bytes of one line of the client.
     pub line_bytes: usize,
-    /// Where turns, decisions and results are recorded.
+    /// The transcript of turns, decisions and results.
     pub transcript: Option<Transcript>,
-    /// Where what a turn changes in this workspace is kept, so that it can be undone.
+    /// The undo history of the changes in this workspace.
     pub history: Option<(Arc<History>, Arc<Workspace>)>,
-    /// What looks at the project after the changes of each reply.
+    /// The checks that run after the changes of each reply.
     pub checks: Option<Arc<ProjectChecks>>,
 }
 
-/// Characters of what a client said that are said back.
+/// The most characters of a client's line that an error repeats.
 const MOST_ECHOED: usize = 300;
 
-/// Why a pipe ended.
+/// The reason why a pipe ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ending {
-    /// The client's input ended, or nobody reads what it is told.
+    /// The client closed its input, or stopped reading the output.
     ClientGone,
-    /// The canceller was told to end all.
+    /// The canceller was cancelled.
     Cancelled,
 }
 
@@ -102,7 +102,7 @@ impl fmt::Debug for Pipe {
 }
 
 impl Pipe {
-    /// A pipe with the usual options.
+    /// Creates a pipe with the default options.
     pub fn new(toolbox: Toolbox, policy: Policy, facts: Arc<dyn Facts>) -> Pipe {
         Pipe {
             toolbox,
@@ -117,11 +117,11 @@ impl Pipe {
         }
     }
 
-    /// Serves one client until its input ends, it stops reading, or `canceller` is cancelled. Everything that was running has
-    /// ended then.
+    /// Serves one client until its input ends, it stops reading, or `canceller` is cancelled. Then everything that was
+    /// running has ended.
     ///
     /// # Errors
-    /// The input cannot be read, or the output cannot be written for another reason than that it is closed.
+    /// The input cannot be read, or the output cannot be written although it is open.
     pub async fn serve(
         self,
         input: impl AsyncBufRead + Unpin,
@@ -143,9 +143,9 @@ impl Pipe {
     }
 }
 
-/// A turn under way.
+/// A running turn.
 struct RunningTurn {
-    /// Gives the session and the transcript back.
+    /// The turn, which returns the session and the transcript.
     run: BoxFuture<'static, (Session, Option<Transcript>)>,
     canceller: Canceller,
     pieces: mpsc::UnboundedSender<Piece>,
@@ -158,7 +158,7 @@ struct Talk {
     /// The tools that the client runs.
     theirs: Arc<[ToolSpec]>,
     turn: Option<RunningTurn>,
-    /// The session of the last turn: its model is the model of the next one.
+    /// The session of the last turn, from which the next one inherits.
     before: Option<Session>,
 }
 
@@ -177,7 +177,7 @@ impl Talk {
         let channel = self.channel.clone();
         self.send_ready();
         loop {
-            // Nothing is read before everything is written: a client that does not read must not fill the memory.
+            // Write everything before reading more: a client that does not read must not fill the memory.
             let unwritten = channel.take_unwritten();
             if !unwritten.is_empty() {
                 let write = async {
@@ -202,8 +202,8 @@ impl Talk {
         }
     }
 
-    /// Waits for `other` and runs the turn meanwhile, so that a client that is slow to read does not stop the deadlines of
-    /// calls. The turn comes first: it has acted on a line before the next one is read.
+    /// Waits for `other` and runs the turn meanwhile, so that the deadlines of calls hold even if the client reads
+    /// slowly. The turn is polled first: it has acted on a line before the next one is read.
     async fn advance_during<T>(&mut self, other: impl Future<Output = T>) -> T {
         let mut other = pin!(other);
         poll_fn(|context| {
@@ -220,7 +220,7 @@ impl Talk {
         .await
     }
 
-    /// The tools that run here and those that the client runs.
+    /// Returns the pipe's tools and the client's tools.
     fn toolbox(&self) -> Toolbox {
         let add = |toolbox: Toolbox, spec: &ToolSpec| toolbox.with(ClientTool::new(spec.clone(), self.channel.clone()));
         self.theirs.iter().fold(self.pipe.toolbox.clone(), add)
@@ -243,8 +243,8 @@ impl Talk {
             )),
             Line::NotUtf8 => Err(text!("the line is not UTF-8; it was ignored")),
             Line::Text(text) if text.trim().is_empty() => Ok(()),
-            Line::Text(text) => match serde_json::from_str::<Said>(&text) {
-                Ok(said) => self.follow(said),
+            Line::Text(text) => match serde_json::from_str::<ClientLine>(&text) {
+                Ok(line) => self.handle_line(line),
                 Err(error) => {
                     let why: String = error.to_string().chars().take(MOST_ECHOED).collect();
                     Err(text!("this line cannot be read: {problem}", problem = why))
@@ -256,24 +256,24 @@ impl Talk {
         }
     }
 
-    /// Does what a line asks for.
+    /// Handles a line.
     ///
     /// # Errors
-    /// Why the line does not fit. Nothing has changed then.
-    fn follow(&mut self, said: Said) -> Result<(), Text> {
-        match said {
-            Said::Tools { tools } => self.take_tools(tools),
-            Said::Options { limits, results } => self.take_options(&limits, results),
-            Said::Chunk { text } => self.take_piece("chunk", Piece::Text(text)),
-            Said::End { reason } => self.take_piece("end", Piece::End(reason)),
-            Said::Approve { id, always } => self.channel.answer(&id, |choices| choices.approval(always)),
-            Said::Edit { id, args } => self.channel.answer(&id, |choices| choices.edit(args)),
-            Said::Deny { id, reason } => {
+    /// The line is not valid in this state, and nothing has changed.
+    fn handle_line(&mut self, line: ClientLine) -> Result<(), Text> {
+        match line {
+            ClientLine::Tools { tools } => self.take_tools(tools),
+            ClientLine::Options { limits, results } => self.take_options(&limits, results),
+            ClientLine::Chunk { text } => self.take_piece("chunk", Piece::Text(text)),
+            ClientLine::End { reason } => self.take_piece("end", Piece::End(reason)),
+            ClientLine::Approve { id, always } => self.channel.answer(&id, |choices| choices.approval(always)),
+            ClientLine::Edit { id, args } => self.channel.answer(&id, |choices| choices.edit(args)),
+            ClientLine::Deny { id, reason } => {
                 let why = reason.map_or_else(|| text!("The user said no."), Text::from);
                 self.channel.answer(&id, |_| Ok(Answer::No(why)))
             }
-            Said::ToolResult(result) => self.channel.take_result(result),
-            Said::Cancel {} => {
+            ClientLine::ToolResult(result) => self.channel.take_result(result),
+            ClientLine::Cancel {} => {
                 if let Some(turn) = &self.turn {
                     turn.canceller.cancel();
                 }
@@ -309,7 +309,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Takes a piece of a reply. Between turns it begins one.
+    /// Takes a piece of a reply. Between turns, this begins a turn.
     fn take_piece(&mut self, what: &str, piece: Piece) -> Result<(), Text> {
         let is_end = matches!(piece, Piece::End(_));
         match self.channel.phase() {
@@ -337,7 +337,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Begins a turn with an empty conversation: the client keeps its own. What was always allowed stays allowed.
+    /// Begins a turn with an empty conversation: the client keeps its own. Approvals for the session stay valid.
     fn begin_turn(&mut self) -> RunningTurn {
         let toolbox = self.toolbox();
         let (policy, facts) = (self.pipe.policy.clone(), self.pipe.facts.clone());
@@ -359,9 +359,10 @@ impl Talk {
         }
         let canceller = agent.canceller();
         let mut host = ClientHost::new(self.channel.clone(), self.theirs.clone());
-        // Without a budget of tokio the turn only waits when nothing is left to do, so that lines are read in time.
+        // Without tokio's cooperative budget, the turn yields only when it has nothing to do, so that it acts on each
+        // line before the next is read.
         let run = Box::pin(tokio::task::unconstrained(async move {
-            // The words of the user are between the client and its model.
+            // The client sends the user's prompt to its model itself.
             let ended = agent.run("", &mut host).await;
             host.end(&agent, ended);
             agent.into_parts()
@@ -372,9 +373,9 @@ impl Talk {
 
 /// What [`Talk::serve`] does next.
 enum Next {
-    /// Write the lines that the turn has added.
+    /// Write the turn's new lines.
     Write,
     Line(Line),
-    /// The client is gone.
+    /// The client has disconnected.
     Gone,
 }

@@ -1,4 +1,4 @@
-//! The lines of the pipe: what may be said, and what is told. `schema.json` beside this file describes both.
+//! The lines of the pipe in both directions. `schema.json` describes them.
 
 use crate::question::{About, Always};
 use serde::Deserialize;
@@ -12,19 +12,20 @@ use toolfence_protocol::{
 };
 use toolfence_session::{Compacted, StopReason};
 
-/// The version of the protocol, as `"v"` in every line that is told: it grows when a field changes its meaning or goes.
+/// The version of the protocol, sent as `"v"` in every line. It increases when a field is removed or changes its
+/// meaning.
 pub const VERSION: u32 = 1;
 
-/// The JSON Schema of the lines, as text: `$defs/in` is what the client may say, `$defs/out` what it is told.
+/// The JSON Schema of the lines, as text: `$defs/in` for the client's lines, `$defs/out` for the pipe's.
 pub const SCHEMA: &str = include_str!("schema.json");
 
-/// What a client says.
+/// A line of the client.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Said {
+pub(super) enum ClientLine {
     /// Tools that the client runs itself.
     Tools { tools: Vec<HostTool> },
-    /// How the session shall be from here on.
+    /// Changes the options of the session.
     Options {
         #[serde(default)]
         limits: serde_json::Map<String, Value>,
@@ -33,28 +34,28 @@ pub(super) enum Said {
     },
     /// A piece of the model's reply.
     Chunk { text: String },
-    /// The reply is over.
+    /// The reply is complete.
     End {
         #[serde(default = "stop")]
         reason: FinishReason,
     },
-    /// Yes.
+    /// Approves a call.
     Approve {
         id: String,
         #[serde(default)]
         always: Always,
     },
-    /// Yes, with other arguments; they are judged again.
+    /// Approves a call with other arguments, which are judged again.
     Edit { id: String, args: Args },
-    /// No.
+    /// Denies a call.
     Deny { id: String, reason: Option<String> },
-    /// What came of a call that the client ran.
+    /// The result of a call that the client ran.
     ToolResult(HostResult),
-    /// End the turn.
+    /// Ends the turn.
     Cancel {},
 }
 
-/// How results are written for the model; what is not said stays as it is.
+/// The format of results for the model. Absent fields do not change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Results {
@@ -79,7 +80,7 @@ fn stop() -> FinishReason {
     FinishReason::Stop
 }
 
-/// A tool of the client's, as function calling describes it.
+/// A tool of the client, in the form that function calling uses.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HostTool {
@@ -93,7 +94,7 @@ pub(super) struct HostTool {
 
 impl HostTool {
     /// # Errors
-    /// What is wrong with its name.
+    /// The name is not valid.
     pub(super) fn spec(self) -> Result<ToolSpec, Text> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(fits) {
@@ -107,7 +108,7 @@ impl HostTool {
     }
 }
 
-/// What came of a call that the client ran.
+/// The result of a call that the client ran.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HostResult {
@@ -129,7 +130,7 @@ struct HostError {
 }
 
 impl HostResult {
-    /// The output of the tool.
+    /// Converts the result to the output of the tool.
     pub(super) fn output(self) -> Output {
         let mut output = Output::text(self.output);
         output.truncated = self.truncated;
@@ -140,8 +141,8 @@ impl HostResult {
     }
 }
 
-/// A line: version and event first, for whoever reads along.
-fn told(event: &str, fields: Value) -> Value {
+/// Builds a line. Version and event come first, for human readers.
+fn event_line(event: &str, fields: Value) -> Value {
     let mut line = json!({"v": VERSION, "event": event});
     if let (Value::Object(line), Value::Object(fields)) = (&mut line, fields) {
         line.extend(fields);
@@ -151,20 +152,20 @@ fn told(event: &str, fields: Value) -> Value {
 
 pub(super) fn ready(instructions: &str, tools: &[&str]) -> Value {
     let fields = json!({"version": env!("CARGO_PKG_VERSION"), "instructions": instructions, "tools": tools});
-    told("ready", fields)
+    event_line("ready", fields)
 }
 
-/// Something of the reply, as `coder parse` prints it, in the language of the session.
+/// Builds the line for a part of the reply, as `coder parse` prints it, in the given language.
 pub fn shown(event: &Event<'_>, language: Language) -> Value {
     let mut fields = serde_json::to_value(event).unwrap_or_default();
     if let Event::Malformed { error, .. } = event {
         fields["error"]["message"] = error.message.render(language).into();
     }
     let name = fields["event"].as_str().unwrap_or_default().to_owned();
-    told(&name, fields)
+    event_line(&name, fields)
 }
 
-/// Whether a call may run, or whether to keep what one changed.
+/// Builds the question whether a call may run, or whether to keep its changes.
 pub fn ask(pending: &Pending, language: Language) -> Value {
     let (call, decision) = (pending.call(), pending.decision());
     let always: Vec<String> = pending.always().unwrap_or_default().iter().map(ToString::to_string).collect();
@@ -180,65 +181,66 @@ pub fn ask(pending: &Pending, language: Language) -> Value {
     if let Some(diff) = pending.diff() {
         fields[if pending.has_run() { "changes" } else { "diff" }] = diff.into();
     }
-    told("ask", fields)
+    event_line("ask", fields)
 }
 
-/// A call begins to run, here or (`run`) at the client.
+/// Builds the line for a call that begins to run, in the pipe or, with the event `run`, in the client.
 pub fn begins(event: &str, call: &ToolCall) -> Value {
-    told(event, call_fields(call))
+    event_line(event, call_fields(call))
 }
 
 fn call_fields(call: &ToolCall) -> Value {
     json!({"id": call.id, "tool": call.name, "args": call.args, "reason": call.reason})
 }
 
-/// A running call says how far it is.
+/// Builds the line for the progress of a running call.
 pub fn progress(id: &str, note: &str) -> Value {
-    told("note", json!({"id": id, "text": note}))
+    event_line("note", json!({"id": id, "text": note}))
 }
 
-/// A call has its answer.
+/// Builds the line for the result of a call.
 pub fn result(result: &ToolResult, language: Language) -> Value {
-    told("result", format::envelope(result, language))
+    event_line("result", format::envelope(result, language))
 }
 
-/// The messages of the turn are these from now on, but for the last, which are the results.
+/// Builds the line with the messages that replace those of the turn, without the last one: it has the results and
+/// follows in its own line.
 pub fn compacted(done: &Compacted, messages: &[Message]) -> Value {
     let mut fields = serde_json::to_value(done).unwrap_or_default();
-    // Messages of the pipe are texts.
+    // Messages of the pipe have no images.
     if let Some(fields) = fields.as_object_mut() {
         fields.remove("images");
     }
-    // The session has no words of the user: what it has before the first reply is a note.
+    // The session does not have the user's prompt: a user message before the first reply is a note.
     let (note, turn) = match messages {
         [first, rest @ ..] if first.role == Role::User => (first.content.trim(), rest),
         all => ("", all),
     };
     fields["note"] = json!(Some(note).filter(|note| !note.is_empty()));
     fields["turn"] = json!(turn);
-    told("compacted", fields)
+    event_line("compacted", fields)
 }
 
 pub(crate) fn results(text: &str) -> Value {
-    told("results", json!({"text": text}))
+    event_line("results", json!({"text": text}))
 }
 
 pub(super) fn stop_model() -> Value {
-    told("stop_model", json!({}))
+    event_line("stop_model", json!({}))
 }
 
-/// The turn is over. `text`: what the next user message has to begin with.
+/// Builds the line for the end of a turn. The client must put `text` at the beginning of its next user message.
 pub fn over(reason: &StopReason, text: Option<&str>) -> Value {
-    told("stop", json!({"reason": reason.name(), "text": text}))
+    event_line("stop", json!({"reason": reason.name(), "text": text}))
 }
 
-/// Earlier events of a stream over HTTP are lost: the records of this turn have what they said.
+/// Builds the line for lost events of an HTTP stream. The records of this turn have their content.
 #[cfg(feature = "http")]
 pub(crate) fn gap(turn: u64) -> Value {
-    told("gap", json!({"turn": turn}))
+    event_line("gap", json!({"turn": turn}))
 }
 
-/// Something went wrong.
+/// Builds the line for an error.
 pub fn error(message: &Text, language: Language) -> Value {
-    told("error", json!({"message": message.render(language)}))
+    event_line("error", json!({"message": message.render(language)}))
 }

@@ -1,28 +1,29 @@
-//! The form that a client wants the final answer in, `response_format`, while tools are on offer.
+//! The format of the final answer (`response_format`) in a request with tools.
 //!
-//! A server that enforces it would let the model write nothing but such JSON, so no call. It is held back until the model has
-//! answered without a call; then its answer has to fit, or is asked for once more in that form. This module knows no HTTP.
+//! A server that enforces the format would keep the model from writing calls. So the proxy holds the format back until
+//! the model has answered without a call. If that answer does not match, the proxy asks once more and sends the format.
+//! This module does not depend on HTTP.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolfence_protocol::{Args, Catalog, Text, ToolCall, ToolSpec, json, text};
 
-/// Bytes of a schema that the model is shown.
+/// The most bytes of a schema in the instructions.
 const MOST_SHOWN: usize = 16 << 10;
 
-/// What the client wants of the final answer.
+/// The format that the client requires of the final answer.
 #[derive(Debug)]
 pub(super) struct AnswerFormat {
-    /// As the client wrote it.
+    /// The JSON text from the client.
     pub(super) raw: Box<RawValue>,
-    /// The schema of the answer, where there is one.
+    /// The schema of the answer, if any.
     schema: Option<Value>,
-    /// One tool whose arguments are what the schema allows.
+    /// A catalog of one tool whose arguments are those that the schema allows.
     allowed: Catalog,
 }
 
 impl AnswerFormat {
-    /// `None` where any text is an answer.
+    /// Reads a `response_format`. Returns `None` if any text is valid.
     pub(super) fn read(format: &RawValue) -> Option<AnswerFormat> {
         let read: Value = serde_json::from_str(format.get()).ok()?;
         let schema = match read.get("type")?.as_str()? {
@@ -34,7 +35,7 @@ impl AnswerFormat {
         Some(AnswerFormat { raw: format.to_owned(), schema, allowed: [spec].into_iter().collect() })
     }
 
-    /// The instructions for the model. `alone`: it has no tools.
+    /// Returns the instructions for the model. `alone`: the request has no tools.
     pub(super) fn instructions(&self, alone: bool) -> Text {
         let shown = self.schema.as_ref().map(Value::to_string).filter(|schema| schema.len() <= MOST_SHOWN);
         match (shown, alone) {
@@ -56,19 +57,19 @@ impl AnswerFormat {
         }
     }
 
-    /// The answer as the client wants it, where it is that: without a fence and without white space around it.
+    /// Returns the answer without a fence and surrounding white space, if it matches the format.
     pub(super) fn fitting<'a>(&self, answer: &'a str) -> Option<&'a str> {
         let answer = without_fence(answer.trim());
         let Ok(Value::Object(members)) = json::strict(answer) else { return None };
         let args: Args = members;
         let mut call = ToolCall::new("", "answer", args.clone());
-        // What would have to be fitted first is not what the client asked for.
+        // Arguments that `resolve` had to change do not match the schema.
         let allowed = self.schema.is_none() || self.allowed.resolve(&mut call).is_ok() && call.args == args;
         allowed.then_some(answer)
     }
 }
 
-/// What stands inside of one code fence around everything.
+/// Returns the content of a code fence around the whole answer, or else the whole answer.
 pub(super) fn without_fence(answer: &str) -> &str {
     let inside = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let inside =

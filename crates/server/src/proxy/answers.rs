@@ -1,8 +1,8 @@
-//! What the proxy itself answers to the model where its reply is of no use.
+//! The proxy's own answers to the model about unusable replies.
 
 use toolfence_protocol::{ErrorCode, Repair, Text, ToolCall, ToolFailure, ToolResult, text};
 
-/// The answer to a call that was read by a guess.
+/// Returns the answer to a call that could only be read by guessing.
 pub(super) fn lossy(call: &ToolCall) -> Text {
     let named: Vec<&str> =
         call.repairs.iter().filter(|repair| !repair.lossless()).map(|repair| repair.name()).collect();
@@ -23,7 +23,7 @@ pub(super) fn lossy(call: &ToolCall) -> Text {
     }
 }
 
-/// A result that says why a call was not passed on.
+/// Returns a result with the reason why a call was not passed on.
 pub(super) fn refused(id: &str, tool: &str, code: ErrorCode, message: Text) -> ToolResult {
     ToolResult::refused(id, tool, ToolFailure::new(code, message))
 }

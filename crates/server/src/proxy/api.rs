@@ -1,7 +1,7 @@
-//! The APIs that clients speak. Each has a reader, which makes a neutral request of its own, and a writer for the answers.
+//! The APIs that clients can use. Each has a reader, which returns a neutral request, and a writer for the answers.
 
 use super::chat::writer::ChatWriter;
-use super::conversation::Asked;
+use super::conversation::NeutralRequest;
 use super::messages::writer::MessagesWriter;
 use super::output::Writer;
 use super::responses::texts::PastTexts;
@@ -11,7 +11,7 @@ use super::{chat, messages, responses};
 use std::sync::Arc;
 use toolfence_protocol::Language;
 
-/// An API.
+/// An API that clients can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Api {
     /// Chat Completions of OpenAI, which the upstream speaks too.
@@ -22,13 +22,13 @@ pub(super) enum Api {
     Messages,
 }
 
-/// A request that was read, and the writer of its answer.
+/// A parsed request and the writer of its answer.
 pub(super) struct ApiRequest<'a> {
-    pub(super) asked: Asked<'a>,
+    pub(super) asked: NeutralRequest<'a>,
     pub(super) writer: Box<dyn Writer>,
 }
 
-/// What identifies an answer: no other answer has it.
+/// The unique identity of an answer.
 pub(super) struct Identity {
     /// Hexadecimal digits.
     pub(super) digits: String,
@@ -37,7 +37,7 @@ pub(super) struct Identity {
 }
 
 impl Api {
-    /// The name in debug output.
+    /// Returns the name in debug output.
     pub(super) fn name(self) -> &'static str {
         match self {
             Api::Chat => "chat",
@@ -46,7 +46,7 @@ impl Api {
         }
     }
 
-    /// Reads the body of a request. `None`: the upstream understands it as it is.
+    /// Reads the body of a request. Returns `None` if the request can be forwarded unchanged.
     pub(super) fn read<'a>(
         self,
         body: &'a str,
@@ -75,13 +75,13 @@ impl Api {
         }
     }
 
-    /// The beginning of the ids of calls.
+    /// Returns the prefix of the ids of calls.
     pub(super) fn call_ids(self, identity: &Identity) -> String {
         let prefix = if self == Api::Messages { "toolu" } else { "call" };
         format!("{prefix}_{}", identity.digits)
     }
 
-    /// The body of an answer that refuses a request.
+    /// Returns the body of an error answer.
     pub(super) fn error(self, trouble: &Trouble, language: Language) -> String {
         match self {
             Api::Chat | Api::Responses => chat::writer::error(trouble, language),

@@ -1,40 +1,42 @@
-//! The arguments of one call as JSON text in pieces, written while the call is still coming.
+//! Streams the arguments of one call as JSON text while the call is still being received.
 //!
-//! What was given away cannot be taken back, so only text of arguments that is certain to be one is given; everything else
-//! follows when the call is whole, and what was given is held against it. This module knows no parser and no stream.
+//! Text that was sent cannot be taken back. So only arguments that are certain to be strings are streamed; everything
+//! else follows when the call is complete, and is checked against what was sent. This module does not depend on the
+//! parser or on the stream.
 
 use serde_json::Value;
 use toolfence_protocol::Args;
 
-/// Bytes of one piece of what was held back.
+/// The most bytes of one piece of held text.
 const MOST_PIECE: usize = 16 << 10;
 
-/// Arguments of one call that are given while it comes; each is looked for among the others.
+/// The most arguments of one call that are streamed: each is searched for among the others.
 const MOST_GIVEN: usize = 64;
 
-/// The arguments as far as they were given.
+/// The arguments that were sent so far.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
-    /// Names and texts, in the order they came; the last string is still open.
+    /// Names and texts in the order of arrival. The last string is still open.
     given: Vec<(String, String)>,
 }
 
-/// What was given is not what the call turned out to be.
+/// The sent arguments differ from those of the complete call.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mistaken;
+pub(super) struct Mismatch;
 
 impl Arguments {
-    /// Whether nothing was given yet.
+    /// Returns `true` if nothing was sent yet.
     pub(super) fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
-    /// Whether this is the argument that was given last.
+    /// Returns `true` if this is the argument that was sent last.
     pub(super) fn grows(&self, name: &str) -> bool {
         self.given.last().is_some_and(|(last, _)| last == name)
     }
 
-    /// More of the text of an argument: the piece to give; `None` where it has to wait for the whole call.
+    /// Adds text to an argument and returns the JSON to send. Returns `None` if the text must wait for the complete
+    /// call.
     pub(super) fn add(&mut self, name: &str, text: &str) -> Option<String> {
         if let Some((_, known)) = self.given.last_mut().filter(|(last, _)| last == name) {
             known.push_str(text);
@@ -48,15 +50,15 @@ impl Arguments {
         Some(format!("{before}{}:\"{}", Value::from(name), escaped(text)))
     }
 
-    /// Everything that was not given yet, in pieces of bounded size.
-    pub(super) fn rest(&self, args: &Args) -> Result<Vec<String>, Mistaken> {
+    /// Returns everything that was not sent yet, in pieces of limited size.
+    pub(super) fn rest(&self, args: &Args) -> Result<Vec<String>, Mismatch> {
         let mut out = String::new();
         match self.given.split_last() {
             None => out.push('{'),
             Some(((name, text), closed)) => {
                 let same = |(name, text): &(String, String)| args.get(name).and_then(Value::as_str) == Some(text);
                 let whole = args.get(name).and_then(Value::as_str).filter(|_| closed.iter().all(same));
-                let rest = whole.and_then(|whole| whole.strip_prefix(text.as_str())).ok_or(Mistaken)?;
+                let rest = whole.and_then(|whole| whole.strip_prefix(text.as_str())).ok_or(Mismatch)?;
                 out.push_str(&escaped(rest));
                 out.push('"');
             }
@@ -72,7 +74,7 @@ impl Arguments {
     }
 }
 
-/// The text as it stands inside of a JSON string.
+/// Escapes a text for a JSON string, without the quotes.
 fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
@@ -124,7 +126,7 @@ mod tests {
         arguments.add("b", "two");
         assert_eq!(arguments.add("a", "more"), None);
         for wrong in [json!({}), json!({"a": "one"}), json!({"a": "onE", "b": "two"}), json!({"a": "one", "b": "tw"})] {
-            assert_eq!(arguments.rest(&args(wrong.clone())), Err(Mistaken), "{wrong}");
+            assert_eq!(arguments.rest(&args(wrong.clone())), Err(Mismatch), "{wrong}");
         }
         assert!(arguments.rest(&args(json!({"a": "one", "b": "two more"}))).is_ok());
     }

@@ -1,6 +1,6 @@
-//! A request as the core knows it: messages, tools and what is wanted of the answer, in the words of no API.
+//! The neutral form of a request: messages, tools and the required form of the answer, independent of any API.
 //!
-//! The reader of each API makes one. Texts are borrowed from the body of the request as far as they can be.
+//! The reader of each API returns one. Texts are borrowed from the request body if possible.
 
 use super::offer::Choice;
 use super::raw::Members;
@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use toolfence_protocol::ToolSpec;
 
-/// A request.
+/// A neutral request.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
-    /// The members of the upstream's request besides its messages, in the words of Chat Completions.
+pub(super) struct NeutralRequest<'a> {
+    /// The members of the upstream's request except its messages, in the form of Chat Completions.
     pub(super) members: Members<'a>,
-    /// The model that is asked for.
+    /// The requested model.
     pub(super) model: String,
     pub(super) messages: Vec<Message<'a>>,
     pub(super) tools: Vec<ToolSpec>,
@@ -22,7 +22,7 @@ pub(super) struct Asked<'a> {
     pub(super) choice: Choice,
     /// Whether a reply may have more than one call.
     pub(super) several: bool,
-    /// What the client wants of the final answer, as the `response_format` of Chat Completions.
+    /// The format of the final answer, as the `response_format` of Chat Completions.
     pub(super) format: Option<Box<RawValue>>,
     /// Whether the client wants the answer as a stream.
     pub(super) streamed: bool,
@@ -32,18 +32,18 @@ pub(super) struct Asked<'a> {
 pub(super) enum Role {
     /// Instructions: `system` and `developer`.
     System,
-    /// The person, and the results of calls.
+    /// The user, and results of calls.
     User,
     /// The model.
     Assistant,
 }
 
-/// One message.
+/// A message.
 #[derive(Debug)]
 pub(super) struct Message<'a> {
     pub(super) role: Role,
     pub(super) parts: Vec<Part<'a>>,
-    /// The message as the client wrote it, if the upstream speaks its API: members besides role and content are passed on.
+    /// The original message, if the upstream uses the same API: members other than role and content are forwarded.
     pub(super) members: Members<'a>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Message<'a> {
 #[derive(Debug)]
 pub(super) enum Part<'a> {
     Text(Cow<'a, str>),
-    /// What is not text, such as an image, as a part of Chat Completions.
+    /// Content other than text, such as an image, in the form of a Chat Completions part.
     Media(Cow<'a, RawValue>),
     Call(PastCall<'a>),
     Result(PastResult<'a>),
@@ -62,15 +62,15 @@ pub(super) enum Part<'a> {
 pub(super) struct PastCall<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Cow<'a, str>,
-    /// The text of a JSON object, as far as the client sends one.
+    /// The text of a JSON object; clients may send something else.
     pub(super) arguments: Cow<'a, str>,
 }
 
-/// The answer to such a call.
+/// The result of an earlier call.
 #[derive(Debug)]
 pub(super) struct PastResult<'a> {
     pub(super) id: Cow<'a, str>,
-    /// The tool, where the client says it; otherwise the call has it.
+    /// The tool, if the client names it; otherwise the call with this id does.
     pub(super) name: Option<Cow<'a, str>>,
     /// Texts and media.
     pub(super) content: Vec<Part<'a>>,
@@ -78,13 +78,13 @@ pub(super) struct PastResult<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// A message of an API that the upstream does not speak.
+    /// Creates a message of an API that the upstream does not use.
     pub(super) fn new(role: Role, parts: Vec<Part<'a>>) -> Message<'a> {
         Message { role, parts, members: Members::default() }
     }
 }
 
-/// The words that two APIs use for the roles; results have one of their own in some.
+/// Parses the role names that the APIs share. Some APIs have another role for results.
 pub(super) fn role_of(name: &str) -> Option<Role> {
     match name {
         "system" | "developer" => Some(Role::System),

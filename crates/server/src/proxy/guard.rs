@@ -1,17 +1,18 @@
-//! Who may ask: keys, and pages in a browser that must not.
+//! Access control: the key, and checks against foreign pages in a browser.
 //!
-//! A page of any site can send requests to a server on the same machine, and a name it owns can point there. So on a
-//! loopback address only loopback names are answered, requests of other origins are refused, and a body must say that it is
-//! JSON, which no page of another origin can without asking first.
+//! A page of any site can send requests to a server on the same machine, and a name that the site owns can point there
+//! (DNS rebinding). So on a loopback address the Host header must be a loopback name, requests of other origins are
+//! refused, and a body must have the content type JSON, which a page of another origin cannot send without a CORS
+//! preflight.
 
 use super::trouble::Trouble;
-use crate::headers::{bearer, is_json, is_loopback, same};
+use crate::headers::{bearer, equal_bytes, is_json, is_loopback};
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use toolfence_protocol::text;
 
-/// Refuses what a page of another site may have sent. `named`: the page is one that may ask.
-pub(super) fn origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
+/// Refuses a request that a page of another site may have sent. `named`: the options allow the page.
+pub(super) fn check_origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if !text(HOST).is_some_and(is_loopback) {
         return Err(Trouble::refused(
@@ -31,16 +32,16 @@ pub(super) fn origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
 pub(super) const API_KEY: &str = "x-api-key";
 
 /// Refuses a client that does not have the key.
-pub(super) fn key(headers: &HeaderMap, wanted: Option<&str>) -> Result<(), Trouble> {
+pub(super) fn check_key(headers: &HeaderMap, wanted: Option<&str>) -> Result<(), Trouble> {
     let Some(wanted) = wanted else { return Ok(()) };
     let given = [bearer(headers), headers.get(API_KEY).and_then(|value| value.to_str().ok())];
-    if given.into_iter().flatten().any(|given| same(given.as_bytes(), wanted.as_bytes())) {
+    if given.into_iter().flatten().any(|given| equal_bytes(given.as_bytes(), wanted.as_bytes())) {
         return Ok(());
     }
     Err(Trouble::refused(401, text!("This proxy needs its key: send the header Authorization: Bearer KEY")))
 }
 
-/// The key of a request as its only header, in the words of the upstream.
+/// Returns the key of a request as the only header, in the form that the upstream expects.
 pub(super) fn only_key(headers: &HeaderMap) -> HeaderMap {
     let own = headers.get(AUTHORIZATION).cloned();
     let key = own.or_else(|| {
@@ -51,7 +52,7 @@ pub(super) fn only_key(headers: &HeaderMap) -> HeaderMap {
 }
 
 /// Refuses a body that is not JSON.
-pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
+pub(super) fn require_json(headers: &HeaderMap) -> Result<(), Trouble> {
     if is_json(headers) {
         return Ok(());
     }
@@ -69,9 +70,9 @@ mod tests {
     #[test]
     fn keys() {
         let with = |value: &'static str| [(AUTHORIZATION, value.parse().unwrap())].into_iter().collect::<HeaderMap>();
-        assert!(key(&with("bearer  k"), Some("k")).is_ok() && key(&HeaderMap::new(), None).is_ok());
+        assert!(check_key(&with("bearer  k"), Some("k")).is_ok() && check_key(&HeaderMap::new(), None).is_ok());
         for wrong in [with("k"), with("Basic k"), with("Bearer kk"), HeaderMap::new()] {
-            assert!(key(&wrong, Some("k")).is_err(), "{wrong:?}");
+            assert!(check_key(&wrong, Some("k")).is_err(), "{wrong:?}");
         }
     }
 }

@@ -1,58 +1,60 @@
-//! Text of a reply that waits, because it may turn out to be a call.
+//! Holds text of a reply that may turn out to be a call.
 //!
-//! The parser reports the call in a `json` fence when the reply is over, for only the last block of a reply without another call
-//! counts. By then its text would be with the client. So text is held from the opening of such a fence on, until it is known to be
-//! something else.
+//! The parser reports a call in a `json` fence only at the end of the reply, because only the last such block counts,
+//! and only if there is no other call. By then its text would have reached the client. So text is held from the opening
+//! of such a fence until it is known not to be a call.
 //!
-//! This module decides nothing: what is held too long only reaches the client later.
+//! This module does not decide what is a call: text that is held too long only reaches the client later.
 
 use serde_json::Value;
 use toolfence_protocol::clip::floor_boundary;
 use toolfence_protocol::parse::Span;
 
-/// Bytes that are held; then all of them are text.
+/// The most bytes that are held; beyond that, all of it is text.
 const MOST_HELD: usize = 1 << 20;
 
-/// Bytes before the first member of an object; with more, it is text.
+/// The most bytes before the first member of an object; beyond that, it is text.
 const MOST_BEFORE: usize = 1 << 10;
 
-/// Bytes of a line that may open a fence.
+/// The most bytes of a line that may open a fence.
 const LONGEST_OPENING: usize = 64;
 
 /// The members of a call.
 const MEMBERS: [&str; 6] = ["name", "args", "arguments", "parameters", "reason", "id"];
 
-/// The text that waits.
+/// The held text of a reply.
 #[derive(Debug)]
 pub(super) struct HeldText {
     state: HoldState,
-    /// The text, with the place of each piece in the reply.
+    /// The text, with the offset of each piece in the reply.
     pieces: Vec<(usize, String)>,
     bytes: usize,
 }
 
 #[derive(Debug)]
 enum HoldState {
-    /// Nothing came yet, and the reply may be no more than the arguments of the tool that must be called.
+    /// Nothing was received yet, and the reply may consist of only the arguments of the tool that must be called.
     Start,
-    /// A line that may open a fence, as far as it came.
+    /// A line that may open a fence, as far as it was received.
     Opening(String),
-    /// A line that opens none.
+    /// A line that opens no fence.
     Line,
-    /// Inside a fence that may be a call: the complete lines, the current line, and whether the first member is that of a call.
+    /// Inside a fence that may be a call: the complete lines, the current line, and whether its first member is that of
+    /// a call.
     Fence { body: String, line: String, is_call: bool },
-    /// All the rest waits.
+    /// The rest of the reply is held.
     Rest,
 }
 
 impl HeldText {
-    /// `whole`: whether a reply that begins as an object or a fence is held to its end.
+    /// Creates an empty buffer. `whole`: a reply that begins with an object or a fence is held to its end.
     pub(super) fn new(whole: bool) -> HeldText {
         let state = if whole { HoldState::Start } else { HoldState::Opening(String::new()) };
         HeldText { state, pieces: Vec::new(), bytes: 0 }
     }
 
-    /// Takes more text from this place of the reply, and returns what need not wait. `is_tool`: whether a tool has this name.
+    /// Adds text from offset `at` of the reply, and returns the text that need not wait. `is_tool`: whether a tool has
+    /// this name.
     pub(super) fn push(&mut self, text: &str, at: usize, is_tool: impl Fn(&str) -> bool) -> String {
         let (mut out, mut at) = (String::new(), at);
         for part in text.split_inclusive('\n') {
@@ -62,7 +64,7 @@ impl HeldText {
         out
     }
 
-    /// Takes a part of a line.
+    /// Adds a part of a line.
     fn part(&mut self, part: &str, at: usize, is_tool: impl Fn(&str) -> bool, out: &mut String) {
         if let (HoldState::Start, Some(first)) = (&self.state, part.trim_start().chars().next()) {
             let waits = matches!(first, '{' | '`' | '~');
@@ -108,23 +110,23 @@ impl HeldText {
         }
     }
 
-    /// The text that waits, all of it.
+    /// Returns the held text without releasing it.
     pub(super) fn text(&self) -> String {
         self.pieces.iter().map(|(_, text)| text.as_str()).collect()
     }
 
-    /// Returns all text that waits.
+    /// Releases all held text.
     pub(super) fn release(&mut self) -> String {
         self.bytes = 0;
         std::mem::take(&mut self.pieces).into_iter().map(|(_, text)| text).collect()
     }
 
-    /// If a `json` fence at this place waits, returns the text before and after it.
+    /// If the `json` fence at this span is held, releases the text before and after it.
     pub(super) fn release_around(&mut self, span: Span) -> Option<(String, String)> {
         let (first, _) = self.pieces.first().filter(|(at, _)| *at <= span.start)?;
         let (start, end) = (span.start - first, span.end.checked_sub(*first)?);
         let (first, last) = (*first, self.pieces.last()?);
-        // Nothing is missing in the middle.
+        // The fence must be held without gaps.
         let text = self.text();
         if last.0 + last.1.len() - first != text.len() {
             return None;
@@ -140,7 +142,7 @@ impl HeldText {
     }
 }
 
-/// Whether a line opens a `json` fence, or may do so when it is complete.
+/// Returns `true` if a line opens a `json` fence or may do so when it is complete.
 fn may_open(line: &str, is_complete: bool) -> bool {
     let spaces = line.len() - line.trim_start_matches(' ').len();
     let rest = line.trim_start_matches(' ').trim_end_matches(['\r', '\n']);
@@ -159,9 +161,9 @@ fn may_open(line: &str, is_complete: bool) -> bool {
     }
 }
 
-/// Whether the first member of the object is one of a call; `None` if it is not there yet.
+/// Returns whether the first member of the object is one of a call; `None` if it was not received yet.
 fn begins_as_call(body: &str) -> Option<bool> {
-    // It is called for each line until it is decided.
+    // This runs for each line until it is decided, so it must not search a long text each time.
     if body.len() > MOST_BEFORE && !body[..floor_boundary(body, MOST_BEFORE)].contains('"') {
         return Some(false);
     }
@@ -175,11 +177,11 @@ fn begins_as_call(body: &str) -> Option<bool> {
         return None;
     }
     let Some(key) = inside.strip_prefix('"') else { return Some(false) };
-    // A line ends inside of the member only if it is not the member of a call.
+    // A line break inside of the name means that it is not the member of a call.
     Some(key.split_once('"').is_some_and(|(key, _)| MEMBERS.contains(&key)))
 }
 
-/// Whether an object names a tool.
+/// Returns `true` if an object names a tool.
 fn names_tool(body: &str, is_tool: impl Fn(&str) -> bool) -> bool {
     let object: Option<Value> = serde_json::from_str(body).ok();
     object.as_ref().and_then(|object| object.get("name")?.as_str()).is_some_and(is_tool)
@@ -189,7 +191,7 @@ fn names_tool(body: &str, is_tool: impl Fn(&str) -> bool) -> bool {
 mod tests {
     use super::*;
 
-    /// What passes at once and what waits, in pieces of so many characters.
+    /// Returns what passes at once and what is held, for pieces of `size` characters.
     fn held(text: &str, size: usize, whole: bool) -> (String, String) {
         let mut held = HeldText::new(whole);
         let (mut out, mut at) = (String::new(), 0);

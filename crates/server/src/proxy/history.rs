@@ -1,8 +1,9 @@
-//! The messages of a request as text: calls as the blocks that the model is taught, their answers as results.
+//! Converts the messages of a request to text: calls become the blocks that the instructions teach, and their results
+//! text.
 //!
-//! A call is shown to the model as it is taught to write one, so that its own history teaches it the same: long texts stand below
-//! the object. The messages come out as strict templates want them: one system message first, then user and assistant in turn, and
-//! images next to the text. This module knows no replies.
+//! Calls in the history have the form that the instructions teach, so that the model sees consistent examples: long
+//! texts follow the object. The messages satisfy strict chat templates: one system message first, then user and
+//! assistant in turn, with images next to the text. This module does not handle replies.
 
 use super::conversation::{Message, Part, PastCall, PastResult, Role};
 use super::raw::Members;
@@ -15,27 +16,27 @@ use std::collections::HashMap;
 use toolfence_protocol::format::{Format, results};
 use toolfence_protocol::{Catalog, Output, ToolResult, ToolSpec, fence};
 
-/// Words that may end a body, the one of the instructions first.
+/// Candidates for the word that ends a body, beginning with that of the instructions.
 const TAGS: [&str; 8] = ["EOF", "END", "TEXT", "BODY", "LINES", "DATA", "END_OF_TEXT", "END_OF_BODY"];
 
-/// Bytes of a text that is shown below the object.
+/// The most bytes of a text that is written below the object.
 const MOST_BODY: usize = 1 << 20;
 
-/// Tokens of an image and those around a message, roughly.
+/// Rough estimates of the tokens of an image and of the overhead of a message.
 const MEDIA_TOKENS: u64 = 1000;
 const MESSAGE_TOKENS: u64 = 4;
 
-/// Messages while they are written again.
+/// The messages during the conversion.
 pub(super) struct History<'a, 'c> {
     /// All instructions. Templates refuse a system message after the first message, or a second one.
     system: Written<'a>,
-    /// The other messages; user and assistant alternate, as strict templates require it.
+    /// The other messages. User and assistant alternate, as strict templates require.
     written: Vec<Written<'a>>,
-    /// The tools on offer, where the model is taught to write long texts below the object.
+    /// The tools on offer, if the instructions teach long texts below the object.
     bodies: Option<&'c Catalog>,
-    /// Which tool a call of this id was for.
+    /// The names of the called tools by the ids of the calls.
     names: HashMap<String, String>,
-    /// Results that are not yet written into the last message, and what they show besides text.
+    /// Results that are not yet written into the last message, and their media.
     results: Vec<ToolResult>,
     media: Vec<Cow<'a, RawValue>>,
 }
@@ -44,7 +45,7 @@ pub(super) struct History<'a, 'c> {
 struct Written<'a> {
     role: &'static str,
     members: Members<'a>,
-    /// Texts next to each other are one part.
+    /// Adjacent texts are merged into one part.
     parts: Vec<WrittenPart<'a>>,
 }
 
@@ -54,8 +55,9 @@ enum WrittenPart<'a> {
 }
 
 impl<'a, 'c> History<'a, 'c> {
-    /// Returns the messages as a JSON array, and roughly their tokens: one system message that ends with `instructions`, then user and
-    /// assistant in turn. `bodies` has the tools on offer if the model is taught to write long texts below the object.
+    /// Returns the messages as a JSON array, and a rough estimate of their tokens: one system message that ends with
+    /// `instructions`, then user and assistant in turn. `bodies` has the tools on offer if the instructions teach long
+    /// texts below the object.
     pub(super) fn project(
         messages: Vec<Message<'a>>,
         instructions: &str,
@@ -162,7 +164,7 @@ impl<'a, 'c> History<'a, 'c> {
             match part {
                 Part::Text(more) => text.push_str(&more),
                 Part::Media(media) => {
-                    // It follows the results; here is its place among their texts.
+                    // Media follow the results; this marks their place in the text.
                     text.push_str(&format!("[{}]", media_kind(&media)));
                     self.media.push(media);
                 }
@@ -174,7 +176,7 @@ impl<'a, 'c> History<'a, 'c> {
         self.results.push(answer);
     }
 
-    /// Writes the results into the last message, with what they show next to them.
+    /// Writes the results into the last message, followed by their media.
     fn end_results(&mut self) {
         if self.results.is_empty() {
             return;
@@ -190,7 +192,7 @@ impl<'a, 'c> History<'a, 'c> {
 }
 
 impl<'a> Written<'a> {
-    /// Adds a text; a gap divides it from the text before it.
+    /// Adds a text, separated by `gap` from the text before it.
     fn add_text(&mut self, text: &str, gap: &str) {
         match self.parts.last_mut() {
             _ if text.is_empty() => {}
@@ -203,7 +205,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// The tokens of the message, roughly: about four bytes are one.
+    /// Estimates the tokens of the message at four bytes each.
     fn tokens(&self) -> u64 {
         let part = |part: &WrittenPart<'_>| match part {
             WrittenPart::Text(text) => text.len().div_ceil(4) as u64,
@@ -212,7 +214,7 @@ impl<'a> Written<'a> {
         MESSAGE_TOKENS + self.parts.iter().map(part).sum::<u64>()
     }
 
-    /// The message as JSON. Its content is a string if it is only text: not all templates take parts.
+    /// Returns the message as JSON. If it has only text, its content is a string: not all templates accept parts.
     fn print(mut self) -> String {
         self.members.set("role", &self.role);
         match &self.parts[..] {
@@ -236,7 +238,7 @@ impl WrittenPart<'_> {
     }
 }
 
-/// The kind of a part that is not text, as a word: `image` for `image_url`.
+/// Returns the kind of a media part as a word: `image` for `image_url`.
 fn media_kind(media: &RawValue) -> String {
     #[derive(Deserialize)]
     struct Kind {
@@ -257,7 +259,7 @@ fn block(call: &PastCall<'_>, bodies: Option<&Catalog>, out: &mut String) {
     let spec = bodies.and_then(|catalog| catalog.specs().iter().find(|spec| spec.name == *name));
     let (args, below) = spec
         .and_then(|spec| with_bodies(spec, arguments))
-        .unwrap_or_else(|| (literal(&args(arguments)), String::new()));
+        .unwrap_or_else(|| (escape_announcements(&args(arguments)), String::new()));
     let call = format!("{{{id}\"name\": {}, \"args\": {args}}}{below}", Value::from(name.as_ref()));
     if !out.is_empty() {
         out.push_str(if out.ends_with('\n') { "\n" } else { "\n\n" });
@@ -266,8 +268,8 @@ fn block(call: &PastCall<'_>, bodies: Option<&Catalog>, out: &mut String) {
     out.push_str(&format!("{marks}tool\n{call}\n{marks}\n"));
 }
 
-/// The arguments with their long texts below the object: the announcements in their places, and what follows the object. `None`
-/// where there is no long text, or where something else may be taken for an announcement.
+/// Moves long texts of the arguments below the object. Returns the object with the announcements of the texts, and the
+/// text that follows it. Returns `None` if there is no long text, or if another string looks like an announcement.
 fn with_bodies(spec: &ToolSpec, arguments: &str) -> Option<(String, String)> {
     let mut args: Members<'_> = serde_json::from_str(arguments).ok()?;
     let texts: Vec<(String, String)> = args
@@ -285,14 +287,15 @@ fn with_bodies(spec: &ToolSpec, arguments: &str) -> Option<(String, String)> {
     (!texts.is_empty() && args.matches('<').count() == 2 * texts.len()).then_some((args, below))
 }
 
-/// Whether a text is easier to write below the object, and the same when it is read from there: a reader of Markdown knows other
-/// line endings and no NUL.
+/// Returns `true` if a text is easier to write below the object and survives the round trip. Markdown normalizes line
+/// endings and does not allow NUL.
 fn is_body(text: &str) -> bool {
     let plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     text.len() <= MOST_BODY && text.lines().nth(1).is_some() && text.chars().all(plain)
 }
 
-/// The lines of a body that is read as this text. Where a body keeps its last line ending, the text needs one.
+/// Returns the lines of a body that is read as this text; `None` if a body keeps its last line ending and the text has
+/// none.
 fn body(spec: &ToolSpec, name: &str, text: &str) -> Option<String> {
     match spec.keeps_final_newline(name) {
         true => text.ends_with('\n').then(|| text.to_owned()),
@@ -300,14 +303,13 @@ fn body(spec: &ToolSpec, name: &str, text: &str) -> Option<String> {
     }
 }
 
-/// JSON in which no string announces a body: where one begins like that, be it behind white space, the first such character is
-/// written as an escape.
-fn literal(json: &str) -> String {
+/// Escapes the first character of each string that would look like the announcement of a body, also after white space.
+fn escape_announcements(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + 16);
     let mut rest = json;
     while let Some(at) = rest.find("<<") {
         out.push_str(&rest[..at]);
-        // In JSON these characters stand nowhere but in a string, so a quote before them is its beginning or one of its characters.
+        // In JSON these characters occur only in strings, so a quote before them begins the string or is escaped in it.
         let mut before = out.trim_end();
         while let Some(shorter) = without_space(before) {
             before = shorter.trim_end();
@@ -318,7 +320,7 @@ fn literal(json: &str) -> String {
     out + rest
 }
 
-/// JSON without the escaped white space at its end.
+/// Removes one escaped white space character from the end of JSON text; `None` if it has none there.
 fn without_space(json: &str) -> Option<&str> {
     let short = ["\\n", "\\r", "\\t", "\\f"].iter().find_map(|space| json.strip_suffix(space));
     short.or_else(|| {
@@ -328,7 +330,7 @@ fn without_space(json: &str) -> Option<&str> {
     })
 }
 
-/// The arguments as they were written where that is an object; what is not stays a string.
+/// Returns the arguments unchanged if they are an object; anything else becomes a JSON string.
 fn args(arguments: &str) -> Cow<'_, str> {
     let text = arguments.trim();
     match serde_json::from_str::<IgnoredAny>(text) {

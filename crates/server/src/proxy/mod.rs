@@ -1,10 +1,11 @@
-//! A proxy for clients that insist on function calling, in front of an upstream that only talks.
+//! A proxy that provides function calling to clients, in front of an upstream that supports only text.
 //!
-//! It speaks three APIs: Chat Completions and Responses of OpenAI, and Messages of Anthropic. Each has a reader, which makes a
-//! neutral request, and a writer for the answers. The core in between knows no API: the tools of a request become instructions,
-//! calls and results of its history become blocks, and the blocks of the reply become calls, emitted while they are still being
-//! written. The proxy runs no tools and judges no calls: that is the client's business. It keeps nothing between two requests except
-//! what replies have shown of the models: whether their template opens the reasoning, and in which dialect they write calls.
+//! It supports three APIs: OpenAI's Chat Completions and Responses, and Anthropic's Messages. Each has a reader, which
+//! returns a neutral request, and a writer for the answers. The core in between does not depend on the API: the tools
+//! of a request become instructions, calls and results of its history become blocks, and the blocks of the reply become
+//! calls, emitted while they are still being written. The proxy runs no tools and judges no calls: the client does.
+//! Between two requests it keeps only what replies have shown about the models (whether their template opens the
+//! reasoning, and in which dialect they write calls) and the latest texts that Responses clients may refer to.
 //!
 //! ```text
 //! client --> guard, route --> reader --> request + history --> upstream --> reply --> writer --> client
@@ -14,9 +15,10 @@
 //!                               +--- chat without tools ---> upstream --> client, byte for byte
 //! ```
 //!
-//! What was sent cannot be taken back, so a call is streamed only as far as it was read strictly; the rest of it waits for
-//! its end. A block that cannot be read is asked for again where nothing of it was sent; else the stream ends with an error
-//! event, never with `finish_reason: tool_calls`. Readings that are a guess never pass.
+//! Text that was sent cannot be taken back, so a call is streamed only as far as it was read strictly; the rest waits
+//! for its end. If a block cannot be read, the proxy asks the model again, unless a part of it was sent: then the
+//! stream ends with an error event, never with `finish_reason: tool_calls`. Calls that could only be read by guessing
+//! are never passed on.
 //!
 //! ```no_run
 //! # async fn serve() -> toolfence_protocol::Result<()> {
@@ -68,65 +70,69 @@ use toolfence_protocol::parse::{ParserLimits, Reasoning};
 use toolfence_protocol::{Dialects, Error, Language};
 use upstream::Upstream;
 
-/// Who is asked, who may ask, and how much.
+/// The upstream, access rules and limits.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ProxyOptions {
-    /// The base URL of the upstream, with `/v1`; that is added where there is no path.
+    /// The base URL of the upstream, with `/v1`, which is added if the URL has no path.
     pub upstream: String,
-    /// The upstream's key, where the client sends none or sends the proxy's.
+    /// The upstream's key, for clients that send none or send the proxy's.
     pub upstream_key: Option<String>,
-    /// What clients must send as a bearer token. Without it everybody may ask, and what they send goes to the upstream.
+    /// The bearer token that clients must send. Without it, anyone may use the proxy, and the clients' own keys go to
+    /// the upstream.
     pub key: Option<String>,
-    /// More headers of every request to the upstream, by name. One that the client sends too gives way.
+    /// Additional headers of every request to the upstream, by name. They replace those of the client.
     pub headers: Vec<(String, String)>,
-    /// The URL of a proxy on the way to the upstream, in the place of those that the environment names, or `none` for no proxy. An
-    /// upstream on this machine is reached without one.
+    /// The URL of an HTTP proxy for the upstream, which replaces those from the environment, or `none` for no proxy. An
+    /// upstream on this machine is always reached directly.
     pub proxy: Option<String>,
-    /// Authorities that are trusted beside those of the system: certificates in PEM.
+    /// Certificate authorities that are trusted in addition to those of the system, in PEM.
     pub authorities: Option<Vec<u8>>,
-    /// The proxy's own certificate for the upstream, with those above it, and its private key, in PEM.
+    /// The client certificate for the upstream with its chain and private key, in PEM.
     pub identity: Option<Vec<u8>>,
-    /// The language of the instructions, of what the model is answered, and of the errors that the client gets.
+    /// The language of the instructions, of answers to the model, and of errors to the client.
     pub language: Language,
-    /// Whether the template of the upstream opens reasoning. Where it is unknown, a call is passed on when the reply is over, or
-    /// when a section of reasoning has shown how the model thinks; else while it is still coming. The first reply with a closing
-    /// tag and no opening one shows that it does, and later replies of the same model are read so.
+    /// Whether the template of the upstream opens reasoning. If that is unknown, a call is passed on only after a
+    /// section of reasoning or at the end of the reply; otherwise while it is being received. The first reply with a
+    /// closing tag and no opening tag shows that the template opens reasoning, and later replies of the same model are
+    /// read accordingly.
     pub reasoning: Reasoning,
     /// How long a connection to the upstream may take.
     pub connect: Duration,
-    /// How long the upstream may take to begin its answer. Without streaming it begins when the model is done.
+    /// How long the upstream may take to begin its answer. Without streaming, the answer begins when the model is done.
     pub first_byte: Duration,
     /// How long the upstream may be silent, and how long a client may take to send the body of its request.
     pub between: Duration,
-    /// How long a client may not read before it is given up.
+    /// How long a client may read nothing before its connection is closed.
     pub stalled: Duration,
-    /// Bytes of a request, and of an answer of the upstream that is not passed on as a stream.
+    /// The most bytes of a request, and of an upstream answer that is not streamed to the client.
     pub body: usize,
-    /// Bytes of one event of the upstream's stream.
+    /// The most bytes of one event of the upstream's stream.
     pub event: usize,
-    /// Connections at a time. More clients wait. While more than half of them are in use, a request has to arrive within a few seconds.
+    /// The most connections at a time. Further clients wait. While more than half of them are in use, a request must
+    /// arrive within a few seconds.
     pub connections: usize,
-    /// How often a reply that cannot be used is asked for again.
+    /// How often the proxy asks again after an unusable reply.
     pub asked_again: u32,
-    /// How long answers that are under way may take when the proxy ends.
+    /// How long answers in progress may take when the proxy shuts down.
     pub grace: Duration,
-    /// Origins of web pages that may use the proxy, such as `https://chat.example`. On a loopback address no other page may, unless it
-    /// is of this machine.
+    /// Origins of web pages that may use the proxy, such as `https://chat.example`. On a loopback address, other pages
+    /// may use it only if they are served by this machine.
     pub origins: Vec<String>,
-    /// How much of a reply is read.
+    /// The limits of the parser for replies.
     pub limits: ParserLimits,
-    /// The dialects in which calls of the model are read, beside the blocks that the instructions teach.
+    /// The dialects in which calls are read, in addition to the blocks that the instructions teach.
     pub dialects: Dialects,
     /// How the model learns the tools of a client.
     pub tool_details: ToolDetails,
-    /// Who keeps what replies have shown of the upstream's models. Without anybody it is known as long as the proxy runs.
+    /// Stores what replies have shown about the upstream's models. Without it, the proxy forgets this when it ends.
     pub profiles: Option<Arc<dyn Profiles>>,
 }
 
 impl ProxyOptions {
-    /// The defaults for an upstream: 10 s to connect, 5 minutes to the first byte, 2 minutes of silence, 5 minutes for a
-    /// client that does not read; 16 MiB a request, 8 MiB an event; 512 connections; two more tries; 10 s to end.
+    /// Returns the defaults for an upstream: 10 s to connect, 5 minutes to the first byte, 2 minutes of silence, 5
+    /// minutes for a client that does not read; 16 MiB a request, 8 MiB an event; 512 connections; two more tries; 10 s
+    /// to end.
     pub fn new(upstream: impl Into<String>) -> ProxyOptions {
         ProxyOptions {
             upstream: upstream.into(),
@@ -157,7 +163,7 @@ impl ProxyOptions {
 }
 
 impl fmt::Debug for ProxyOptions {
-    /// Without the keys.
+    /// Prints the options without the keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProxyOptions").field("upstream", &self.upstream).finish_non_exhaustive()
     }
@@ -170,7 +176,7 @@ pub struct Proxy {
     upstream: Upstream,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 struct Shared {
     options: ProxyOptions,
@@ -181,24 +187,24 @@ struct Shared {
     texts: Arc<responses::texts::PastTexts>,
     /// The lists of tools whose unchecked patterns were logged.
     reported: ReportedTools,
-    /// Only this machine can ask.
+    /// Whether the listener has a loopback address.
     loopback: bool,
 }
 
 impl Proxy {
-    /// Nothing is sent and nobody is listened to yet.
+    /// Creates a proxy without opening a connection.
     ///
     /// # Errors
-    /// The upstream is not a URL, or its key cannot stand in a header.
+    /// The upstream is not a URL, or its key is not a valid header value.
     pub fn new(options: ProxyOptions) -> Result<Proxy, Error> {
         let upstream = Upstream::new(&options)?;
         Ok(Proxy { options, upstream })
     }
 
-    /// Answers clients until `end` is ready; then answers that are under way get their time to end.
+    /// Answers clients until `end` is ready; then answers in progress get their grace period.
     ///
-    /// Where `listener` has a loopback address, only requests to a loopback name and of no foreign page are answered.
-    /// Dropping the future ends everything at once.
+    /// If `listener` has a loopback address, only requests to a loopback name that do not come from a foreign page are
+    /// answered. Dropping the future ends everything at once.
     ///
     /// # Errors
     /// The listener has no address.
@@ -216,7 +222,7 @@ impl Proxy {
             texts: Arc::default(),
             loopback: address.ip().is_loopback(),
         });
-        // Its routes are those of several APIs, each with errors of its own form.
+        // Each API has its own form of errors, also for unknown paths and methods, so one fallback handles all routes.
         let router = Router::new().fallback(server::answer).with_state(shared.clone());
         shared.connections.serve(listener, router, end).await;
         Ok(())

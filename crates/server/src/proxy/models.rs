@@ -1,6 +1,6 @@
-//! What replies have shown of the upstream's models, so that later ones are read by it.
+//! What replies have shown about the upstream's models, for reading later replies.
 //!
-//! It is kept in memory while the proxy runs. Beyond that, a host keeps it: this module touches no disk.
+//! This module keeps it in memory and does no disk I/O. A host can store it beyond the life of the proxy.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,29 +12,30 @@ use toolfence_protocol::parse::Options;
 use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{Dialect, FinishReason};
 
-/// Models of which something is known. A client can ask for any name, so there is an end to it.
+/// The most models that are remembered. A client can request any name, so the number needs a limit.
 const MOST_MODELS: usize = 256;
 
-/// Bytes of a model's name.
+/// The most bytes of a model's name.
 const MOST_NAME: usize = 256;
 
-/// Keeps what replies have shown of the upstream's models beyond the life of a proxy.
+/// Stores what replies have shown about the upstream's models beyond the life of a proxy.
 pub trait Profiles: Send + Sync {
-    /// What is known of a model. The proxy asks once for each that it is asked for, on a thread that may block.
+    /// Returns what is known about a model. The proxy calls this once for each requested model, on a thread that may
+    /// block.
     fn known(&self, model: &str) -> Learned;
 
-    /// Replies of a model have shown something new: what was `before` is `now`. That is seldom, and told on a thread that may
-    /// block.
+    /// Stores what replies of a model have newly shown: `before` has become `now`. The proxy calls this rarely, on a
+    /// thread that may block.
     fn learned(&self, model: &str, before: Learned, now: Learned);
 }
 
-/// What a reply has shown that was not known before it.
-pub(super) struct New {
+/// What a reply has newly shown about its model.
+pub(super) struct NewFacts {
     before: Learned,
     now: Learned,
 }
 
-/// The models that were asked for.
+/// The requested models.
 #[derive(Default)]
 pub(super) struct Models {
     kept: Option<Arc<dyn Profiles>>,
@@ -52,19 +53,20 @@ impl Models {
         Models { kept, known: Mutex::default() }
     }
 
-    /// Adds what is known of a model to what the host says.
+    /// Adds what is known about a model to the options of the host.
     pub(super) async fn apply(&self, model: &str, options: &mut Options) {
         if let Some(learning) = self.learning(model).await {
             learning.apply(options);
         }
     }
 
-    /// How the upstream takes a grammar for a model, where it obeys one.
+    /// Returns the form in which the upstream accepts a grammar for a model, if it does.
     pub(super) async fn grammar(&self, model: &str) -> Option<Form> {
         self.learning(model).await?.learned().grammar
     }
 
-    /// The upstream has refused a grammar: no further request of this proxy has one. Another run may try again.
+    /// Stops sending a grammar for this model, because the upstream has refused one. The next run of the proxy tries
+    /// again.
     pub(super) fn give_up_grammar(&self, model: &str) {
         if let Some(learning) = self.known().get_mut(model) {
             learning.give_up_grammar();
@@ -77,7 +79,7 @@ impl Models {
             return known;
         }
         let kept = self.kept.clone().filter(|_| model.len() <= MOST_NAME)?;
-        // Asked without the lock, and apart: other requests go on meanwhile.
+        // Call the host without holding the lock and on another thread, so that other requests continue meanwhile.
         let name = model.to_owned();
         let known = spawn_blocking(move || kept.known(&name)).await;
         let learning = Learning::from(known.unwrap_or_default());
@@ -85,7 +87,7 @@ impl Models {
         Some(learning)
     }
 
-    /// Takes what a reply of a model has shown. What is new of it is for the host [to keep](Models::keep).
+    /// Records what a reply of a model has shown. Returns what is new, for the host [to store](Models::keep).
     pub(super) fn note(
         &self,
         model: &str,
@@ -93,26 +95,26 @@ impl Models {
         summary: &Summary,
         end: FinishReason,
         calls: impl Iterator<Item = Dialect>,
-    ) -> Option<New> {
+    ) -> Option<NewFacts> {
         let mut known = self.known();
         self.entry(&mut known, model, Learning::default());
         let learning = known.get_mut(model)?;
         let before = learning.learned();
         learning.note(options, summary, Some(end), calls);
         let now = learning.learned();
-        (before != now).then_some(New { before, now })
+        (before != now).then_some(NewFacts { before, now })
     }
 
-    /// Hands the host what is new of a model.
-    pub(super) async fn keep(&self, model: &str, New { before, now }: New) {
+    /// Passes what is new about a model to the host.
+    pub(super) async fn keep(&self, model: &str, NewFacts { before, now }: NewFacts) {
         if let Some(kept) = self.kept.clone() {
             let model = model.to_owned();
-            // A host that panics keeps nothing.
+            // If the host panics, nothing is stored.
             let _ = spawn_blocking(move || kept.learned(&model, before, now)).await;
         }
     }
 
-    /// Makes room for a model of which nothing is known yet, where there is some.
+    /// Adds a model, if the limit allows it or an entry without knowledge can be removed.
     fn entry(&self, known: &mut HashMap<String, Learning>, model: &str, learning: Learning) {
         if known.len() == MOST_MODELS && !known.contains_key(model) {
             known.retain(|_, learning| learning.learned() != Learned::default());
@@ -146,7 +148,7 @@ mod tests {
         opened
     }
 
-    fn note(models: &Models, model: &str, summary: &Summary) -> Option<New> {
+    fn note(models: &Models, model: &str, summary: &Summary) -> Option<NewFacts> {
         models.note(model, &Options::default(), summary, FinishReason::Stop, std::iter::empty())
     }
 
@@ -163,7 +165,7 @@ mod tests {
         assert_eq!(seen, (Reasoning::Opened, Reasoning::Unknown));
     }
 
-    /// A host that waits for a file: here for something that another request does.
+    /// A host that waits, here for something that another request does, as a real one would for a file.
     struct Slow {
         ready: Mutex<Receiver<()>>,
         told: Sender<(String, Learned, Learned)>,
@@ -190,7 +192,7 @@ mod tests {
         let models = Models::new(Some(Arc::new(Slow { ready: Mutex::new(ready), told })));
         let other = async { go.send(()).unwrap() };
         let (known, ()) = tokio::join!(reasoning(&models, "m"), other);
-        assert_eq!(known, Reasoning::Opened, "the other request went on while the host was asked");
+        assert_eq!(known, Reasoning::Opened, "the other request continues while the host is busy");
         let new = note(&models, "new", &thought()).expect("that it thinks is new");
         tokio::join!(models.keep("new", new), async { go.send(()).unwrap() });
         let mut opened = Learned::default();

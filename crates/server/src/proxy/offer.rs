@@ -1,8 +1,8 @@
 //! The tools that a request offers, and how they may be used.
 //!
-//! This module knows no messages and no replies.
+//! This module does not handle messages or replies.
 
-use super::conversation::Asked;
+use super::conversation::NeutralRequest;
 use super::trouble::Trouble;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -15,46 +15,47 @@ use toolfence_protocol::{
     Args, Catalog, ErrorCode, Language, Output, Text, ToolCall, ToolResult, ToolSpec, prompt, text,
 };
 
-/// Bytes of all tools of a request. Their schemas are read into memory, at many times their size.
+/// The most bytes of all tools of a request. Their parsed schemas take many times that memory.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
-/// The refusal of a longer list of tools.
+/// Returns the error for a longer list of tools.
 pub(super) fn tools_too_large() -> Text {
     text!("tools is larger than {most} bytes; describe fewer or shorter ones", most = MOST_BYTES)
 }
 
-/// Lists of tools that are remembered as reported.
+/// The most lists of tools that are remembered as reported.
 const MOST_REPORTED: usize = 1024;
 
-/// Which calls are wanted.
+/// The calls that the client wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// The model chooses.
+    /// The model decides.
     Auto,
-    /// None: blocks of the reply are text.
+    /// No calls: blocks of the reply are text.
     None,
-    /// At least one.
+    /// At least one call.
     Required,
-    /// This one.
+    /// A call of this tool.
     This(String),
 }
 
 /// How the model learns the tools of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolDetails {
-    /// The whole description of each tool and of its arguments.
+    /// The full description of each tool and of its arguments.
     Full,
-    /// One line for each tool. The model gets the rest with a call of `tool_help`, which the proxy answers, and after a wrong call.
+    /// One line for each tool. The model gets the full description by calling `tool_help`, which the proxy answers, and
+    /// after a wrong call.
     Short,
     /// `Full` as long as the instructions have at most 8 KiB, `Short` beyond that.
     #[default]
     Auto,
 }
 
-/// Bytes of instructions up to which tools are described in full.
+/// The most bytes of instructions for which [`ToolDetails::Auto`] describes tools in full.
 const MOST_FULL: usize = 8 << 10;
 
-/// Bytes of one description that the model gets with an answer.
+/// The most bytes of one description in an answer to the model.
 const MOST_DESCRIBED: usize = 24 << 10;
 
 /// The tools on offer.
@@ -68,7 +69,7 @@ pub(super) struct Offer {
     pub(super) language: Language,
     /// A hash of the list of tools as the request has it.
     hash: u64,
-    /// How to call the tools, and which there are.
+    /// The instructions on how to call the tools, with their descriptions.
     instructions: String,
     /// The name of the tool that describes the others, if the instructions are short.
     help: Option<String>,
@@ -81,8 +82,8 @@ pub(super) struct ReportedTools {
 }
 
 impl ReportedTools {
-    /// The unchecked patterns of an offer, each with its tool. None if an offer of the same tools was asked about before: clients send
-    /// their tools with every request.
+    /// Returns the unchecked patterns of an offer, each with its tool. Returns nothing for a list of tools that was
+    /// reported before, because clients send their tools with every request.
     pub(super) fn unchecked_patterns<'o>(&self, offer: &'o Offer) -> Vec<(&'o str, &'o str)> {
         let mut hashes = self.hashes.lock().unwrap_or_else(PoisonError::into_inner);
         if hashes.len() == MOST_REPORTED {
@@ -95,8 +96,13 @@ impl ReportedTools {
 }
 
 impl Offer {
-    /// The tools of a request, narrowed to what its choice allows. An offer without tools is that of a plain conversation.
-    pub(super) fn new(asked: &mut Asked<'_>, language: Language, details: ToolDetails) -> Result<Offer, Trouble> {
+    /// Reads the tools of a request, restricted to those that its `tool_choice` allows. In a conversation without
+    /// tools, the offer is empty.
+    pub(super) fn new(
+        asked: &mut NeutralRequest<'_>,
+        language: Language,
+        details: ToolDetails,
+    ) -> Result<Offer, Trouble> {
         let choice = asked.choice.clone();
         let wanted = |spec: &ToolSpec| match &choice {
             Choice::None => false,
@@ -129,12 +135,12 @@ impl Offer {
         Ok(Offer { catalog: Arc::new(catalog), choice, several, language, hash, instructions, help })
     }
 
-    /// Whether the proxy itself answers calls of this tool.
+    /// Returns `true` if the proxy itself answers calls of this tool.
     pub(super) fn is_help(&self, name: &str) -> bool {
         self.help.as_ref().is_some_and(|help| help == name)
     }
 
-    /// The answer to a call of the tool that describes the others.
+    /// Returns the answer to a call of the tool that describes the others.
     pub(super) fn help(&self, call: &ToolCall) -> ToolResult {
         let wanted = call.args.get(HELP_ARGUMENT).and_then(Value::as_str).unwrap_or_default();
         let output = match self.catalog.resolve(&mut ToolCall::new("", wanted, Args::new())) {
@@ -144,7 +150,7 @@ impl Offer {
         ToolResult::new(call.id.clone(), call.name.clone(), output, 0)
     }
 
-    /// The description of a tool, if the model has only its line.
+    /// Returns the description of a tool, if the model has only its summary line.
     pub(super) fn described(&self, name: &str) -> Option<String> {
         let spec = self.catalog.find(name).filter(|spec| self.help.is_some() && !self.is_help(&spec.name))?;
         let mut text = prompt::description(spec, self.language);
@@ -152,19 +158,19 @@ impl Offer {
         Some(text)
     }
 
-    /// Whether nothing can be called.
+    /// Returns `true` if no tool can be called.
     pub(super) fn is_empty(&self) -> bool {
         self.catalog.specs().is_empty()
     }
 
-    /// The instructions for the model: how to call, the tools, and what the choice of the client demands.
+    /// Returns the instructions for the model: how to call tools, the tools, and the requirements of `tool_choice`.
     pub(super) fn instructions(&self) -> String {
         let more = self.narrowed().render(self.language);
         let gap = if more.is_empty() { "" } else { "\n" };
         format!("{}\n{gap}{more}", self.instructions.trim_end()).trim_end().to_owned()
     }
 
-    /// Below the instructions, where the request narrows what may be called.
+    /// Returns the additional instructions if the request restricts calls.
     fn narrowed(&self) -> Text {
         let wanted = match &self.choice {
             Choice::Auto | Choice::None => Text::default(),
@@ -175,17 +181,17 @@ impl Offer {
         Text::join([wanted, one], "")
     }
 
-    /// What replies can be where the upstream lets nothing else be written. A call that is wanted is forced.
+    /// Returns the grammar of replies, for an upstream that enforces one. A required call is part of the grammar.
     pub(super) fn grammar(&self) -> String {
         let mut options = GrammarOptions::default();
         options.least_calls = usize::from(matches!(self.choice, Choice::Required | Choice::This(_)));
-        // No bound ends an argument; the server has one for a reply.
+        // Do not limit the length of arguments: the server limits the reply.
         (options.endless, options.most_items) = (true, 64);
         options.most_calls = if self.several { 32 } else { 1 };
         grammar::gbnf(&self.catalog, &options)
     }
 
-    /// The answer to a reply without a call if the choice of the client demands one.
+    /// Returns the answer to a reply without a call, if `tool_choice` requires one.
     pub(super) fn no_call(&self) -> Text {
         match &self.choice {
             Choice::This(name) => {
@@ -195,7 +201,7 @@ impl Offer {
         }
     }
 
-    /// The only tool that a reply must call.
+    /// Returns the tool that a reply must call, if there is only one.
     pub(super) fn forced(&self) -> Option<&ToolSpec> {
         let mut tools = self.catalog.specs().iter().filter(|spec| !self.is_help(&spec.name));
         match (&self.choice, tools.next(), tools.next()) {
@@ -204,13 +210,14 @@ impl Offer {
         }
     }
 
-    /// The tool of exactly this name.
+    /// Returns the tool with exactly this name.
     pub(super) fn exact(&self, name: &str) -> Option<&ToolSpec> {
         self.catalog.specs().iter().find(|spec| spec.name == name)
     }
 }
 
-/// A tool from its object in a request; `schema` is the member that describes its arguments, and `place` where the object is.
+/// Reads a tool from its object in a request. `schema` is the member that describes its arguments, and `place` the path
+/// of the object.
 pub(super) fn function(described: &Value, schema: &str, place: &str) -> Result<ToolSpec, Trouble> {
     let name = described.get("name").and_then(Value::as_str).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -228,7 +235,7 @@ pub(super) fn function(described: &Value, schema: &str, place: &str) -> Result<T
 /// The argument of the tool that describes the others.
 const HELP_ARGUMENT: &str = "name";
 
-/// A name for the tool that describes the others which no tool of the client has.
+/// Returns an unused name for the tool that describes the others.
 fn free_name(catalog: &Catalog) -> String {
     let names = std::iter::once("tool_help".to_owned()).chain((2..).map(|number| format!("tool_help_{number}")));
     names.into_iter().find(|name| catalog.find(name).is_none()).unwrap_or_default()
@@ -245,7 +252,7 @@ fn help_tool(name: &str, language: Language) -> ToolSpec {
     ToolSpec::from_json_schema(name.to_owned(), purpose.into_string(language), &schema)
 }
 
-/// A hash of a list of tools.
+/// Hashes a list of tools.
 pub(super) fn hash(tools: Option<&RawValue>) -> u64 {
     let mut hash = DefaultHasher::new();
     tools.map(RawValue::get).hash(&mut hash);

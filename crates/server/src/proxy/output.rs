@@ -1,4 +1,4 @@
-//! An answer as the core emits it: events in the words of no API. The writer of each API turns them into its JSON.
+//! The neutral events of an answer. The writer of each API converts them to its JSON.
 
 use super::piece::Piece;
 use super::trouble::Trouble;
@@ -11,9 +11,9 @@ pub(super) enum Output {
     Text(String),
     /// More of the reasoning.
     Reasoning(String),
-    /// A call begins. Calls follow each other, so that at most one is open.
+    /// A call begins. At most one call is open at a time.
     CallStarted { index: usize, id: String, name: String },
-    /// More of the text of the open call's arguments, which is a JSON object.
+    /// More of the open call's arguments, which are the text of a JSON object.
     Arguments { index: usize, text: String },
     /// The arguments of the open call are complete.
     CallDone { index: usize },
@@ -27,25 +27,25 @@ pub(super) enum Output {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finish {
     pub(super) reason: FinishedBy,
-    /// Tokens of all requests that the answer took, as the upstream counts them.
+    /// The tokens of all requests for the answer, as reported by the upstream.
     pub(super) usage: Option<Value>,
 }
 
-/// Why an answer ends.
+/// The reason why an answer ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FinishedBy {
     /// The model stopped by itself.
     Stop,
-    /// It stopped for the results of its calls.
+    /// The model stopped to wait for the results of its calls.
     Calls,
     /// The limit of tokens was reached.
     Length,
-    /// Another reason of the upstream.
+    /// Another reason that the upstream reported.
     Other(String),
 }
 
 impl FinishedBy {
-    /// The reason of an upstream for a reply of which no call was passed on.
+    /// Converts the reason that the upstream reported, for a reply of which no call was passed on.
     pub(super) fn of_upstream(finish: &str) -> FinishedBy {
         match finish {
             "stop" | "tool_calls" | "function_call" => FinishedBy::Stop,
@@ -55,12 +55,12 @@ impl FinishedBy {
     }
 }
 
-/// Writes an answer in the words of one API. A writer takes the events of one answer, as a stream or to make the whole of it.
+/// Writes an answer in the form of one API. A writer handles the events of one answer, as a stream or as a whole.
 pub(super) trait Writer: Send {
     /// Takes the id, the time and the model of the upstream's answer.
     fn note_upstream(&mut self, _: &Piece<'_>) {}
 
-    /// Takes the number of tokens of the request, roughly.
+    /// Takes the estimated number of tokens of the request.
     fn note_input(&mut self, _tokens: u64) {}
 
     /// Adds the first events of a stream.
@@ -69,16 +69,16 @@ pub(super) trait Writer: Send {
     /// Adds the events of the stream for one event of the answer.
     fn event(&mut self, output: &Output, out: &mut String);
 
-    /// The whole answer from its events, the last of which is [`Output::Finished`].
+    /// Returns the whole answer from its events, the last of which is [`Output::Finished`].
     fn whole(&mut self, outputs: Vec<Output>) -> String;
 
-    /// Whether it keeps the text of a stream until its end.
+    /// Returns `true` if the writer keeps the text of a stream until its end.
     fn keeps_text(&self) -> bool {
         false
     }
 }
 
-/// Appends an event to those of an answer that is kept whole; pieces of one text become one.
+/// Appends an event to those of an answer that is sent as a whole. Adjacent pieces of text are merged.
 pub(super) fn append(outputs: &mut Vec<Output>, output: Output) {
     match (outputs.last_mut(), output) {
         (Some(Output::Text(text)), Output::Text(more)) | (Some(Output::Reasoning(text)), Output::Reasoning(more)) => {

@@ -1,6 +1,6 @@
-//! What an upstream's answer says: an answer of Chat Completions, whole or one chunk of it.
+//! Reads the upstream's answer: a Chat Completions answer, whole or one chunk of it.
 //!
-//! Pure: text in, data out. This module knows no connections and no parser.
+//! This module does no I/O and does not depend on the parser.
 
 use super::raw::{Elements, as_text};
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Bytes of an upstream's account of tokens; a longer one is not one.
+/// The most bytes of the upstream's usage; a longer one is ignored.
 const MOST_USAGE: usize = 16 << 10;
 
 /// An answer of the upstream, whole or one chunk of it.
@@ -26,14 +26,14 @@ pub(super) struct Piece<'a> {
     choices: Option<&'a RawValue>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
-    /// What went wrong there.
+    /// The error that the upstream reports.
     #[serde(default, borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
 
-/// What a piece says.
+/// The content of a piece.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct PieceContent {
     pub(super) text: String,
     pub(super) reasoning: String,
     pub(super) finish: Option<String>,
@@ -62,15 +62,17 @@ struct MessageFields<'a> {
 }
 
 impl Piece<'_> {
-    /// The first choice.
-    pub(super) fn said(&self) -> Said {
+    /// Returns the content of the first choice.
+    pub(super) fn content(&self) -> PieceContent {
         let choices = self.choices.and_then(|choices| serde_json::from_str::<Elements<'_>>(choices.get()).ok());
-        let Some(first) = choices.and_then(|choices| choices.0.first().copied()) else { return Said::default() };
+        let Some(first) = choices.and_then(|choices| choices.0.first().copied()) else {
+            return PieceContent::default();
+        };
         let choice: ChoiceFields<'_> = serde_json::from_str(first.get()).unwrap_or_default();
         let message = choice.delta.or(choice.message);
         let message: MessageFields<'_> =
             message.and_then(|message| serde_json::from_str(message.get()).ok()).unwrap_or_default();
-        Said {
+        PieceContent {
             text: text(message.content),
             reasoning: text(message.reasoning_content.or(message.reasoning)),
             finish: choice.finish_reason.and_then(as_text).map(Cow::into_owned),
@@ -78,7 +80,7 @@ impl Piece<'_> {
     }
 }
 
-/// A string, or the texts of an array of parts.
+/// Reads a string, or joins the texts of an array of parts.
 fn text(value: Option<&RawValue>) -> String {
     #[derive(Deserialize)]
     struct Part<'a> {
@@ -94,11 +96,11 @@ fn text(value: Option<&RawValue>) -> String {
     texts.collect()
 }
 
-/// Tokens, summed over all requests that one answer took.
+/// Token counts, summed over all requests for one answer.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
     before: Map<String, Value>,
-    /// Of the request that is under way; servers that tell it more than once tell the whole each time.
+    /// The usage of the current request. Servers that report it repeatedly report the total each time.
     latest: Map<String, Value>,
 }
 
@@ -110,7 +112,7 @@ impl Usage {
         }
     }
 
-    /// Another request begins.
+    /// Begins another request.
     pub(super) fn next(&mut self) {
         add(&mut self.before, std::mem::take(&mut self.latest));
     }

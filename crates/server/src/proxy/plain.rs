@@ -1,17 +1,17 @@
-//! A reply that can call nothing: text whatever it looks like, after the reasoning that it may begin with.
+//! Reads a reply in a request without tools: reasoning at the beginning, and then text, whatever it looks like.
 
 use super::output::Output;
 use toolfence_protocol::clip::floor_boundary;
 use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::reply::LeadingReasoning;
 
-/// Bytes of reasoning that wait for its end; more of it is text.
+/// The most bytes of reasoning that wait for its closing tag; beyond that, it is text.
 const MOST_WAITING: usize = 1 << 20;
 
-/// Blank bytes at the beginning; after more of them a tag is text.
+/// The most blank bytes at the beginning; after more of them a tag is text.
 const MOST_BLANK: usize = 4 << 10;
 
-/// What the tags around reasoning begin and end with.
+/// The first and the last characters of the tags around reasoning.
 const BEGINS: [char; 3] = ['<', '[', '◁'];
 const ENDS: [char; 3] = ['>', ']', '▷'];
 
@@ -20,9 +20,9 @@ pub(super) struct PlainReply {
     reasoning: LeadingReasoning,
     /// Whether the template of the upstream has the opening tag.
     is_opened: bool,
-    /// What came while it is not known where the reasoning ends.
+    /// The text that was received while the end of the reasoning is not known.
     waiting: Option<String>,
-    /// Whether text would follow reasoning, so that empty lines are layout.
+    /// Whether the next text follows reasoning, so that empty lines are layout.
     is_after_reasoning: bool,
 }
 
@@ -33,7 +33,7 @@ impl PlainReply {
         PlainReply { reasoning, is_opened, waiting: Some(String::new()), is_after_reasoning: false }
     }
 
-    /// Takes more of the reply, and returns what is known of it.
+    /// Adds text of the reply, and returns the outputs that are certain.
     pub(super) fn push(&mut self, text: &str) -> Vec<Output> {
         let Some(mut waiting) = self.waiting.take() else { return self.text(text) };
         waiting.push_str(text);
@@ -55,7 +55,7 @@ impl PlainReply {
         }
     }
 
-    /// The reply is over: what waits is text.
+    /// Ends the reply: held text is output as text.
     pub(super) fn finish(&mut self) -> Vec<Output> {
         let waiting = self.waiting.take().unwrap_or_default();
         self.text(&waiting)

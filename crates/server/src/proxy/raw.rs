@@ -1,6 +1,7 @@
-//! JSON that is passed on as it came: the members of an object in their order, each value still the text it was.
+//! JSON that is forwarded unchanged: the members of an object in order, each value as its original text.
 //!
-//! This module knows no protocol. What it reads stays in the text it was read from: a hostile body costs no more than itself.
+//! This module does not depend on an API. Values borrow the text that they were read from, so a hostile body takes no
+//! more memory than its own size.
 
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -9,24 +10,24 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Members of one object.
+/// The most members of one object.
 const MOST_MEMBERS: usize = 256;
 
-/// Elements of one array.
+/// The most elements of one array.
 const MOST_ELEMENTS: usize = 65_536;
 
-/// An object, none of its members read yet.
+/// An object whose members are not parsed.
 #[derive(Debug, Default)]
 pub(super) struct Members<'a>(Vec<(String, Cow<'a, RawValue>)>);
 
 impl<'a> Members<'a> {
-    /// The text of a member that is there and not null.
+    /// Returns the JSON text of a member that is present and not null.
     pub(super) fn get(&self, name: &str) -> Option<&RawValue> {
         let found = self.0.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_ref()).filter(|value| value.get() != "null")
     }
 
-    /// The text of a member that was read from a body and is not null, as long as the body is there.
+    /// Returns the JSON text of a member that is borrowed from the body and not null, with the lifetime of the body.
     pub(super) fn borrowed(&self, name: &str) -> Option<&'a RawValue> {
         let found = self.0.iter().find(|(key, _)| key == name);
         found
@@ -34,17 +35,17 @@ impl<'a> Members<'a> {
             .filter(|value| value.get() != "null")
     }
 
-    /// The names and texts of all members that are strings, in their order.
+    /// Returns the names and values of all members that are strings, in order.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
         self.0.iter().filter_map(|(name, value)| Some((name.as_str(), as_text(value)?)))
     }
 
-    /// A member that is a string.
+    /// Returns the value of a member that is a string.
     pub(super) fn text(&self, name: &str) -> Option<Cow<'_, str>> {
         self.get(name).and_then(as_text)
     }
 
-    /// Puts a value in the place of the member, or at the end.
+    /// Replaces the value of a member, or appends the member.
     pub(super) fn set(&mut self, name: &str, value: &impl Serialize) {
         let Ok(value) = serde_json::value::to_raw_value(value) else { return };
         match self.0.iter_mut().find(|(key, _)| key == name) {
@@ -57,13 +58,13 @@ impl<'a> Members<'a> {
         self.0.retain(|(key, _)| !names.contains(&key.as_str()));
     }
 
-    /// The object as text.
+    /// Returns the object as JSON text.
     pub(super) fn print(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// What stands in the text, where it is a string.
+/// Returns the value of a JSON string; `None` for another type.
 pub(super) fn as_text(value: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Text<'_>>(value.get()).ok().map(|text| text.0)
 }
@@ -111,7 +112,7 @@ impl Serialize for Members<'_> {
     }
 }
 
-/// An array, none of its elements read yet.
+/// An array whose elements are not parsed.
 pub(super) struct Elements<'a>(pub(super) Vec<&'a RawValue>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {

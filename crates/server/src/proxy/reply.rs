@@ -1,6 +1,6 @@
-//! One reply of the upstream while it streams: text in, the outputs for the client out.
+//! Processes one reply of the upstream while it streams: text in, outputs for the client out.
 //!
-//! A machine without input or output of its own, on top of the parser. It knows no HTTP and no JSON of the API.
+//! A state machine without I/O on top of the parser. It does not depend on HTTP or on the JSON of an API.
 
 use super::answer_format::without_fence;
 use super::answers;
@@ -17,39 +17,39 @@ use toolfence_protocol::parse::{Event, Options, Parser, ReadError, Span};
 use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{Dialect, ErrorCode, FinishReason, Repair, Text, ToolCall, ToolResult, json, text};
 
-/// Bytes of a reply that are kept to ask again.
+/// The most bytes of a reply that are kept for asking again.
 const MOST_KEPT: usize = 1 << 20;
 
-/// Blank text that waits to see whether anything stands behind it.
+/// The most bytes of blank text that are held until other text follows.
 const MOST_BLANK: usize = 4 << 10;
 
-/// Tools whose description the model gets after a wrong call.
+/// The most tools whose descriptions the model gets after wrong calls.
 const MOST_DESCRIBED: usize = 4;
 
-/// Answers of one reply when it is asked again.
+/// The most answers to the blocks of one reply when the model is asked again.
 const MOST_ANSWERS: usize = 64;
 
-/// What a whole reply came to.
+/// The outcome of a complete reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It was passed on, with so many calls.
+    /// The reply was passed on, with this number of calls.
     Passed { calls: usize },
     /// The model asks for the description of a tool and calls nothing else. `message` has it.
     Help { message: String },
-    /// It cannot be used, and nothing of a call was passed on. `message` asks for another; `hard`: there is nothing to pass
-    /// on instead.
+    /// The reply is not usable, and nothing of a call was passed on. `message` asks for another; `hard`: there is
+    /// nothing to pass on instead.
     Again { message: String, hard: bool, why: Text },
-    /// A part of a call was passed on, and then it could not be read.
+    /// A part of a call was passed on before the call turned out to be unreadable.
     Broken(Text),
 }
 
 /// A reply that is being received.
 pub(super) struct Reply {
     parser: Parser,
-    /// The reader in place of the parser if nothing can be called.
+    /// The reader that replaces the parser if there are no tools.
     plain: Option<PlainReply>,
     offer: Arc<Offer>,
-    /// What the ids of its calls begin with.
+    /// The prefix of the ids of its calls.
     ids: String,
     /// Whether the outputs of a call are sent while it streams.
     streams: bool,
@@ -57,33 +57,33 @@ pub(super) struct Reply {
     /// The call whose outputs have begun.
     growing: Option<Growing>,
     calls: usize,
-    /// A call was begun, even if it is not complete.
+    /// Whether a call was begun, even if it is not complete.
     has_begun: bool,
-    /// Calls that came whole, in case they are not passed on after all.
+    /// Results for complete calls, in case they are not passed on after all.
     whole: Vec<ToolResult>,
-    /// Blocks that cannot be read and wait for the calls that stand before them: the parser holds these back.
+    /// Unreadable blocks that wait for the calls before them, which the parser still holds back.
     unread: Vec<Unread>,
     faults: Vec<ToolResult>,
     /// Answers to calls of the tool that describes the others.
     help: Vec<ToolResult>,
-    /// Descriptions of tools that were called wrongly, by name.
+    /// Descriptions of tools with wrong calls, by name.
     described: Vec<(String, String)>,
     broken: Option<Text>,
     summary: Summary,
-    /// It broke off by no fault of the model.
+    /// Whether the reply was cut off through no fault of the model.
     cut: bool,
     /// Text that may turn out to be a call.
     held: HeldText,
     blank: String,
     lead: Lead,
     kept: Option<String>,
-    /// That the template opens the reasoning was learned, and nobody said so.
+    /// Whether it was learned from replies, not configured, that the template opens the reasoning.
     guessed: bool,
     /// The dialects of its calls.
     dialects: Vec<Dialect>,
 }
 
-/// What the reply began with: the empty lines between reasoning and answer are layout.
+/// The beginning of the reply: empty lines between reasoning and answer are layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lead {
     Nothing,
@@ -93,25 +93,26 @@ enum Lead {
 
 /// A call of which a part has been sent.
 struct Growing {
-    /// What the parser calls it.
+    /// The parser's provisional id.
     provisional: String,
     name: String,
     arguments: Arguments,
     held: bool,
 }
 
-/// A block that cannot be read.
+/// An unreadable block.
 struct Unread {
     at: usize,
     id: String,
     tool: String,
-    /// What is wrong; nothing where it broke off.
+    /// The error; `None` if the block was cut off.
     error: Option<Box<ReadError>>,
 }
 
 impl Reply {
-    /// `options`: how it is read, but for the tools. `guessed`: that it begins in reasoning was learned from other replies.
-    /// `ids`: what the ids of its calls begin with. `streams`: whether what is polled is with the client at once.
+    /// Creates a reply. `options`: parser options, to which the tools are added. `guessed`: it was learned from other
+    /// replies that it begins in reasoning. `ids`: the prefix of the ids of its calls. `streams`: whether polled
+    /// outputs reach the client at once.
     pub(super) fn new(offer: Arc<Offer>, mut options: Options, guessed: bool, ids: String, streams: bool) -> Reply {
         options.catalog = Some(offer.catalog.clone());
         let plain = offer.is_empty().then(|| PlainReply::new(options.reasoning));
@@ -142,7 +143,7 @@ impl Reply {
         }
     }
 
-    /// More of the text.
+    /// Adds text.
     pub(super) fn push(&mut self, text: &str) {
         match &mut self.kept {
             Some(kept) if kept.len() + text.len() <= MOST_KEPT => kept.push_str(text),
@@ -156,7 +157,7 @@ impl Reply {
         self.read();
     }
 
-    /// The reply is over.
+    /// Ends the reply.
     pub(super) fn finish(&mut self, reason: FinishReason) {
         self.cut = reason != FinishReason::Stop;
         if let Some(plain) = &mut self.plain {
@@ -169,22 +170,22 @@ impl Reply {
             self.release_held();
         }
         if !self.has_begun {
-            self.show_blank();
+            self.emit_blank();
         }
     }
 
-    /// What comes next for the client.
+    /// Returns the next output for the client.
     pub(super) fn poll(&mut self) -> Option<Output> {
         self.out.pop_front()
     }
 
-    /// Whether reading on is of no use: what follows a made up result is dropped, unless the result may turn out to be only
-    /// thought; and what broke is broken.
+    /// Returns `true` if the rest of the reply does not matter: after a broken call, and after a made-up result, unless
+    /// that may turn out to be part of the reasoning.
     pub(super) fn is_over(&self) -> bool {
         self.summary.forged.is_some() && !self.parser.is_undecided() || self.broken.is_some()
     }
 
-    /// What the reply came to.
+    /// Returns the outcome of the reply.
     pub(super) fn outcome(&self) -> Outcome {
         if let Some(why) = &self.broken {
             return Outcome::Broken(why.clone());
@@ -205,7 +206,7 @@ impl Reply {
         };
         match &self.offer.choice {
             _ if self.calls > 0 || self.cut => Outcome::Passed { calls: self.calls },
-            // What was learned was wrong this time, and nobody has an answer.
+            // The learned rule was wrong this time, so the reply has no answer.
             _ if self.guessed && self.summary.unclosed => asks(text!(
                 "Your reply has no closing reasoning tag, and your other replies have one: all of it was read as \
                  reasoning. Write your answer or your call again."
@@ -219,19 +220,20 @@ impl Reply {
         }
     }
 
-    /// What it shows of the model: what it is as a whole, and the dialects of its calls.
-    pub(super) fn shown(&self) -> (&Summary, impl Iterator<Item = Dialect>) {
+    /// Returns what the reply shows about the model: its summary, and the dialects of its calls.
+    pub(super) fn observations(&self) -> (&Summary, impl Iterator<Item = Dialect>) {
         (&self.summary, self.dialects.iter().copied())
     }
 
-    /// Its raw text, unless it is too long to be asked again.
+    /// Returns the raw text, unless it is too long for asking again.
     pub(super) fn text(&self) -> Option<&str> {
         self.kept.as_deref()
     }
 
     fn read(&mut self) {
         while self.broken.is_none() {
-            // Asked before: the step that decides it also queues what is found in it, and the calls come behind that.
+            // Check before the step: the step that decides also queues the section's own events, and the calls follow
+            // them.
             let undecided = self.parser.is_undecided();
             let Some(event) = self.parser.poll().map(Event::into_owned) else {
                 if !self.parser.is_undecided() {
@@ -252,17 +254,17 @@ impl Reply {
             Event::Text { text, span } => {
                 let offer = self.offer.clone();
                 let passed = self.held.push(&text, span.start, |name| offer.exact(name).is_some());
-                self.show(&passed);
+                self.emit_text(&passed);
             }
-            Event::Reasoning { unopened: true, .. } => self.was_thought(),
-            Event::Reasoning { text, .. } => self.think(text.into_owned()),
+            Event::Reasoning { unopened: true, .. } => self.reclassify_as_reasoning(),
+            Event::Reasoning { text, .. } => self.emit_reasoning(text.into_owned()),
             Event::Started { id, name } => {
                 self.release_held();
                 self.started(&id, &name);
             }
             Event::Progress { id, arg, text } => self.progress(&id, &arg, &text, exact),
             Event::Call { call, body, span, .. } if call.repairs.contains(&Repair::WrongWord) => {
-                self.wrong_word(*call, &body, span);
+                self.handle_wrong_word(*call, &body, span);
             }
             Event::Call { call, span, .. } => {
                 self.release_held();
@@ -272,18 +274,18 @@ impl Reply {
             }
             Event::Malformed { id, error, span, .. } => {
                 self.release_held();
-                self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: Some(error) }, undecided);
+                self.queue_unread(Unread { at: span.start, id: id.into_owned(), tool, error: Some(error) }, undecided);
             }
             Event::Incomplete { id, span, .. } => {
                 self.release_held();
-                self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: None }, undecided);
+                self.queue_unread(Unread { at: span.start, id: id.into_owned(), tool, error: None }, undecided);
             }
-            // What is in the summary, and what a later version of the parser may add.
+            // Events that the summary covers, and those that later versions of the parser may add.
             _ => {}
         }
     }
 
-    fn unread(&mut self, block: Unread, waits: bool) {
+    fn queue_unread(&mut self, block: Unread, waits: bool) {
         if self.unread.len() < MOST_ANSWERS {
             self.unread.push(block);
         }
@@ -292,7 +294,7 @@ impl Reply {
         }
     }
 
-    /// Takes the blocks before `at` that could not be read.
+    /// Reports the unreadable blocks before `at`.
     fn take_unread(&mut self, at: usize) {
         let count = self.unread.iter().take_while(|block| block.at < at).count();
         for Unread { id, tool, error, .. } in self.unread.drain(..count).collect::<Vec<_>>() {
@@ -303,28 +305,30 @@ impl Reply {
         }
     }
 
-    /// A call in a fence with another word than `tool`. In a `json` fence it passes, because nothing runs here and the client asks before
-    /// it runs something. In another fence it was shown as text, for an answer may have such a block, and the model is reminded.
-    fn wrong_word(&mut self, mut call: ToolCall, body: &str, span: Span) {
+    /// Handles a call in a fence with another word than `tool`. In a `json` fence the call is passed on: the proxy runs
+    /// nothing, and the client asks before it runs a call. Any other fence was sent as text, since an answer may
+    /// contain such a block, and the model is reminded of the right word.
+    fn handle_wrong_word(&mut self, mut call: ToolCall, body: &str, span: Span) {
         let is_plain = call.repairs == [Repair::WrongWord] && self.faults.is_empty() && self.help.is_empty();
         let Some((before, after)) = Some(span).filter(|_| is_plain).and_then(|span| self.held.release_around(span))
         else {
             return self.summary.note_misplaced(body);
         };
-        self.show(&before);
+        self.emit_text(&before);
         call.repairs.clear();
         tracing::debug!(target: "toolfence", tool = call.name, repairs = Repair::WrongWord.name(), "a call was repaired");
         self.call(call);
-        self.show(&after);
+        self.emit_text(&after);
     }
 
-    /// If the client forces a call of one tool, an object that is the whole reply and fits the tool's arguments is that call.
+    /// Takes a reply that is only an object with the tool's arguments as the call, if the client forces a call of one
+    /// tool.
     fn take_bare_arguments(&mut self) -> bool {
         let is_open = self.calls == 0 && !self.cut && self.faults.is_empty() && self.help.is_empty();
         let Some(spec) = self.offer.forced().filter(|_| is_open && self.lead != Lead::Text) else { return false };
         let text = self.held.text();
         let Ok(Value::Object(args)) = json::strict(without_fence(text.trim())) else { return false };
-        // What names no argument of the tool may be anything.
+        // An object with another member may be anything.
         if !args.keys().all(|name| spec.find(name).is_some_and(|param| param.name == *name)) {
             return false;
         }
@@ -341,28 +345,30 @@ impl Reply {
     fn release_held(&mut self) {
         let text = self.held.release();
         if !text.is_empty() {
-            self.show(&text);
+            self.emit_text(&text);
         }
     }
 
-    /// After a fault, or a question that the proxy answers, the reply is asked for again: nothing more of this one is passed on.
-    fn tell(&mut self, delta: Output) {
+    /// Queues an output. After a fault, or a question that the proxy answers, the model is asked again, so nothing more
+    /// of this reply is passed on.
+    fn emit(&mut self, delta: Output) {
         if self.faults.is_empty() && self.help.is_empty() {
             self.out.push_back(delta);
         }
     }
 
-    fn think(&mut self, text: String) {
+    fn emit_reasoning(&mut self, text: String) {
         if self.lead == Lead::Nothing {
             self.lead = Lead::Reasoning;
         }
         if !text.is_empty() {
-            self.tell(Output::Reasoning(text));
+            self.emit(Output::Reasoning(text));
         }
     }
 
-    /// All before this was thought: the client has its text, but no call of it, for none was delivered.
-    fn was_thought(&mut self) {
+    /// Handles the discovery that everything so far was reasoning. The client has its text, but no call from it,
+    /// because none was delivered.
+    fn reclassify_as_reasoning(&mut self) {
         self.unread.clear();
         self.growing = None;
         self.held = HeldText::new(self.offer.forced().is_some());
@@ -371,19 +377,19 @@ impl Reply {
     }
 
     /// Sends text. Blank text around calls is layout and is sent only if text follows.
-    fn show(&mut self, text: &str) {
+    fn emit_text(&mut self, text: &str) {
         let shown = text.trim_end().len();
         if shown > 0 {
             self.blank.push_str(&text[..shown]);
-            self.show_blank();
+            self.emit_blank();
         }
         self.blank.push_str(&text[shown..]);
         if self.blank.len() > MOST_BLANK {
-            self.show_blank();
+            self.emit_blank();
         }
     }
 
-    fn show_blank(&mut self) {
+    fn emit_blank(&mut self) {
         let mut text = std::mem::take(&mut self.blank);
         if self.lead == Lead::Reasoning {
             let layout = text.len() - text.trim_start_matches(['\n', '\r']).len();
@@ -391,11 +397,11 @@ impl Reply {
         }
         if !text.is_empty() {
             self.lead = Lead::Text;
-            self.tell(Output::Text(text));
+            self.emit(Output::Text(text));
         }
     }
 
-    /// Whether a call that comes now is passed on.
+    /// Returns `true` if another call is passed on.
     fn wants_calls(&self) -> bool {
         self.faults.is_empty() && self.help.is_empty() && (self.offer.several || self.calls == 0)
     }
@@ -424,19 +430,19 @@ impl Reply {
         if let Some(name) = name {
             self.begin(index, name);
         }
-        self.tell(Output::Arguments { index, text });
+        self.emit(Output::Arguments { index, text });
     }
 
     fn begin(&mut self, index: usize, name: String) {
         self.has_begun = true;
         let id = format!("{}_{}", self.ids, index + 1);
-        self.tell(Output::CallStarted { index, id, name });
+        self.emit(Output::CallStarted { index, id, name });
     }
 
     fn call(&mut self, mut call: ToolCall) {
         let growing = self.growing.take_if(|growing| growing.provisional == call.id);
         if !self.wants_calls() && growing.is_none() {
-            return self.not_passed(&call);
+            return self.remember_unpassed(&call);
         }
         let lossy = call.is_lossy();
         let failure = match self.offer.catalog.resolve(&mut call) {
@@ -449,24 +455,24 @@ impl Reply {
             tracing::debug!(target: "toolfence", tool = call.name, repairs = repairs.join(", "), lossy, "a call was repaired");
         }
         if self.offer.is_help(&call.name) && !lossy {
-            return self.asked_for_help(&call);
+            return self.answer_help(&call);
         }
         if let Some((code, why)) = failure {
             return self.fault(&call.id, &call.name, code, why, growing.as_ref());
         }
-        self.pass(&call, growing);
+        self.pass_on(&call, growing);
     }
 
-    /// The proxy answers a question about a tool itself, before anything else is called. After a call that was passed on it cannot:
-    /// then the results come next, and the model may ask again.
-    fn asked_for_help(&mut self, call: &ToolCall) {
+    /// Answers a question about a tool. After a call that was passed on, the proxy cannot: the results follow next, and
+    /// the model may ask again.
+    fn answer_help(&mut self, call: &ToolCall) {
         if self.calls == 0 && self.help.len() < MOST_ANSWERS {
             let answer = self.offer.help(call);
             self.help.push(answer);
         }
     }
 
-    fn pass(&mut self, call: &ToolCall, growing: Option<Growing>) {
+    fn pass_on(&mut self, call: &ToolCall, growing: Option<Growing>) {
         let index = self.calls;
         let given = growing.map(|growing| (growing.name, growing.arguments)).unwrap_or_default();
         let begun = !given.1.is_empty();
@@ -480,15 +486,15 @@ impl Reply {
             self.begin(index, call.name.clone());
         }
         for text in rest {
-            self.tell(Output::Arguments { index, text });
+            self.emit(Output::Arguments { index, text });
         }
-        self.tell(Output::CallDone { index });
+        self.emit(Output::CallDone { index });
         self.calls += 1;
-        self.not_passed(call);
+        self.remember_unpassed(call);
     }
 
-    /// Remembers the call for the case that the reply is asked for again.
-    fn not_passed(&mut self, call: &ToolCall) {
+    /// Remembers the call in case the model is asked again.
+    fn remember_unpassed(&mut self, call: &ToolCall) {
         if self.whole.len() < MOST_ANSWERS {
             self.whole.push(answers::refused(
                 &call.id,
@@ -509,7 +515,7 @@ impl Reply {
         }
     }
 
-    /// A block that broke off with a reply which was cut is nobody's fault; how the reply ended says it.
+    /// Handles a block without an end. In a reply that was cut off this is no fault: the finish reason reports it.
     fn incomplete(&mut self, id: &str, tool: &str) {
         let growing = self.growing.take();
         if !self.cut && (growing.is_some() || self.wants_calls()) {
@@ -523,7 +529,8 @@ impl Reply {
         }
     }
 
-    /// Records a block that cannot be used. `growing` is what was sent of it: with a part of the arguments the model cannot be asked again.
+    /// Records an unusable block. `growing` is the part of it that was sent: if that includes arguments, the model
+    /// cannot be asked again.
     fn fault(&mut self, id: &str, tool: &str, code: ErrorCode, why: Text, growing: Option<&Growing>) {
         if growing.is_some_and(|growing| !growing.arguments.is_empty()) {
             self.broken = Some(why);
@@ -535,7 +542,7 @@ impl Reply {
         }
     }
 
-    /// One message that answers all blocks of the reply.
+    /// Returns one message that answers all blocks of the reply.
     fn answers(&self) -> String {
         let all: Vec<ToolResult> = self.whole.iter().chain(&self.faults).chain(&self.help).cloned().collect();
         let mut format = Format::default();

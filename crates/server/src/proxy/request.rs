@@ -1,7 +1,7 @@
-//! The request to the upstream, which understands no function calling. This module knows no HTTP.
+//! Builds the requests to the upstream, which does not support function calling. This module does not depend on HTTP.
 
 use super::answer_format::AnswerFormat;
-use super::conversation::Asked;
+use super::conversation::NeutralRequest;
 use super::history::History;
 use super::offer::{Offer, ToolDetails};
 use super::raw::Members;
@@ -12,25 +12,29 @@ use std::sync::Arc;
 use toolfence_protocol::grammar::Form;
 use toolfence_protocol::{Language, prompt, text};
 
-/// What the upstream is asked in place of the request.
+/// The request to the upstream that replaces the client's.
 #[derive(Debug)]
 pub(super) struct Projected {
     pub(super) body: String,
-    /// The tokens of its messages, roughly.
+    /// The estimated tokens of its messages.
     pub(super) tokens: u64,
-    /// The model that is asked for.
+    /// The requested model.
     pub(super) model: String,
     pub(super) offer: Arc<Offer>,
-    /// What the client wants of the final answer, where that is held back.
+    /// The format of the final answer, if it is held back.
     pub(super) format: Option<AnswerFormat>,
     /// Whether the client wants the answer as a stream.
     pub(super) streamed: bool,
 }
 
-/// Makes the request to the upstream: the tools become instructions, calls and results text.
-pub(super) fn project(mut asked: Asked<'_>, language: Language, details: ToolDetails) -> Result<Projected, Trouble> {
+/// Builds the request to the upstream: tools become instructions, and calls and results become text.
+pub(super) fn project(
+    mut asked: NeutralRequest<'_>,
+    language: Language,
+    details: ToolDetails,
+) -> Result<Projected, Trouble> {
     let offer = Offer::new(&mut asked, language, details)?;
-    let Asked { mut members, model, messages, format: wanted, streamed, .. } = asked;
+    let NeutralRequest { mut members, model, messages, format: wanted, streamed, .. } = asked;
     let format = wanted.as_deref().and_then(AnswerFormat::read);
     if let Some(wanted) = wanted.filter(|_| format.is_none()) {
         members.set("response_format", &wanted);
@@ -38,14 +42,14 @@ pub(super) fn project(mut asked: Asked<'_>, language: Language, details: ToolDet
     let form = format.as_ref().map(|format| format.instructions(offer.is_empty()));
     let form = form.map(|form| form.into_string(language)).unwrap_or_default();
     let instructions = format!("{}\n{form}", offer.instructions());
-    // What the model wrote is shown to it in the form that it is taught.
+    // Past calls have the form that the instructions teach.
     let bodies = Some(&*offer.catalog).filter(|catalog| prompt::teaches_bodies(catalog));
     let (messages, tokens) = History::project(messages, instructions.trim(), bodies);
     members.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
     Ok(Projected { body: members.print(), model, tokens, offer: Arc::new(offer), format, streamed })
 }
 
-/// The request to the upstream with a grammar; `None` where it says itself what its answer has to be.
+/// Adds a grammar to the request. Returns `None` if the request already constrains its answer.
 pub(super) fn constrained(body: &str, form: Form, gbnf: &str) -> Option<String> {
     let mut request: Members<'_> = serde_json::from_str(body).ok()?;
     let own = ["guided_json", "guided_regex", "guided_choice", "json_schema"];
@@ -61,15 +65,15 @@ pub(super) fn constrained(body: &str, form: Form, gbnf: &str) -> Option<String> 
     Some(request.print())
 }
 
-/// The request to the upstream with the form that its answer must have.
+/// Adds the required format of the answer to the request.
 pub(super) fn with_format(body: &str, format: &RawValue) -> Result<String, Trouble> {
     let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     request.set("response_format", &format);
     Ok(request.print())
 }
 
-/// The request to the upstream that asks again: `body`, the request before, with the model's `reply` and an `answer` to it after its
-/// messages.
+/// Builds the request that asks again: `body`, the previous request, with the model's `reply` and an `answer` to it
+/// after its messages.
 pub(super) fn asked_again(body: &str, reply: &str, answer: &str) -> Result<String, Trouble> {
     let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     let messages = request.get("messages").map_or("[]", RawValue::get);

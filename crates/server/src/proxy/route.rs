@@ -1,28 +1,29 @@
-//! The paths of the proxy: which API a request is for, and what of it.
+//! The paths of the proxy: maps a path to an API and a route.
 //!
-//! Clients of OpenAI's APIs have `/v1` in their base URL, others add it themselves, so it may be there, be missing or be there twice.
+//! Clients of OpenAI's APIs expect `/v1` in their base URL, and others add it themselves. So it may be present, missing
+//! or present twice.
 
 use super::api::Api;
 use hyper::HeaderMap;
 
-/// Where a request goes.
+/// The route of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Route {
     /// A request that the model answers.
     Ask(Api),
-    /// The number of tokens of a request of the API Messages.
+    /// Counts the tokens of a Messages request.
     CountTokens,
-    /// Whether the proxy runs.
+    /// Reports that the proxy is running.
     Health,
     /// The models, or one of them: the segments of the upstream's path.
     Models(Vec<String>),
 }
 
-/// The route of a path without its query.
+/// Returns the route of a path without its query.
 pub(super) fn route(path: &str) -> Option<Route> {
     let path = without_version(path);
     match path {
-        // Clients of the API Messages look whether something is at the root.
+        // Clients of the Messages API probe the root path.
         "/" | "/health" => Some(Route::Health),
         "/messages" => Some(Route::Ask(Api::Messages)),
         "/messages/count_tokens" => Some(Route::CountTokens),
@@ -32,12 +33,12 @@ pub(super) fn route(path: &str) -> Option<Route> {
     }
 }
 
-/// The API in whose words a request is answered if it is refused.
+/// Returns the API whose error format a refused request gets.
 pub(super) fn api(path: &str, headers: &HeaderMap) -> Api {
     match route(path) {
         Some(Route::Ask(api)) => api,
         Some(Route::CountTokens) => Api::Messages,
-        // Both APIs have models at the same path; only clients of one send this header.
+        // Both APIs list models at the same path; only Anthropic's clients send this header.
         _ if headers.contains_key("anthropic-version") => Api::Messages,
         _ => Api::Chat,
     }
@@ -49,10 +50,10 @@ fn without_version(path: &str) -> &str {
     shorter(once).unwrap_or(once)
 }
 
-/// The decoded segments of the path of `/models` or of one model; `None` for any other path.
+/// Returns the decoded segments of the path `/models` or of one model; `None` for any other path.
 ///
-/// The name of a model is made of letters, digits and `._~:/@-`, with `%2F` for a slash that belongs to it. Everything else
-/// is refused rather than decoded: what two programs on the way decode differently leads out of `/models`.
+/// The name of a model is made of letters, digits and `._~:/@-`, with `%2F` for a slash that belongs to it. Other
+/// escapes are refused: programs that decode them differently could leave `/models`.
 fn models(path: &str) -> Option<Vec<String>> {
     let rest = path.strip_prefix("/models")?;
     let mut segments = vec!["models".to_owned()];
@@ -62,7 +63,7 @@ fn models(path: &str) -> Option<Vec<String>> {
     for segment in rest.strip_prefix('/')?.split('/') {
         let segment = segment.replace("%2F", "/").replace("%2f", "/");
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._~:/@-".contains(&byte);
-        // A server that decodes the slash sees these parts.
+        // The upstream may decode `%2F` and see these parts.
         let leads_away = segment.split('/').any(|part| matches!(part, "" | "." | ".."));
         if leads_away || !segment.bytes().all(is_plain) {
             return None;

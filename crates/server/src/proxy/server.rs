@@ -1,4 +1,4 @@
-//! Connections of clients: what is answered, what is refused, and what goes on to the upstream as it is.
+//! Handles client requests: answers, refuses, or forwards them to the upstream unchanged.
 
 use super::Shared;
 use super::api::{Api, ApiRequest, Identity};
@@ -7,7 +7,7 @@ use super::output::Writer;
 use super::request::project;
 use super::route::{self, Route};
 use super::trouble::Trouble;
-use super::turn::{Ended, Turn, readable, said};
+use super::turn::{Ended, Turn, readable, upstream_message};
 use super::upstream::end_to_end;
 use crate::body::{self, Body, BodyProblem, BrokeOff, Pieces};
 use crate::headers::{allow_page, named_origin, preflight};
@@ -21,13 +21,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
 use toolfence_protocol::text;
 
-/// Pieces of an answer that wait for a slow reader; then the upstream waits too.
+/// The most pieces of an answer that wait for a slow reader; then the upstream waits too.
 const MOST_WAITING: usize = 8;
 
-/// Tells a proxy such as nginx to pass a stream on as it comes.
+/// The header that tells a reverse proxy such as nginx not to buffer a stream.
 const ACCEL_BUFFERING: &str = "x-accel-buffering";
 
-/// Bytes of an upstream's refusal that are read.
+/// The most bytes of an upstream's error answer that are read.
 const MOST_REFUSAL: usize = 64 << 10;
 
 /// Answers one request.
@@ -47,7 +47,7 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<B
     answer
 }
 
-/// `is_named`: the request is from a page that may use the proxy.
+/// Answers a request that passed [`answer`]. `is_named`: it comes from a page that the options allow.
 async fn dispatch(
     shared: Arc<Shared>,
     request: Request<Body>,
@@ -55,7 +55,7 @@ async fn dispatch(
     is_named: bool,
 ) -> Result<Response<Body>, Trouble> {
     if shared.loopback {
-        guard::origin(request.headers(), is_named)?;
+        guard::check_origin(request.headers(), is_named)?;
     }
     if is_named && request.method() == Method::OPTIONS {
         return Ok(preflight(request.headers()));
@@ -65,7 +65,7 @@ async fn dispatch(
     if route == Some(Route::Health) && matches!(*request.method(), Method::GET | Method::HEAD) {
         return Ok(json_answer("{\"status\":\"ok\"}".to_owned()));
     }
-    guard::key(request.headers(), shared.options.key.as_deref())?;
+    guard::check_key(request.headers(), shared.options.key.as_deref())?;
     match (route.ok_or_else(nowhere)?, request.method()) {
         (Route::Ask(api), &Method::POST) => ask(shared, request, api, query.as_deref()).await,
         (Route::CountTokens, &Method::POST) => count_tokens(&shared, request).await,
@@ -100,9 +100,9 @@ async fn models(
     listed.map(json_answer).ok_or_else(|| Trouble::upstream(502, text!("The upstream's list of models cannot be read")))
 }
 
-/// The number of tokens that a request would have, roughly.
+/// Answers with the estimated number of tokens of a request.
 async fn count_tokens(shared: &Shared, request: Request<Body>) -> Result<Response<Body>, Trouble> {
-    guard::json(request.headers())?;
+    guard::require_json(request.headers())?;
     let body = read(request.into_body(), shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(text!("The body is not UTF-8")))?;
     let projected =
@@ -110,11 +110,11 @@ async fn count_tokens(shared: &Shared, request: Request<Body>) -> Result<Respons
     Ok(json_answer(format!("{{\"input_tokens\":{}}}", projected.tokens)))
 }
 
-/// The upstream's refusal, for a client whose API has other errors.
+/// Converts the upstream's error answer, for a client whose API has another form of errors.
 async fn refusal(shared: &Shared, response: reqwest::Response) -> Trouble {
     let status = response.status().as_u16();
     let error = shared.upstream.whole(response, MOST_REFUSAL).await.unwrap_or_default();
-    let message = said(&String::from_utf8_lossy(&error));
+    let message = upstream_message(&String::from_utf8_lossy(&error));
     let again = matches!(status, 408 | 409 | 429 | 500..);
     Trouble { again, ..Trouble::upstream(status, message) }
 }
@@ -133,7 +133,7 @@ async fn ask(
     api: Api,
     query: Option<&str>,
 ) -> Result<Response<Body>, Trouble> {
-    guard::json(request.headers())?;
+    guard::require_json(request.headers())?;
     let query = query.filter(|_| api == Api::Chat);
     let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
     let (head, body) = request.into_parts();
@@ -150,7 +150,7 @@ async fn ask(
     drop(body);
     let headers = match api {
         Api::Chat => shared.upstream.headers_to_read(&head.headers),
-        // What else clients of another API send means nothing to the upstream.
+        // Other headers of other APIs mean nothing to the upstream.
         Api::Responses | Api::Messages => shared.upstream.headers_to_read(&guard::only_key(&head.headers)),
     };
     if projected.offer.is_empty() && api == Api::Chat {
@@ -217,7 +217,7 @@ fn with_headers(headers: HeaderMap, body: Body) -> Response<Body> {
     answer
 }
 
-/// The upstream's answer as it is.
+/// Forwards the upstream's answer unchanged.
 fn pass_on(shared: Arc<Shared>, response: reqwest::Response) -> Response<Body> {
     let (pieces, body) = body::pieces(MOST_WAITING);
     let mut answer = Response::new(body);
@@ -238,8 +238,8 @@ fn pass_on(shared: Arc<Shared>, response: reqwest::Response) -> Response<Body> {
     answer
 }
 
-/// What breaks off is told as an event where events are told, and between two of them; else the connection is closed, so
-/// that nobody takes the answer for whole.
+/// Copies the upstream's answer. If it breaks off between two events of a stream, an error event follows; otherwise the
+/// connection is closed, so that the client does not mistake the answer for complete.
 async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces, events: bool) {
     let mut between = true;
     loop {
@@ -288,15 +288,15 @@ fn failed(trouble: &Trouble, body: String) -> Response<Body> {
     answer
 }
 
-/// Sixteen hexadecimal digits that name no other answer.
+/// Returns sixteen unique hexadecimal digits for an answer.
 ///
-/// They have to differ and may be guessed, so the keys with which the standard library seeds every new hasher are enough:
-/// the crate has no need of a source of randomness.
+/// They must be unique but may be guessable, so the standard library's random hasher keys suffice and no other source
+/// of randomness is needed.
 fn unique() -> String {
     format!("{:016x}", RandomState::new().hash_one(now()))
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -1,47 +1,47 @@
-//! What went wrong, in the words of no API. The writer of each API makes its error object of it, as an answer of its own or as an
+//! Errors, independent of any API. The writer of each API converts them to its error object, as an answer or as an
 //! event.
 //!
-//! Its reader is a program first and a person second: status and type are the API's, the message says what to do.
+//! Programs read the status and the type, which follow the API. The message tells a person what to do.
 
 use toolfence_protocol::Text;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trouble {
-    /// The status of an answer that has not begun.
+    /// The HTTP status, if the answer has not begun.
     pub(super) status: u16,
     pub(super) kind: &'static str,
     pub(super) message: Text,
-    /// Whether the same request may go better: clients of the API ask the header `x-should-retry`.
+    /// Whether a retry may succeed: clients read the header `x-should-retry`.
     pub(super) again: bool,
-    /// A code by which clients of one API know what to do.
+    /// A code that tells clients of one API what to do.
     pub(super) code: Option<&'static str>,
 }
 
 impl Trouble {
-    /// The request is wrong.
+    /// Returns the error for an invalid request.
     pub(super) fn request(message: impl Into<Text>) -> Trouble {
         Trouble::refused(400, message)
     }
 
-    /// The same with a code.
+    /// Adds a code.
     pub(super) fn with_code(mut self, code: &'static str) -> Trouble {
         self.code = Some(code);
         self
     }
 
-    /// The request is refused with a status of its own.
+    /// Returns the error for a request that is refused with this status.
     pub(super) fn refused(status: u16, message: impl Into<Text>) -> Trouble {
         let kind = if status == 401 { "authentication_error" } else { "invalid_request_error" };
         Trouble { status, kind, message: message.into(), again: false, code: None }
     }
 
-    /// The upstream cannot be used: 502, or 504 where it is too slow.
+    /// Returns the error for an upstream that fails (502) or is too slow (504).
     pub(super) fn upstream(status: u16, message: impl Into<Text>) -> Trouble {
         Trouble { status, kind: "upstream_error", message: message.into(), again: true, code: None }
     }
 
-    /// The model's reply cannot be used, and it was asked often enough.
+    /// Returns the error for an unusable reply after the last attempt.
     pub(super) fn reply(message: impl Into<Text>) -> Trouble {
         Trouble { status: 502, kind: "malformed_call", message: message.into(), again: false, code: None }
     }

@@ -1,7 +1,8 @@
-//! One answer for a client: a request to the upstream, or several where the model's reply cannot be used.
+//! Produces one answer for a client, with one request to the upstream, or several if the model's replies are not
+//! usable.
 //!
-//! It reads what comes, gives it to the reply and passes on what the reply says. It knows no sockets and no headers of the
-//! client.
+//! It feeds the upstream's answer to the reply and passes on the reply's outputs. It does not depend on sockets or on
+//! the client's headers.
 
 use super::Shared;
 use super::answer_format::AnswerFormat;
@@ -24,35 +25,35 @@ use toolfence_agent::http::sse::{Events, TooLong};
 use toolfence_protocol::parse::Options;
 use toolfence_protocol::{FinishReason, Text, text};
 
-/// How long a client hears nothing while a call is held back; then it gets a comment, so that it does not give up.
+/// How long a client receives nothing while a call is held back. Then it gets a comment, so that it does not time out.
 const MOST_QUIET: Duration = Duration::from_secs(10);
 
-/// Replies of one answer in which the model asks for the description of tools.
+/// The most replies of one answer in which the model asks for tool descriptions.
 const MOST_QUESTIONS: u32 = 8;
 
-/// An answer while it comes.
+/// An answer in progress.
 pub(super) struct Turn {
     pub(super) shared: Arc<Shared>,
-    /// Where requests go, with the client's query.
+    /// The URL of requests, with the client's query.
     url: reqwest::Url,
     headers: HeaderMap,
     body: String,
     pub(super) offer: Arc<Offer>,
-    /// The model that answers, by the name that the client gives it.
+    /// The model that answers, as named by the client.
     model: String,
-    /// What the final answer has to be; text is held while it is not known to be that.
+    /// The format of the final answer. Text is held until it is known to match.
     format: Option<AnswerFormat>,
     held: String,
     /// Whether the client wants the answer as a stream.
     pub(super) streamed: bool,
-    /// The beginning of the ids of calls.
+    /// The prefix of the ids of calls.
     ids: String,
     usage: Usage,
-    /// Bytes of the upstream's answers so far.
+    /// The bytes received from the upstream so far.
     received: u64,
 }
 
-/// Where the answer goes, and who writes it.
+/// The destination of the answer and its writer.
 pub(super) struct Out {
     writer: Box<dyn Writer>,
     way: Way,
@@ -63,19 +64,19 @@ enum Way {
         pieces: Pieces,
         buffer: String,
         sent: Instant,
-        /// Text was sent.
+        /// Whether text was sent.
         has_text: bool,
     },
     /// The answer is sent when it is complete.
     Whole(Vec<Output>),
 }
 
-/// Why an answer ends before its end.
+/// The reason why an answer ends early.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// Nobody takes it any more.
+    /// The client has disconnected.
     Gone,
-    /// Something failed.
+    /// An error.
     Trouble(Trouble),
 }
 
@@ -85,7 +86,7 @@ impl From<Trouble> for Ended {
     }
 }
 
-/// How the upstream's answer is written.
+/// The form of the upstream's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Events,
@@ -110,8 +111,8 @@ impl Out {
         matches!(self.way, Way::Stream { .. })
     }
 
-    /// Another reply begins in place of the last one.
-    fn again(&mut self) {
+    /// Begins another reply, which replaces the last one.
+    fn begin_again(&mut self) {
         if let Way::Whole(outputs) = &mut self.way {
             outputs.clear();
         }
@@ -127,13 +128,13 @@ impl Out {
         }
     }
 
-    /// The whole answer.
+    /// Returns the whole answer.
     pub(super) fn into_whole(mut self) -> String {
         let Way::Whole(outputs) = self.way else { return String::new() };
         self.writer.whole(outputs)
     }
 
-    /// Sends what is written. The upstream waits as long as the client does not read.
+    /// Sends the written events. The upstream waits while the client does not read.
     async fn flush(&mut self, shared: &Shared) -> Result<(), Ended> {
         let Way::Stream { pieces, buffer, sent, .. } = &mut self.way else { return Ok(()) };
         if buffer.is_empty() {
@@ -152,7 +153,7 @@ impl Out {
 }
 
 impl Turn {
-    /// An answer of which nothing is asked yet. `ids`: the beginning of the ids of calls.
+    /// Creates an answer without sending a request. `ids`: the prefix of the ids of calls.
     pub(super) fn new(
         shared: Arc<Shared>,
         url: reqwest::Url,
@@ -172,13 +173,15 @@ impl Turn {
         upstream.send(Method::POST, self.url.clone(), self.headers.clone(), self.body.clone()).await
     }
 
-    /// Sends the first request, with a grammar or the form of the answer if the upstream is to enforce it from the beginning.
+    /// Sends the first request, with a grammar or the format of the answer if the upstream enforces one from the
+    /// beginning.
     pub(super) async fn begin(&mut self) -> Result<Response, Trouble> {
         if self.offer.is_empty() {
             let formed = self.format.as_ref().map(|format| with_format(&self.body, &format.raw)).transpose()?;
             return self.ask_constrained(formed).await.map(|(response, _)| response);
         }
-        // The form of the final answer is held back and sent with the last request: a server takes a form or a grammar.
+        // The format of the final answer is sent with the last request only: a server accepts a format or a grammar,
+        // not both.
         let form = self.shared.models.grammar(&self.model).await.filter(|_| self.format.is_none());
         let constrained = form.and_then(|form| constrained(&self.body, form, &self.offer.grammar()));
         let (response, refused) = self.ask_constrained(constrained).await?;
@@ -188,8 +191,8 @@ impl Turn {
         Ok(response)
     }
 
-    /// Sends the request as `constrained` says it. An upstream that refuses that is asked without the constraint; the second value is
-    /// `true` if it answers then.
+    /// Sends the `constrained` form of the request. If the upstream refuses it, the request is sent without the
+    /// constraint; the second value is `true` if that succeeds.
     async fn ask_constrained(&mut self, constrained: Option<String>) -> Result<(Response, bool), Trouble> {
         let Some(constrained) = constrained else { return Ok((self.ask().await?, false)) };
         let plain = std::mem::replace(&mut self.body, constrained);
@@ -206,7 +209,7 @@ impl Turn {
         Ok((response, refused))
     }
 
-    /// Reads the answer, and further ones where the reply cannot be used, and returns how it finished.
+    /// Reads the answer, and further ones while the reply is not usable, and returns how it finished.
     pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<FinishedBy, Ended> {
         let mut reminded = false;
         let (mut left, mut questions) = (self.shared.options.asked_again, MOST_QUESTIONS);
@@ -214,9 +217,9 @@ impl Turn {
             let mut reply = self.reply(out.is_stream()).await;
             let finish = self.read(response, &mut reply, out).await?;
             let message = match reply.outcome() {
-                Outcome::Passed { calls: 0 } => return self.formatted(finish, &reply, out).await,
+                Outcome::Passed { calls: 0 } => return self.finish_formatted(finish, &reply, out).await,
                 Outcome::Passed { .. } => {
-                    self.tell_held(out);
+                    self.emit_held(out);
                     return Ok(FinishedBy::Calls);
                 }
                 Outcome::Help { message } if questions > 0 && reply.text().is_some() => {
@@ -227,7 +230,7 @@ impl Turn {
                     return Err(Trouble::reply(given_up(text!("it was asked too often"))).into());
                 }
                 Outcome::Again { hard: false, .. } if left == 0 || reminded || reply.text().is_none() => {
-                    return self.formatted(finish, &reply, out).await;
+                    return self.finish_formatted(finish, &reply, out).await;
                 }
                 Outcome::Again { message, hard, .. } if left > 0 && reply.text().is_some() => {
                     reminded |= !hard;
@@ -249,16 +252,16 @@ impl Turn {
         }
     }
 
-    /// A reply that begins, to be read by what is known of the model by now.
+    /// Begins a reply, to be read with what is known about the model so far.
     async fn reply(&self, streams: bool) -> Reply {
-        let said = self.reading();
-        let mut options = said.clone();
+        let configured = self.reading();
+        let mut options = configured.clone();
         self.shared.models.apply(&self.model, &mut options).await;
-        let guessed = options.reasoning != said.reasoning;
+        let guessed = options.reasoning != configured.reasoning;
         Reply::new(self.offer.clone(), options, guessed, self.ids.clone(), streams)
     }
 
-    /// How the host wants replies to be read.
+    /// Returns the parser options of the host.
     fn reading(&self) -> Options {
         let mut options = Options::default();
         options.reasoning = self.shared.options.reasoning;
@@ -267,11 +270,11 @@ impl Turn {
         options
     }
 
-    /// Sends the changed request, at first as `constrained` says it.
+    /// Sends the changed request, at first in its `constrained` form.
     async fn ask_again(&mut self, constrained: Option<String>, out: &mut Out) -> Result<Response, Ended> {
         self.usage.next();
         self.held.clear();
-        out.again();
+        out.begin_again();
         let (response, _) = self.ask_constrained(constrained).await?;
         if !response.status().is_success() {
             let status = response.status();
@@ -284,25 +287,25 @@ impl Turn {
         Ok(response)
     }
 
-    /// Tells the text that was held.
-    fn tell_held(&mut self, out: &mut Out) {
+    /// Sends the held text.
+    fn emit_held(&mut self, out: &mut Out) {
         let held = std::mem::take(&mut self.held);
         if !held.is_empty() {
             out.take(Output::Text(held));
         }
     }
 
-    /// Ends a reply without a call: its text has to be what the client wants of the final answer. Where it is not, the model
-    /// is asked once more, and then the upstream may enforce it.
-    async fn formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<FinishedBy, Ended> {
+    /// Ends a reply without a call: its text must match the format of the final answer. If it does not, the model is
+    /// asked once more, and this time the upstream may enforce the format.
+    async fn finish_formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<FinishedBy, Ended> {
         let Some(format) = self.format.take() else { return Ok(FinishedBy::of_upstream(&finish)) };
         if let Some(fitting) = format.fitting(&self.held) {
             self.held = fitting.to_owned();
-        } else if let Some(said) = reply.text().filter(|_| reason(&finish) == FinishReason::Stop) {
+        } else if let Some(answered) = reply.text().filter(|_| reason(&finish) == FinishReason::Stop) {
             let language = self.offer.language;
             let message =
                 text!("Now give this answer as JSON in the requested form, and nothing else.").into_string(language);
-            self.body = asked_again(&self.body, said, &message)?;
+            self.body = asked_again(&self.body, answered, &message)?;
             let formed = with_format(&self.body, &format.raw)?;
             let response = self.ask_again(Some(formed), out).await?;
             let mut reply = self.reply(out.is_stream()).await;
@@ -321,34 +324,35 @@ impl Turn {
                 .into()),
             };
         }
-        self.tell_held(out);
+        self.emit_held(out);
         Ok(FinishedBy::of_upstream(&finish))
     }
 
-    /// Reads one answer to its end and gives its finish reason.
+    /// Reads one answer to its end and returns its finish reason.
     async fn read(&mut self, mut response: Response, reply: &mut Reply, out: &mut Out) -> Result<String, Ended> {
         let shared = self.shared.clone();
         let shape = shape(&response)?;
         let before = matches!(out.way, Way::Stream { has_text: true, .. });
-        let mut reading = Reading { turn: self, reply, out, finish: None, done: false, apart: before };
+        let mut reading = Reading { turn: self, reply, out, finish: None, done: false, needs_gap: before };
         let mut room = reading.room(shape);
         let mut events = Events::new(shared.options.event);
         let mut whole = Vec::new();
         while !reading.is_over() {
             let next = shared.upstream.next(&mut response).await;
-            // Some servers just close behind the finish reason.
+            // Some servers close the connection right after the finish reason.
             let next = if reading.finish.is_some() { Ok(next.unwrap_or_default()) } else { next };
-            let Some(bytes) = reading.or_cut(next).await? else { break };
+            let Some(bytes) = reading.or_emit_first(next).await? else { break };
             reading.turn.received += bytes.len() as u64;
-            room = room.checked_sub(bytes.len() as u64).ok_or_else(|| too_long(shared.options.body))?;
+            room = room.checked_sub(bytes.len() as u64).ok_or_else(|| answer_too_long(shared.options.body))?;
             match shape {
                 Shape::Json => whole.extend_from_slice(&bytes),
                 Shape::Events => {
-                    let ended =
-                        reading.or_cut(events.feed(&bytes).map_err(|TooLong| long(shared.options.event))).await?;
+                    let ended = reading
+                        .or_emit_first(events.feed(&bytes).map_err(|TooLong| event_too_long(shared.options.event)))
+                        .await?;
                     for event in ended {
-                        let said = reading.event(&event);
-                        reading.or_cut(said).await?;
+                        let handled = reading.event(&event);
+                        reading.or_emit_first(handled).await?;
                     }
                     reading.out.flush(&shared).await?;
                 }
@@ -359,23 +363,23 @@ impl Turn {
             Shape::Events => events.finish(),
         };
         if let Some(last) = last {
-            let said = reading.event(&last);
-            reading.or_cut(said).await?;
+            let handled = reading.event(&last);
+            reading.or_emit_first(handled).await?;
         }
         let finish = reading.end(&shared).await?;
         tracing::debug!(target: "toolfence", reply = reply.text(), finish, "the model has replied");
         if self.offer.is_empty() {
-            // It was not read for what it shows of the model.
+            // A plain reply shows nothing about the model.
             return Ok(finish);
         }
-        let (summary, dialects) = reply.shown();
+        let (summary, dialects) = reply.observations();
         if let Some(new) = shared.models.note(&self.model, &self.reading(), summary, reason(&finish), dialects) {
             shared.models.keep(&self.model, new).await;
         }
         Ok(finish)
     }
 
-    /// Takes the answer to its end. Only a client that is gone gets none.
+    /// Completes the answer, also with an error. Fails only if the client has disconnected.
     async fn finish(&mut self, response: Response, out: &mut Out) -> Result<(), Ended> {
         let reason = self.run(response, out).await?;
         out.take(Output::Finished(Finish { reason, usage: self.usage.sum() }));
@@ -389,7 +393,7 @@ impl Turn {
         Ok(out.into_whole())
     }
 
-    /// Drives a stream to its end; a failure is an event, and nothing follows it.
+    /// Runs a stream to its end. A failure becomes the last event.
     pub(super) async fn stream(mut self, response: Response, writer: Box<dyn Writer>, pieces: Pieces) {
         let mut out = Out::stream(writer, pieces);
         match self.finish(response, &mut out).await {
@@ -397,29 +401,29 @@ impl Turn {
             Err(Ended::Gone) => return,
             Err(Ended::Trouble(trouble)) => out.take(Output::Failed(trouble)),
         }
-        // If the client is gone, the failure has no reader.
+        // This fails only if the client has disconnected.
         let _ = out.flush(&self.shared).await;
     }
 }
 
-/// One answer of the upstream while it is read.
+/// One answer of the upstream in progress.
 struct Reading<'a> {
     turn: &'a mut Turn,
     reply: &'a mut Reply,
     out: &'a mut Out,
     finish: Option<String>,
-    /// The last mark of the stream was there.
+    /// Whether the end marker of the stream was received.
     done: bool,
-    /// Text of an earlier reply was sent, so that a gap is needed.
-    apart: bool,
+    /// Whether text of an earlier reply was sent, so that a gap is needed.
+    needs_gap: bool,
 }
 
 impl Reading<'_> {
-    /// The most bytes of the answer. Only an answer that is sent at once has no limit: everything else is kept in memory.
+    /// Returns the most bytes of the answer. Only a streamed answer has no limit: any other is kept in memory.
     fn room(&self, shape: Shape) -> u64 {
         let most = self.turn.shared.options.body as u64;
         match (self.out.is_stream(), shape) {
-            // All replies of the answer together.
+            // The limit applies to all replies of the answer together.
             (true, Shape::Events) if self.out.writer.keeps_text() => most.saturating_sub(self.turn.received),
             (true, Shape::Events) => u64::MAX,
             (false, _) | (_, Shape::Json) => most,
@@ -430,7 +434,7 @@ impl Reading<'_> {
         self.done || self.reply.is_over()
     }
 
-    /// What one event says.
+    /// Handles one event.
     fn event(&mut self, data: &str) -> Result<(), Trouble> {
         if self.is_over() || data.trim() == "[DONE]" {
             self.done = true;
@@ -443,41 +447,41 @@ impl Reading<'_> {
             )
         })?;
         if let Some(error) = piece.error {
-            return Err(Trouble::upstream(502, said(error.get())));
+            return Err(Trouble::upstream(502, upstream_message(error.get())));
         }
         self.out.writer.note_upstream(&piece);
         self.turn.usage.seen(&piece);
-        let said = piece.said();
-        self.finish = said.finish.or(self.finish.take());
-        if !said.reasoning.is_empty() {
-            self.out.take(Output::Reasoning(said.reasoning));
+        let content = piece.content();
+        self.finish = content.finish.or(self.finish.take());
+        if !content.reasoning.is_empty() {
+            self.out.take(Output::Reasoning(content.reasoning));
         }
-        if !said.text.is_empty() {
-            self.reply.push(&said.text);
-            self.tell();
+        if !content.text.is_empty() {
+            self.reply.push(&content.text);
+            self.emit_outputs();
         }
         Ok(())
     }
 
-    fn tell(&mut self) {
+    fn emit_outputs(&mut self) {
         while let Some(output) = self.reply.poll() {
             if let (Some(_), Output::Text(text)) = (&self.turn.format, &output) {
                 self.turn.held.push_str(text);
                 continue;
             }
-            if self.apart && matches!(output, Output::Text(_)) {
-                self.apart = false;
+            if self.needs_gap && matches!(output, Output::Text(_)) {
+                self.needs_gap = false;
                 self.out.take(Output::Text("\n\n".into()));
             }
             self.out.take(output);
         }
     }
 
-    /// Sends what precedes a failure before the failure.
-    async fn or_cut<T>(&mut self, got: Result<T, Trouble>) -> Result<T, Ended> {
+    /// On failure, first sends the outputs that precede it.
+    async fn or_emit_first<T>(&mut self, got: Result<T, Trouble>) -> Result<T, Ended> {
         if let Err(trouble) = got {
             self.reply.finish(FinishReason::Cut);
-            self.tell();
+            self.emit_outputs();
             self.out.flush(&self.turn.shared.clone()).await?;
             return Err(trouble.into());
         }
@@ -491,17 +495,17 @@ impl Reading<'_> {
         let cut = self.finish.is_none() && !self.done;
         if cut {
             let trouble = Trouble::upstream(502, text!("The upstream's answer ended early: it has no finish reason"));
-            return self.or_cut(Err(trouble)).await;
+            return self.or_emit_first(Err(trouble)).await;
         }
         let finish = self.finish.take().unwrap_or_else(|| "stop".into());
         self.reply.finish(reason(&finish));
-        self.tell();
+        self.emit_outputs();
         self.out.flush(shared).await?;
         Ok(finish)
     }
 }
 
-/// What is not known to be an end by the model itself is taken as a cut: half a block is never a call.
+/// Converts the finish reason. An unknown reason counts as a cut, so that an incomplete block never becomes a call.
 fn reason(finish: &str) -> FinishReason {
     match finish {
         "stop" | "eos" | "eos_token" | "stop_token" | "end_turn" | "tool_calls" | "function_call" => FinishReason::Stop,
@@ -531,16 +535,16 @@ pub(super) fn readable(response: &Response) -> Result<(), Trouble> {
     shape(response).map(|_| ())
 }
 
-fn long(limit: usize) -> Trouble {
+fn event_too_long(limit: usize) -> Trouble {
     Trouble::upstream(502, text!("An event of the upstream is longer than {limit} bytes", limit = limit as u64))
 }
 
-fn too_long(limit: usize) -> Ended {
+fn answer_too_long(limit: usize) -> Ended {
     Trouble::upstream(502, text!("The upstream's answer is longer than {limit} bytes", limit = limit as u64)).into()
 }
 
-/// The message of an error of the upstream, shortened.
-pub(super) fn said(error: &str) -> Text {
+/// Returns the message of an upstream's error, shortened.
+pub(super) fn upstream_message(error: &str) -> Text {
     let value: Value = serde_json::from_str(error).unwrap_or_else(|_| error.into());
     let value = value.get("error").unwrap_or(&value);
     let message = value.get("message").unwrap_or(value);

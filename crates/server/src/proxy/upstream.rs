@@ -1,6 +1,6 @@
-//! Requests to the upstream: which headers go there, how long it is waited for.
+//! Sends requests to the upstream, with headers and time limits.
 //!
-//! This module knows no tools.
+//! This module does not handle tools.
 
 use super::ProxyOptions;
 use super::guard::API_KEY;
@@ -18,21 +18,21 @@ use tokio::time::timeout;
 use toolfence_agent::http::Route;
 use toolfence_protocol::{Error, ErrorKind, Text, text};
 
-/// Headers of one connection, not of the message.
+/// Headers of a connection, which are not forwarded (RFC 9110, section 7.6.1).
 const HOP_BY_HOP: [HeaderName; 7] =
     [CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
-/// Whoever only talks.
+/// The server of the model.
 #[derive(Debug)]
 pub(super) struct Upstream {
     client: Client,
     /// Its path ends without a slash.
     base: Url,
-    /// In place of what the client sends.
+    /// The key that replaces the client's.
     key: Option<HeaderValue>,
-    /// The client's key is for the proxy and goes no further.
+    /// Whether the client's key is for the proxy and is not forwarded.
     keeps_key: bool,
-    /// Headers of every request, in place of what the client sends.
+    /// Headers of every request, which replace those of the client.
     more: HeaderMap,
     first_byte: Duration,
     between: Duration,
@@ -69,11 +69,11 @@ impl Upstream {
         Ok(Upstream { client, base, key, keeps_key, more, first_byte: options.first_byte, between: options.between })
     }
 
-    /// The URL of what stands below the base under these segments, which hold no percent-encoding. `None` where it would not
-    /// stand below the base, or not under exactly these segments.
+    /// Returns the URL of these segments below the base. The segments must not be percent-encoded. Returns `None` if
+    /// the URL would not be below the base with exactly these segments.
     ///
-    /// A URL parser takes `%2e%2e` for `..`, a server may decode once more. So the URL is put together from decoded segments,
-    /// and what came out is compared: every request carries the upstream's key.
+    /// A URL parser treats `%2e%2e` as `..`, and a server may decode once more. So the URL is built from decoded
+    /// segments and then compared with them: every request carries the upstream's key.
     pub(super) fn url(&self, segments: &[&str], query: Option<&str>) -> Option<Url> {
         let leads_away = |segment: &&&str| matches!(**segment, "" | "." | "..") || segment.contains(['%', '\\']);
         if segments.is_empty() || segments.iter().any(|segment| leads_away(&segment)) {
@@ -89,7 +89,7 @@ impl Upstream {
         (same && there).then_some(url)
     }
 
-    /// Sends a request, and gives the answer as soon as it begins.
+    /// Sends a request, and returns the answer as soon as it begins.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -114,7 +114,7 @@ impl Upstream {
         }
     }
 
-    /// The next piece of an answer; `None` at its end.
+    /// Returns the next piece of an answer; `None` at its end.
     pub(super) async fn next(&self, response: &mut Response) -> Result<Option<Bytes>, Trouble> {
         match timeout(self.between, response.chunk()).await {
             Ok(Ok(piece)) => Ok(piece),
@@ -129,7 +129,7 @@ impl Upstream {
         }
     }
 
-    /// The whole of an answer, which may have so many bytes.
+    /// Reads a whole answer of at most `most` bytes.
     pub(super) async fn whole(&self, mut response: Response, most: usize) -> Result<Vec<u8>, Trouble> {
         let mut whole = Vec::new();
         while let Some(bytes) = self.next(&mut response).await? {
@@ -144,7 +144,7 @@ impl Upstream {
         Ok(whole)
     }
 
-    /// The headers of the client's request as they go on.
+    /// Returns the headers of the client's request as they are forwarded.
     pub(super) fn headers(&self, headers: &HeaderMap) -> HeaderMap {
         let mut on = end_to_end(headers);
         [HOST, CONTENT_LENGTH, EXPECT].iter().for_each(|name| while on.remove(name).is_some() {});
@@ -161,7 +161,7 @@ impl Upstream {
         on
     }
 
-    /// The headers of a request whose answer the proxy reads: JSON that is not compressed.
+    /// Returns the headers of a request whose answer the proxy reads: uncompressed JSON.
     pub(super) fn headers_to_read(&self, headers: &HeaderMap) -> HeaderMap {
         let mut on = self.headers(headers);
         on.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -170,7 +170,7 @@ impl Upstream {
     }
 }
 
-/// Headers that the host adds.
+/// Parses the additional headers of the host.
 fn more(headers: &[(String, String)]) -> Result<HeaderMap, Error> {
     let header = |(name, value): &(String, String)| {
         let wrong = || {
@@ -184,7 +184,7 @@ fn more(headers: &[(String, String)]) -> Result<HeaderMap, Error> {
             )
         };
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
-        // These say where a request ends and to whom it goes.
+        // These determine where a request ends and which host it is for.
         if HOP_BY_HOP.contains(&name) || matches!(name, HOST | CONTENT_LENGTH | EXPECT) {
             return Err(wrong());
         }
@@ -195,7 +195,7 @@ fn more(headers: &[(String, String)]) -> Result<HeaderMap, Error> {
     headers.iter().map(header).collect()
 }
 
-/// Headers without those of the connection.
+/// Removes the headers of the connection.
 pub(super) fn end_to_end(headers: &HeaderMap) -> HeaderMap {
     let mut named: Vec<String> = vec!["keep-alive".into(), "proxy-connection".into()];
     for value in headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok()) {
@@ -206,10 +206,10 @@ pub(super) fn end_to_end(headers: &HeaderMap) -> HeaderMap {
     headers.iter().filter(|(name, _)| of_message(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The causes of an error, each behind a colon; `reqwest` tells only the first. Without the error itself, which names the URL,
-/// and that may hold a password.
+/// Returns the causes of an error, each after a colon; `reqwest` displays only the first. The error itself is left out:
+/// it names the URL, which may hold a password.
 fn causes(error: &reqwest::Error) -> String {
-    toolfence_agent::http::causes(error).skip(1).fold(String::new(), |told, cause| format!("{told}: {cause}"))
+    toolfence_agent::http::causes(error).skip(1).fold(String::new(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[cfg(test)]
@@ -264,8 +264,8 @@ mod tests {
         assert_eq!(got, map(&[("x-tenant", "blue"), ("x-other", "1"), ("authorization", "Bearer up")]));
         for (name, value) in [("Host", "x"), ("transfer-encoding", "chunked"), ("a b", ""), ("x", "a\nb")] {
             options.headers = vec![(name.to_owned(), value.to_owned())];
-            let told = Upstream::new(&options).unwrap_err().to_string();
-            assert!(told.contains("cannot be sent"), "{name}: {told}");
+            let error = Upstream::new(&options).unwrap_err().to_string();
+            assert!(error.contains("cannot be sent"), "{name}: {error}");
         }
     }
 

@@ -5,14 +5,14 @@ import { button, node, plain, pre } from "/nodes.js";
 import { get, why } from "/server.js";
 import { language, words } from "/words.js";
 
-/** Characters of the arguments, and of the outcome, in the line of a folded call. */
+/** The most characters of the arguments, and of the outcome, in the line of a folded call. */
 const MOST_OF_LINE = 100;
 
 export function fields(args) {
   return Object.entries(args ?? {}).map(([name, value]) => node("div", "", node("div", "note", plain(name)), pre(written(value), plain(name))));
 }
 
-/** An argument as text. */
+/** Returns an argument as text. */
 export function written(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 1);
 }
@@ -22,7 +22,7 @@ function label(tool, args) {
   return plain(`${tool} ${first.split("\n")[0].slice(0, MOST_OF_LINE)}`);
 }
 
-/** A call, folded; its result comes later. */
+/** Returns a folded call; its result is added later. */
 export function opened(place, tool, args) {
   const state = node("span", "badge on", words.running);
   const made = node("details", "call", node("summary", "", node("span", "name", label(tool, args)), state));
@@ -38,7 +38,7 @@ export function cancelled(made) {
   made.state.textContent = words.cancelled;
 }
 
-/** Lines of an output that say that it is not all of it, as the model read them. */
+/** Matches the lines for the model that mark an output as incomplete. */
 function cut(output) {
   const isMark = (line) => /^\[(TRUNCATED|TRUNCADO|\.\.\. \d)/.test(line) || line.includes(".toolfence/output/");
   return output.split("\n").filter(isMark).slice(-3);
@@ -48,7 +48,8 @@ function count(diff, sign) {
   return diff.split("\n").filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
 }
 
-/** The outcome of a call in one line: how much it returned or changed, its exit status, the first line of an error. */
+/** Returns the outcome of a call in one line: how much it returned or changed, its exit status, the first line of an
+    error. */
 function outcome(result, answer) {
   const lines = (result.output ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
   const exit = result.exit_code ? [`${words.exit} ${result.exit_code}`] : [];
@@ -58,21 +59,22 @@ function outcome(result, answer) {
     const all = result.output.replace(/\n$/, "").split("\n").length;
     return [...exit, lines.length === 1 ? lines[0] : `${all} ${words.lines_of_output}`];
   }
-  // The person knows what the person answered.
+  // The person's own answer needs no display.
   if (result.error?.code === "denied" && answer !== undefined) return answer ? [answer] : [];
   const named = lines.find((line) => /\b(errors?|fatal|panicked|fail(ed|ures?)?|exception)\b/i.test(line)) ?? lines.at(-1);
   const message = (result.error?.message ?? "").split("\n")[0];
   return [...exit, (exit.length && named) || message].filter(Boolean);
 }
 
-/** How a call without success ended, and the class of its badge. Only a failure is red. */
+/** Returns the label and the class of the badge of an unsuccessful call. Only a failure is red. */
 function ending(result) {
   if (result.error?.code === "denied") return [words.refused, ""];
   if (result.error?.code === "cancelled") return [words.cancelled, ""];
   return [words.failed, "bad"];
 }
 
-/** Puts the result into a call. `answer` is the reason that the person gave for a no; empty without one, undefined without a question. */
+/** Adds the result to a call. `answer` is the reason that the person gave for a denial: empty without a reason,
+    undefined without a question. */
 export function closed(made, result, answer) {
   const summary = made.querySelector("summary");
   const parts = outcome(result, answer).map((part) => node("span", "outcome", plain(part.slice(0, MOST_OF_LINE))));
@@ -102,7 +104,7 @@ export function closed(made, result, answer) {
   }
 }
 
-/** A button that shows all of an output in place of what the model read, piece by piece. */
+/** Returns a button that replaces the shortened output with the whole output, piece by piece. */
 function whole(id, output) {
   let from = 0;
   const more = button(words.all, "", async () => {

@@ -3,15 +3,15 @@
 import { at, node, plain } from "/nodes.js";
 import { get } from "/server.js";
 
-/** Prompts that a tab remembers. */
+/** The most prompts that a tab remembers. */
 const MOST_RECALLED = 50;
-/** Names that are on offer at a time. */
+/** The most names in the list of completions. */
 const MOST_NAMES = 8;
 
-/** A window that leaves little room, as in `page.css`. */
+/** Matches small windows, as in `page.css`. */
 const compact = matchMedia("(max-width: 30rem), (max-height: 30rem)");
 
-/** Gives the prompt as many rows as it has lines, and no more than leave room for the conversation. */
+/** Gives the prompt as many rows as it has lines, but leaves room for the conversation. */
 export function fit() {
   const prompt = at("prompt");
   const most = compact.matches ? Math.max(1, Math.min(6, Math.floor(innerHeight / 100))) : 10;
@@ -28,7 +28,7 @@ export function setPrompt(text) {
 // Earlier prompts -----------------------------------------------------------------------------------------------------------------
 
 const recalled = JSON.parse(sessionStorage.getItem("prompts") ?? "[]");
-/** What was typed before an earlier prompt replaced it, and how many prompts back that one is. */
+/** The text that an earlier prompt replaced, and how many prompts back that prompt is. */
 let draft = "";
 let back = 0;
 
@@ -39,9 +39,9 @@ function remember(prompt) {
   back = 0;
 }
 
-/** Replaces the text with the prompt that is so many steps further back. */
+/** Replaces the text with the prompt that is this many steps further back. */
 function recall(steps) {
-  // The prompts of the conversation, and before them those of this tab.
+  // The prompts of this tab, then those of the conversation.
   const shown = [...document.querySelectorAll("#log .user")].map((one) => one.textContent);
   const all = [...new Set([...recalled.filter((prompt) => !shown.includes(prompt)), ...shown])];
   const next = back + steps;
@@ -51,7 +51,8 @@ function recall(steps) {
   back = next;
 }
 
-/** Up in the first line and Down in the last one. A line may be wrapped: only a cursor that stayed where it was is at the edge. */
+/** Handles Up in the first line and Down in the last one. Lines may be wrapped, so the cursor is at the edge only if
+    the key did not move it. */
 function onArrow(event) {
   const prompt = at("prompt");
   const { selectionStart: start, selectionEnd: end, value } = prompt;
@@ -66,10 +67,10 @@ function onArrow(event) {
 
 // Names of files ------------------------------------------------------------------------------------------------------------------
 
-/** The number of the newest lookup: a slow answer to an earlier one is dropped. */
+/** The number of the newest lookup. Late answers to earlier lookups are dropped. */
 let lookup = 0;
 
-/** Where the word `@..` in front of the cursor begins, and what it names so far. */
+/** Returns the start of the word `@..` before the cursor, and the name so far. */
 function named() {
   const prompt = at("prompt");
   const before = prompt.value.slice(0, prompt.selectionStart);
@@ -88,7 +89,7 @@ function isOpen() {
   return !at("names").hidden;
 }
 
-/** Marks the option that Enter takes. */
+/** Marks the option that Enter selects. */
 function mark(option) {
   for (const one of at("names").children) one.setAttribute("aria-selected", one === option);
   option.scrollIntoView({ block: "nearest" });
@@ -107,7 +108,7 @@ async function complete() {
     option.id = `name-${index}`;
     option.dataset.file = file;
     option.setAttribute("role", "option");
-    // The prompt keeps the focus.
+    // Keep the focus in the prompt.
     option.addEventListener("mousedown", (event) => {
       event.preventDefault();
       take(option);
@@ -119,7 +120,7 @@ async function complete() {
   return mark(options[0]);
 }
 
-/** Puts a name into the prompt: a folder with its `@`, for its files, and a file without. */
+/** Inserts a name into the prompt. A folder keeps its `@`, so that its files can be completed; a file does not. */
 function take(option) {
   const word = named();
   const { file } = option.dataset;
@@ -130,7 +131,7 @@ function take(option) {
   prompt.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-/** Whether the list of names took the key. */
+/** Handles a key for the list of names. Returns true if it was handled. */
 function onNames(event) {
   if (!isOpen() || event.isComposing) return false;
   const options = [...at("names").children];
@@ -147,7 +148,7 @@ function onNames(event) {
 
 // The form ------------------------------------------------------------------------------------------------------------------------
 
-/** Starts the form. `submit` gets the prompt, while Send is enabled. */
+/** Starts the form. `submit` is called with the prompt if Send is enabled. */
 export function compose(submit) {
   const prompt = at("prompt");
   prompt.placeholder = prompt.ariaLabel;
@@ -178,12 +179,12 @@ export function compose(submit) {
     const open = at("ask").classList.toggle("open");
     at("more").setAttribute("aria-expanded", open);
   });
-  // The button shows that something was chosen, because the options are folded away.
+  // The options may be folded, so the button shows that something was chosen.
   at("options").addEventListener("change", () => {
     const persona = [...at("persona").options].findIndex((one) => one.defaultSelected);
     at("more").classList.toggle("set", at("tool").value !== "auto" || at("persona").selectedIndex !== persona);
   });
-  // The text survives a page that is loaded again by mistake.
+  // Keep the text if the page is reloaded by mistake.
   setPrompt(sessionStorage.getItem("prompt") ?? "");
   addEventListener("pagehide", () => sessionStorage.setItem("prompt", prompt.value));
 }

@@ -3,21 +3,22 @@
 import { button, node, plain, scrolls } from "/nodes.js";
 import { words } from "/words.js";
 
-/** Lines of a change that are shown at first, and how many more are not worth a button. */
+/** The number of diff lines that are shown at first, and the number of further lines that do not need a button. */
 const FIRST = 60;
 const FEW = 8;
-/** Characters of a line that are compared for changed words. */
+/** The most characters of a line that are compared for changed words. */
 const MOST_OF_LINE = 1000;
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
-/** The name of the file in a line such as `+++ b/src/main.rs`; empty for /dev/null. */
+/** Returns the name of the file in a line such as `+++ b/src/main.rs`; empty for /dev/null. */
 function fileName(line) {
   const name = line.slice(4);
   return name === "/dev/null" ? "" : name.replace(/^("?)[ab]\//, "$1");
 }
 
-/** The rows of a diff: `{kind, text, number}`. Only the counts of a hunk tell a removed line `-- a` from the name of a file. */
+/** Returns the rows of a diff: `{kind, text, number}`. Only the counts of a hunk distinguish a removed line `-- a` from
+    a file header. */
 function rows(text) {
   const lines = text.replace(/\n$/, "").split("\n");
   const all = [];
@@ -45,7 +46,7 @@ function rows(text) {
       number.new = Number(hunk[3]);
       left.old = Number(hunk[2] ?? 1);
       left.new = Number(hunk[4] ?? 1);
-      // The numbers of the lines replace this line; between two hunks is a gap.
+      // Line numbers replace this line, and a gap separates two hunks.
       if (all.at(-1)?.kind !== "file") all.push({ kind: "hunk", text: "..." });
     } else if (line.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) {
       const [before, after] = [fileName(line), fileName(lines[at + 1])];
@@ -64,13 +65,13 @@ function compare(removed, added) {
   const isWord = (c) => c !== undefined && /[\p{L}\p{N}_]/u.test(c);
   let start = 0;
   while (start < shorter && a[start] === b[start]) start += 1;
-  // Whole words are marked.
+  // Extend the marks to whole words.
   while (start > 0 && isWord(a[start - 1]) && (isWord(a[start]) || isWord(b[start]))) start -= 1;
   let end = 0;
   while (end < shorter - start && a.at(-1 - end) === b.at(-1 - end)) end += 1;
   while (end > 0 && isWord(a.at(-end)) && (isWord(a.at(-1 - end)) || isWord(b.at(-1 - end)))) end -= 1;
   const shared = [...a.slice(0, start), ...a.slice(a.length - end)].join("").trim();
-  // Lines that share little are different lines.
+  // Do not mark words in lines that have little in common.
   if (shared.length * 3 < Math.max(a.length, b.length) || removed.text.length > MOST_OF_LINE || added.text.length > MOST_OF_LINE) return;
   for (const [row, all] of [[removed, a], [added, b]]) {
     const parts = [all.slice(0, start), all.slice(start, all.length - end), all.slice(all.length - end)];
@@ -109,8 +110,8 @@ export function diff(text, name) {
   return made;
 }
 
-/** A diff that is folded if it is long: a button with this text and the number of lines unfolds it. What precedes the first file of the
-    diff, such as removals, is never folded. */
+/** Returns a diff, folded if it is long: a button with this text and the number of lines unfolds it. Lines before the
+    first file of the diff, such as removals, are never folded. */
 export function change(text, name, more) {
   const lines = text.replace(/\n$/, "").split("\n");
   const file = lines.findIndex((line) => line.startsWith("--- "));

@@ -4,10 +4,10 @@ import { copier, node, plain, scrolls } from "/nodes.js";
 import { get } from "/server.js";
 import { words } from "/words.js";
 
-/** No other string of the page becomes HTML: its policy allows this name alone. */
+/** The only way for a string to become HTML: the Content-Security-Policy allows only this Trusted Types policy. */
 const policy = globalThis.trustedTypes?.createPolicy("markdown", { createHTML: (html) => html }) ?? { createHTML: (html) => html };
 
-/** The nodes of a Markdown text; its words where the server cannot render them. */
+/** Returns the nodes of a Markdown text, or plain text if the server cannot render it. */
 export async function rendered(text) {
   if (!text.trim()) return [];
   const { html } = await get("/api/markdown", { text }).catch(() => ({ html: null }));
@@ -23,7 +23,7 @@ export async function rendered(text) {
   return [...made.content.children];
 }
 
-/** Puts a code block below a bar with its language and a button that copies it. */
+/** Adds a bar with the language and a copy button above a code block. */
 function framed(code) {
   scrolls(code, words.code);
   const language = node("span", "", code.firstElementChild?.dataset.language ?? "");
@@ -32,19 +32,19 @@ function framed(code) {
   frame.append(node("div", "bar", language, copier(() => code.textContent, words.copy_code)), code);
 }
 
-/** A text that arrives piece by piece. The server renders all of it again and again. Blocks that stay the same keep their nodes, so
-    nothing flickers. */
-export class Coming {
-  /** `around` gets each change of the nodes, and makes it. */
+/** A text that arrives piece by piece. The server renders the whole text each time. Unchanged blocks keep their nodes,
+    so nothing flickers. */
+export class StreamedText {
+  /** `around` is called with each change of the nodes and must apply it. */
   constructor(around) {
     this.around = around;
     this.node = node("article", "answer");
-    // A screen reader reads it when it is complete.
+    // Screen readers read the text when it is complete.
     this.node.setAttribute("aria-busy", "true");
     this.text = "";
     this.over = false;
     this.pause = 30;
-    /** Ends the pause under way. */
+    /** Ends the current pause. */
     this.hurry = () => {};
     this.drawing = null;
   }
@@ -63,7 +63,7 @@ export class Coming {
     return this.node.removeAttribute("aria-busy");
   }
 
-  /** Draws until all of the text so far is drawn. */
+  /** Renders until all of the text so far is rendered. */
   async draw() {
     let shown;
     do {
@@ -71,13 +71,13 @@ export class Coming {
       const began = performance.now();
       shown = this.whole();
       this.show(await rendered(shown));
-      // At most a tenth of the time is spent on a long text.
+      // Spend at most a tenth of the time on rendering a long text.
       this.pause = Math.max(30, 10 * (performance.now() - began));
     } while (shown !== this.whole());
     this.drawing = null;
   }
 
-  /** The text so far, without a last line of marks alone: such a line may still become anything. */
+  /** Returns the text so far, without a last line that has only markup characters: its meaning is not known yet. */
   whole() {
     const last = this.text.slice(this.text.lastIndexOf("\n") + 1);
     const isOpen = !this.over && last.length < 80 && /^[\s`~#>|*_=+:-]*\d{0,9}[.)]?$/.test(last);

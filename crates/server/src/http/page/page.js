@@ -1,37 +1,37 @@
-// The page of `coder serve`: prompts, answers while they come, calls with their results, questions, and conversations.
+// The page of `coder serve`: prompts, streamed answers, calls with their results, questions, and conversations.
 
 import { cancelled, closed, opened } from "/calls.js";
 import { compose, setPrompt } from "/composer.js";
-import { Coming, rendered } from "/markdown.js";
+import { StreamedText, rendered } from "/markdown.js";
 import { at, button, copier, node, plain } from "/nodes.js";
 import { listenForKeys, question } from "/question.js";
 import { Turn, ask, get, login, why } from "/server.js";
 import { changed, listSessions, mark, newest, time } from "/sessions.js";
 import { language, words } from "/words.js";
 
-/** Records of a conversation that are shown at a time. */
+/** The number of records of a conversation that are shown at a time. */
 const STRETCH = 200;
-/** What a server is told of earlier turns where none are written down. */
+/** The context that is sent to a server that does not record conversations. */
 const MOST_CONTEXT = 20;
 
 const log = at("log");
 
-/** The conversation that is shown. What comes late for another one goes to that one's place, which nobody sees any more. */
+/** The displayed conversation. Late events of another one go to the detached nodes of that one. */
 let view = null;
-/** Whether the end of the conversation was in sight when somebody, or the page, scrolled last. */
+/** Whether the end of the conversation was in view after the last scrolling. */
 let below = true;
-/** Whether conversations are written down. */
+/** Whether the server records conversations. */
 let recorded = true;
-/** Whether the page knows what it needs for a turn. */
+/** Whether the page has loaded what it needs for a turn. */
 let ready = false;
 /** The facts of `GET /api/project`. */
 let project = null;
-/** The conversation that was used last, as the page was loaded. */
+/** The latest conversation at the time when the page was loaded. */
 let last = null;
 
 class View {
   constructor(id, title) {
-    /** The conversation that the next prompt goes on with, by its name. */
+    /** The name of the conversation that the next prompt continues. */
     this.id = id;
     this.title = title;
     this.place = node("div");
@@ -39,9 +39,9 @@ class View {
     this.questions = 0;
     this.status = "";
     this.context = [];
-    /** Tokens of the next request, and the window of the model, if they are known. */
+    /** The tokens of the next request and the model's context window, if they are known. */
     this.window = null;
-    /** What the replies cost; null if some of them are unknown. */
+    /** The cost of the replies; null if that of some is unknown. */
     this.cost = 0;
   }
 
@@ -49,7 +49,7 @@ class View {
     return view === this;
   }
 
-  /** Changes what is shown. Where nobody has scrolled up to read, the end stays in sight. */
+  /** Changes the display. Keeps the end in view unless the person has scrolled up. */
   keeping(change) {
     const was = isAtEnd();
     change();
@@ -67,19 +67,19 @@ class View {
     below = true;
   }
 
-  /** What went wrong is seen, wherever somebody reads. */
+  /** Shows an error in view, wherever the person has scrolled to. */
   say(text, kind = "note") {
     const made = this.add(node("article", kind, text));
     if (kind === "bad") this.reveal(made);
     return made;
   }
 
-  /** Brings something into sight; of what is higher than the window its beginning. */
+  /** Scrolls a node into view; if it is higher than the window, its beginning. */
   reveal(made) {
     if (view !== this) return;
     const fits = made.offsetHeight <= log.clientHeight;
     made.scrollIntoView({ block: fits ? "nearest" : "start" });
-    // The window may change before the event of this scrolling comes.
+    // The window may be resized before the event of this scrolling fires.
     below = isAtEnd();
   }
 
@@ -89,7 +89,7 @@ class View {
   }
 }
 
-/** Shows a conversation. A turn of the one before continues at the server if it is recorded. */
+/** Shows a conversation. A turn of the previous one continues on the server if it is recorded. */
 function open(next) {
   const before = view;
   view = next;
@@ -101,13 +101,13 @@ function open(next) {
   facts();
 }
 
-/** The name of the conversation stays in the address, so that it is there again when the page is loaded again. */
+/** Keeps the name of the conversation in the address, so that a reload shows it again. */
 function name() {
   mark(view.id);
   history.replaceState(null, "", view.id === "new" ? "/" : `/#session=${view.id}`);
 }
 
-/** Whether this conversation may be left: a turn that is not recorded would end. */
+/** Asks before leaving a conversation whose running turn is not recorded and would end. */
 function leaves() {
   return !view.turn || recorded || confirm(words.ends_turn);
 }
@@ -121,13 +121,13 @@ function controls() {
 
 // The project ---------------------------------------------------------------------------------------------------------------------
 
-/** A number of tokens, such as 12.3k. */
+/** Formats a number of tokens, such as 12.3k. */
 function tokens(count) {
   if (count < 1000) return count.toLocaleString(language);
   return `${(count / 1000).toLocaleString(language, { maximumFractionDigits: count < 100_000 ? 1 : 0 })}k`;
 }
 
-/** Shows the project, the branch, the model, and what the conversation takes of its window. */
+/** Shows the project, the branch, the model, and the used part of its context window. */
 function facts() {
   if (!project) return;
   const fact = (kind, text, title) => {
@@ -159,7 +159,7 @@ async function readFacts() {
   facts();
 }
 
-/** The price of replies that took these tokens. */
+/** Returns the price of replies with these token counts. */
 function priced({ input, cached, output }) {
   const { price } = project ?? {};
   const known = Math.min(cached, input);
@@ -168,16 +168,16 @@ function priced({ input, cached, output }) {
 
 // A turn --------------------------------------------------------------------------------------------------------------------------
 
-/** The events that put something below what was said. */
+/** The events that add nodes below the text so far. */
 const SHOWN = ["ask", "running", "result", "error", "gap", "stop"];
 
-/** What the events of a turn come to on the page. */
+/** Displays the events of a turn. */
 class Telling {
   constructor(place) {
     this.place = place;
     this.coming = null;
     this.thought = null;
-    /** The nodes of what was said since the last call. */
+    /** The nodes of the text since the last call. */
     this.said = [];
     this.calls = new Map();
     /** The arguments of calls by their ids, for those that never run. */
@@ -185,16 +185,16 @@ class Telling {
     /** The reasons for which the person denied calls, by their ids. */
     this.reasons = new Map();
     this.answer = "";
-    /** Where the last piece of the reply ended. */
+    /** The end of the last piece of the reply. */
     this.reached = 0;
     this.ended = false;
     /** Events were lost. */
     this.gap = false;
   }
 
-  /** The first piece of another reply: nothing of what was said before goes on. */
+  /** Begins another reply. Its text does not continue that of the last one. */
   begins({ span, unopened }) {
-    // What was thought on a channel of its own has no place in the reply.
+    // Reasoning on a separate channel has no position in the reply.
     const [start, end] = span ?? [0, 0];
     if (unopened || start === end) return;
     if (start < this.reached) {
@@ -210,7 +210,7 @@ class Telling {
     this.thought = null;
     this.answer += text;
     if (!this.coming) {
-      this.coming = new Coming((draw) => this.place.keeping(draw));
+      this.coming = new StreamedText((draw) => this.place.keeping(draw));
       this.said.push(this.place.add(this.coming.node));
     }
     this.coming.push(text);
@@ -221,7 +221,7 @@ class Telling {
     this.coming = null;
   }
 
-  /** All that was said in this reply was thought: its end came, and its beginning never did. */
+  /** Turns the text of this reply into reasoning: a closing tag arrived without an opening one. */
   unopened() {
     this.settle();
     const said = this.said.filter((one) => one.parentNode);
@@ -246,7 +246,7 @@ class Telling {
     }
     if (event.event === "call" || event.event === "ask") this.args.set(event.id, event.args);
     if (event.event === "progress") return;
-    // A reply that another client has brought, and whose results that client gets. The records have the earlier replies of its turn.
+    // Another client sent this reply and gets its results. The records have the earlier replies of its turn.
     if (event.event === "results") this.ended = this.gap = true;
     if (event.event === "lost") return place.tell(words.lost);
     if (event.event === "note") return place.tell(plain(`${words.works} ${event.text}`.slice(0, 120)));
@@ -259,7 +259,7 @@ class Telling {
       this.thought.lastElementChild.append(event.text);
       return place.tell(words.writing);
     }
-    // The others show nothing, and what is said around them is one text.
+    // Other events show nothing, so they do not divide the text.
     if (!SHOWN.includes(event.event)) return;
     this.settle();
     this.thought = null;
@@ -293,7 +293,7 @@ class Telling {
     }
   }
 
-  /** Whatever was asked has its answer, here or elsewhere. */
+  /** Closes all questions: they were answered here or elsewhere. */
   answered() {
     this.place.questions = 0;
     this.place.place.querySelectorAll(".question").forEach((one) => one.remove());
@@ -307,12 +307,12 @@ class Telling {
   }
 }
 
-/** What follows the answer of a turn. */
+/** Adds the line below the answer of a turn. */
 function footer(text) {
   return node("div", "footer", copier(() => text.trim(), words.copy_answer));
 }
 
-/** Runs a turn in a conversation. A prompt that did not come so far goes back where it was typed. */
+/** Runs a turn in a conversation. A prompt that did not reach the server is put back into the box. */
 async function send(mine, prompt) {
   const turn = (mine.turn = new Turn(recorded ? mine.id : null));
   mine.title ||= prompt.trim().split("\n")[0].slice(0, 60);
@@ -341,7 +341,7 @@ async function send(mine, prompt) {
     if (!begun && error.name !== "AbortError") {
       asked.remove();
       mine.say(words.kept);
-      // What was typed meanwhile stays too.
+      // Keep what was typed meanwhile, too.
       const typed = at("prompt").value;
       setPrompt(typed.trim() ? `${prompt}\n\n${typed}` : prompt);
     }
@@ -351,7 +351,7 @@ async function send(mine, prompt) {
   }
 }
 
-/** Shows the turn of a conversation that runs at the server, from its beginning. */
+/** Shows the running turn of a conversation from its beginning. */
 async function attach(mine) {
   const turn = (mine.turn = new Turn(mine.id));
   const telling = new Telling(mine);
@@ -371,13 +371,13 @@ function over(mine, telling) {
   mine.tell("");
   changed();
   readFacts();
-  // The records have what the events lost.
+  // The records have the content of the lost events.
   if (telling.gap && telling.ended && view === mine) show(mine.id, mine.title);
 }
 
 // Conversations -------------------------------------------------------------------------------------------------------------------
 
-/** The records of a conversation that was written down. */
+/** Fetches records of a recorded conversation. */
 async function recordsOf(place, records) {
   const shown = new View(place.id, "");
   const answers = new Map();
@@ -398,7 +398,7 @@ async function recordsOf(place, records) {
   return [...shown.place.childNodes];
 }
 
-/** A conversation that was written down, the newest records of it: the next prompt goes on with it. */
+/** Shows the newest records of a recorded conversation. The next prompt continues it. */
 async function show(id, title) {
   const mine = new View(id, title);
   mine.loading = true;
@@ -407,7 +407,7 @@ async function show(id, title) {
   try {
     const { running } = (await get(`/api/sessions/${id}`)).session;
     const data = await get(`/api/sessions/${id}/messages?newest=true&limit=${STRETCH}`);
-    // The events of a turn that runs have what followed its prompt.
+    // The events of the running turn have everything after its prompt.
     if (running) data.messages.splice(data.messages.findLastIndex((one) => one.role === "user") + 1);
     mine.title ||= (data.messages.find((one) => one.role === "user")?.content ?? "").split("\n")[0].slice(0, 60);
     mine.place.append(...(await recordsOf(mine, data.messages)));
@@ -423,7 +423,7 @@ async function show(id, title) {
       try {
         const before = await get(`/api/sessions/${id}/messages?offset=${offset}&limit=${from - offset}`);
         const records = await recordsOf(mine, before.messages);
-        // What is read stays where it is on the screen.
+        // Keep the visible part where it is on the screen.
         const height = log.scrollHeight - log.scrollTop;
         earlier.after(...records);
         log.scrollTop = log.scrollHeight - height;
@@ -438,7 +438,7 @@ async function show(id, title) {
     mine.follow();
     if (running && view === mine) attach(mine);
   } catch (error) {
-    // The next prompt begins another one.
+    // The next prompt begins another conversation.
     mine.id = "new";
     mine.say(why(error), "bad");
     if (view === mine) name();
@@ -448,7 +448,7 @@ async function show(id, title) {
   facts();
 }
 
-/** Takes back what the last turn changed, or the last undo, and says which files that were. */
+/** Undoes the last turn, or redoes the last undo, and lists the files. */
 async function undo(redo) {
   const mine = view;
   try {
@@ -464,7 +464,7 @@ async function undo(redo) {
   }
 }
 
-/** The last conversation and prompts to begin with. */
+/** Shows the start screen: the last conversation and example prompts. */
 function suggestions() {
   const made = node("div", "empty", node("p", "note", words.empty));
   if (!recorded) made.append(node("p", "note", words.forgets));
@@ -495,8 +495,8 @@ function isAtEnd() {
   return log.scrollHeight - log.scrollTop - log.clientHeight < 80;
 }
 
-/** What counts stays in sight when the window changes, as it does where a keyboard opens: a question, the field in which somebody
-    types in it, or else the end, if it was in sight. */
+/** Keeps the important part in view when the window is resized, such as by an on-screen keyboard: a question, a field
+    in it that has the focus, or else the end if it was in view. */
 function resized() {
   const asked = view.place.querySelector(".question");
   if (asked) view.reveal(asked.contains(document.activeElement) && document.activeElement !== asked ? document.activeElement : asked);
@@ -506,7 +506,7 @@ function resized() {
 function fitting() {
   const size = () => `${log.clientWidth} ${log.clientHeight}`;
   let seen = size();
-  // An event of scrolling may come when the window has changed already: where the end is then, nobody has scrolled to.
+  // A scroll event may fire after the window was resized. The person has not scrolled then.
   log.addEventListener("scroll", () => size() === seen && (below = isAtEnd()));
   new ResizeObserver(() => {
     seen = size();
@@ -514,7 +514,7 @@ function fitting() {
   }).observe(log);
 }
 
-/** Ends the turn of the conversation that is shown. */
+/** Ends the turn of the displayed conversation. */
 function stop() {
   const mine = view;
   mine.turn?.stop().catch((error) => mine.say(why(error), "bad"));
@@ -526,13 +526,13 @@ function listen() {
   listenForKeys();
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;
-    // There it closes a list, or is meant for the question.
+    // In these places Escape closes a list or belongs to the question.
     if (!event.target.closest?.(".question, select")) stop();
   });
   at("stop").addEventListener("click", stop);
   at("undo").addEventListener("click", () => undo(false));
   at("fresh").addEventListener("click", () => leaves() && fresh());
-  // Whoever pastes an address with a token into the open page wants to come in with it.
+  // An address with a token that is pasted into the open page is a login.
   addEventListener("hashchange", () => {
     const given = new URLSearchParams(location.hash.slice(1));
     if (given.has("token") || given.has("session")) location.reload();
@@ -549,7 +549,7 @@ async function begin() {
     if (one.matches("button")) one.title = one.ariaLabel;
   });
   log.setAttribute("aria-label", words.log);
-  // What comes behind the # is told to no server and no log, and a token does not stay in the history of the browser.
+  // The fragment is not sent to servers or logged. Remove it, so that the token does not stay in the browser history.
   const given = new URLSearchParams(location.hash.slice(1));
   const session = given.get("session");
   fresh();
@@ -574,7 +574,7 @@ async function begin() {
       return true;
     });
     ready = true;
-    // Whoever chose another conversation meanwhile stays there.
+    // Do not switch if another conversation was chosen meanwhile.
     if (view !== first) controls();
     else if (session && /^[A-Za-z0-9_-]{1,64}$/.test(session)) await show(session, "");
     else fresh();

@@ -6,10 +6,10 @@ import { at, button, node, plain } from "/nodes.js";
 import { ask, why } from "/server.js";
 import { words } from "/words.js";
 
-/** Milliseconds before a question takes keys: a person who is typing must not answer by accident. */
+/** Milliseconds before a question accepts keys: a person who is typing must not answer by accident. */
 const CALM = 700;
 
-/** The title of a question, and what follows it. */
+/** Returns the title of a question, and the line below it. */
 function texts(asked) {
   const files = (asked.targets ?? []).map((target) => target.link ? `${target.name} (${target.link})` : target.name).join(", ");
   // About a command that has run, the reason is the question: "`cargo fmt` changed 3 files. Keep the changes?"
@@ -21,7 +21,7 @@ function texts(asked) {
   return [`${words.asks} ${asked.tool}`, rest];
 }
 
-/** What a call would do, as a change or by its arguments, and what further answers would allow. */
+/** Returns the diff or the arguments of a call, and the rules that further answers would allow. */
 function content(asked) {
   const details = () => node("details", "", node("summary", "", words.arguments), fields(asked.args));
   const made = asked.diff ? [...change(asked.diff, words.change, words.lines), details()] : fields(asked.args);
@@ -30,7 +30,7 @@ function content(asked) {
   return made;
 }
 
-/** Fields in which the person edits the arguments. `send` gets them; `leave` closes the fields. */
+/** Returns fields for editing the arguments. `send` is called with the arguments; `leave` closes the fields. */
 function editor(asked, send, leave) {
   const inputs = Object.entries(asked.args).map(([name, value]) => {
     const input = node("textarea");
@@ -56,8 +56,8 @@ function editor(asked, send, leave) {
   return node("div", "edit", labelled, node("div", "row", button(words.run_edited, "yes", submit), button(words.leave, "", leave)));
 }
 
-/** A question, whose answer goes to the server. `answered` gets the reason of a no. The question gets the focus unless the person is
-    typing, and no button of it does. */
+/** Shows a question and sends its answer to the server. `answered` is called with the reason of a denial. The question
+    gets the focus unless the person is typing, and no button of it does. */
 export function question(place, asked, answered) {
   const choice = words.choices[asked.about];
   const [title, rest] = texts(asked);
@@ -75,11 +75,11 @@ export function question(place, asked, answered) {
     try {
       const response = await ask(`/api/approvals/${asked.approval}`, body);
       if (!response.ok) place.say((await response.json()).message, "bad");
-      // The server refuses an answer that the question does not take, and still waits for another one.
+      // The server refused this answer and still waits for another one.
       if (response.status === 400) return enable(true);
       const said = body.decision === "deny" ? choice.refused : body.decision === "approve" ? choice.allowed : "";
       if (response.ok && body.decision === "deny") answered(body.reason ?? "");
-      // The call itself shows that it ran, or that it was denied.
+      // The call itself shows whether it ran or was denied.
       if (response.ok && said) place.say([said, body.reason].filter(Boolean).join(" "));
       made.remove();
       at("prompt").focus();
@@ -145,7 +145,7 @@ function keyed(made, key) {
   return made;
 }
 
-/** The keys for yes and no, which count outside of text fields. */
+/** Handles the keys for yes and no outside of text fields. */
 export function listenForKeys() {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat || document.querySelector("dialog[open]")) return;

@@ -1,9 +1,10 @@
-// Requests to the server, with the token of the person.
+// Requests to the server, and the login with the token.
 
 import { at } from "/nodes.js";
 import { words } from "/words.js";
 
-/** A request. Where the server does not know this page (any more) the person is asked for the token, and then it is sent again. */
+/** Sends a request. If the server does not accept the page's cookie, asks the person for the token and sends the
+    request again. */
 export async function ask(path, body, signal, more) {
   for (;;) {
     const headers = { ...more };
@@ -17,7 +18,7 @@ export async function ask(path, body, signal, more) {
   }
 }
 
-/** The data of an answer. Throws an error with the reason if there is no data. */
+/** Returns the data of an answer. Throws an error with the reason if there is no data. */
 export async function get(path, body) {
   const response = await ask(path, body);
   const answer = await response.json();
@@ -25,8 +26,8 @@ export async function get(path, body) {
   return answer.data;
 }
 
-/** Exchanges the token for a cookie, and for the key without which the cookie is worth nothing. Cookies go to every port of a machine,
-    and what a page stores does not. */
+/** Exchanges the token for a cookie and a key; the server accepts neither alone. Browsers send cookies to every port of
+    a machine, but a page's storage belongs to one port. */
 export async function login(token) {
   const headers = { "Content-Type": "application/json" };
   const response = await fetch("/api/login", { method: "POST", headers, body: JSON.stringify({ token }) });
@@ -36,7 +37,7 @@ export async function login(token) {
 
 let entering = null;
 
-/** Asks for the token until it is right, once for all that wait. */
+/** Asks for the token until it is right. All waiting requests share one dialog. */
 function enter() {
   entering ??= new Promise((entered) => {
     const dialog = at("entry");
@@ -57,19 +58,19 @@ function enter() {
   return entering;
 }
 
-/** What went wrong, in words. */
+/** Returns the message of an error. */
 export function why(error) {
-  // A program between the page and a server that has ended answers without JSON.
+  // If the server has ended, a reverse proxy may answer without JSON.
   return error instanceof TypeError || error instanceof SyntaxError ? words.gone : error.message;
 }
 
 /** Milliseconds without a byte after which a connection counts as lost: the server sends a comment every 15 seconds. */
 const SILENCE = 45_000;
-/** The number of attempts to reach the server again, and the longest pause between them in milliseconds. */
+/** The number of attempts to reconnect, and the longest pause between them in milliseconds. */
 const ATTEMPTS = 60;
 const PAUSE = 10_000;
 
-/** Waits at most this time for a promise. */
+/** Waits for a promise, with a time limit. */
 function within(promise, milliseconds) {
   let timer;
   const late = new Promise((_, fail) => (timer = setTimeout(() => fail(new TypeError("silent")), milliseconds)));
@@ -121,7 +122,8 @@ export class Turn {
     if (this.stopped) await this.stop();
   }
 
-  /** The events, to the end of the turn. `lost` is an event of its own: the connection broke, and the page tries again. */
+  /** The events, to the end of the turn. `lost` is an event of its own: the connection broke, and the page tries
+      again. */
   async *events() {
     const { signal } = this.#reading;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

@@ -4,18 +4,18 @@ import { at, button, node, plain } from "/nodes.js";
 import { get, why } from "/server.js";
 import { language, words } from "/words.js";
 
-/** Conversations of one request. */
+/** The number of conversations in one request. */
 const STRETCH = 500;
 
 const wide = matchMedia("(min-width: 64rem)");
 
-/** The conversation that is open, and what opens another one. */
+/** The open conversation, and the function that opens another one. */
 let current = "new";
 let choose = () => {};
-/** The number of the newest request: an earlier answer that is late is dropped. */
+/** The number of the newest request. Late answers to earlier requests are dropped. */
 let request = 0;
 
-/** How long ago that was, or the date in the form of ISO 8601. */
+/** Formats a time as the time since then, or as an ISO 8601 date. */
 export function ago(iso) {
   const date = new Date(iso);
   const seconds = Math.max(0, (Date.now() - date) / 1000);
@@ -49,7 +49,7 @@ export function mark(id) {
   }
 }
 
-/** Hides the rows without the words that are searched. */
+/** Hides the rows without the search words. */
 function filter() {
   const wanted = at("find").value.toLowerCase().split(/\s+/).filter(Boolean);
   let found = 0;
@@ -93,18 +93,19 @@ export async function refresh() {
   }
 }
 
-/** The list is read again where it is in sight. */
+/** Reads the list again if it is visible. */
 export function changed() {
   if (wide.matches && !at("side").hidden) refresh();
 }
 
-/** The conversation that was used last. */
+/** Returns the conversation that was used last. */
 export async function newest() {
   const known = await get("/api/sessions?limit=1").catch(() => ({ recording: false }));
   return { recorded: known.recording !== false, readable: known.total !== undefined, session: known.sessions?.[0] };
 }
 
-/** Starts the list. `opens` gets the conversation that the person chooses. `readable`: there are recorded conversations. */
+/** Starts the list. `opens` is called with the chosen conversation. `readable`: whether there are recorded
+    conversations. */
 export function listSessions(readable, opens) {
   choose = (session) => {
     if (opens(session)) at("sessions").close();

@@ -1,4 +1,4 @@
-//! The API Chat Completions of OpenAI, which is that of the upstream too.
+//! OpenAI's Chat Completions API, which the upstream uses too.
 
 pub(super) mod reader;
 pub(super) mod writer;

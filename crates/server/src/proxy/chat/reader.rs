@@ -1,8 +1,8 @@
-//! Reads requests of Chat Completions.
+//! Reads Chat Completions requests.
 //!
-//! The upstream speaks this API, so what has nothing to do with tools is passed on as the text it was.
+//! The upstream uses the same API, so members that do not concern tools are forwarded as their original text.
 
-use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
+use crate::proxy::conversation::{Message, NeutralRequest, Part, PastCall, PastResult, Role, role_of};
 use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
@@ -12,9 +12,9 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use toolfence_protocol::{ToolSpec, text};
 
-/// Reads the body of a request. `None`: it has nothing to do with tools and is passed on as it is. Returns with the request whether the
-/// client wants the usage at the end of a stream.
-pub(crate) fn read(body: &str) -> Result<Option<(Asked<'_>, bool)>, Trouble> {
+/// Reads the body of a request, and whether the client wants the usage at the end of a stream. Returns `None` if the
+/// request does not concern tools: it is forwarded unchanged.
+pub(crate) fn read(body: &str) -> Result<Option<(NeutralRequest<'_>, bool)>, Trouble> {
     let wrong = |error: serde_json::Error| {
         Trouble::request(text!("The body is not a chat request: {error}", error = error.to_string()))
     };
@@ -41,7 +41,7 @@ pub(crate) fn read(body: &str) -> Result<Option<(Asked<'_>, bool)>, Trouble> {
     }
     let messages = raw.0.iter().enumerate().map(|(index, message)| read_message(message, index));
     let messages = messages.collect::<Result<Vec<_>, _>>()?;
-    // A server that enforces it would let the model write no call.
+    // A server that enforces the format would keep the model from writing calls.
     let format = request.get("response_format").filter(|_| choice != Choice::None).map(ToOwned::to_owned);
     let usage =
         request.get("stream_options").and_then(|options| serde_json::from_str::<StreamOptions>(options.get()).ok());
@@ -52,7 +52,8 @@ pub(crate) fn read(body: &str) -> Result<Option<(Asked<'_>, bool)>, Trouble> {
     if format.is_some() {
         request.remove(&["response_format"]);
     }
-    let asked = Asked { members: request, model, messages, tools, tools_hash, choice, several, format, streamed };
+    let asked =
+        NeutralRequest { members: request, model, messages, tools, tools_hash, choice, several, format, streamed };
     Ok(Some((asked, usage.is_some_and(|options| options.include_usage))))
 }
 
@@ -62,7 +63,7 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// The members by which a message is about function calling.
+/// The members of a message that concern function calling.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(default, borrow)]
@@ -105,7 +106,7 @@ fn read_message<'a>(raw: &'a RawValue, index: usize) -> Result<Message<'a>, Trou
     Ok(Message { role, parts, members })
 }
 
-/// A content: a string, or an array of parts. A part that is no text is passed on.
+/// Reads a content: a string or an array of parts. A part that is not text is forwarded.
 fn content<'a>(content: Option<&'a RawValue>) -> Vec<Part<'a>> {
     let Some(content) = content else { return Vec::new() };
     if let Some(text) = as_text(content) {
@@ -125,7 +126,7 @@ fn content<'a>(content: Option<&'a RawValue>) -> Vec<Part<'a>> {
     elements.0.into_iter().map(part).collect()
 }
 
-/// The calls of an assistant message.
+/// Returns the calls of an assistant message.
 fn calls<'a>(members: &Members<'a>) -> Vec<Part<'a>> {
     let elements =
         members.borrowed("tool_calls").and_then(|calls| serde_json::from_str::<Elements<'_>>(calls.get()).ok());

@@ -1,4 +1,4 @@
-//! Writes answers of Chat Completions.
+//! Writes Chat Completions answers.
 
 use crate::proxy::output::{Finish, FinishedBy, Output, Writer};
 use crate::proxy::piece::Piece;
@@ -10,14 +10,14 @@ use toolfence_protocol::Language;
 /// Writes one answer.
 pub(crate) struct ChatWriter {
     language: Language,
-    /// The id and the time of the answer, if the upstream gives none.
+    /// The id and the time of the answer, if the upstream sends none.
     id: String,
     created: u64,
-    /// The members that all chunks of the answer share, once the upstream has named them.
+    /// The members that all chunks of the answer share, once the upstream has sent them.
     shared: Option<String>,
     /// Whether the client wants the usage at the end of a stream.
     wants_usage: bool,
-    /// Whether a chunk has said whose message it is.
+    /// Whether a chunk with the role was sent.
     has_role: bool,
 }
 
@@ -56,13 +56,13 @@ impl ChatWriter {
 }
 
 impl Writer for ChatWriter {
-    /// The first piece names the answer; further requests change nothing of it.
+    /// The first piece identifies the answer; those of further requests do not change it.
     fn note_upstream(&mut self, piece: &Piece<'_>) {
         if self.shared.is_some() {
             return;
         }
         let raw = |value: Option<&RawValue>, own: Value| {
-            // A line feed would end the event in its middle.
+            // A line feed would end the event early.
             let fits = |value: &&RawValue| value.get().len() < 4096 && !value.get().contains(['\n', '\r']);
             value.filter(fits).map_or_else(|| own.to_string(), |value| value.get().to_owned())
         };
@@ -142,7 +142,7 @@ fn reason(reason: &FinishedBy) -> &str {
     }
 }
 
-/// The error object of OpenAI's APIs.
+/// Returns the error object of OpenAI's APIs.
 pub(crate) fn error(trouble: &Trouble, language: Language) -> String {
     let (message, kind) = (trouble.message.render(language), trouble.kind);
     json!({"error": {"message": message, "type": kind, "param": null, "code": kind}}).to_string()

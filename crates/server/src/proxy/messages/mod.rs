@@ -1,4 +1,4 @@
-//! The API Messages of Anthropic.
+//! Anthropic's Messages API.
 
 pub(super) mod models;
 pub(super) mod reader;

@@ -1,10 +1,10 @@
-//! The list of models in the words of the API Messages, from that of the upstream.
+//! Converts the upstream's list of models to the form of the Messages API.
 
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 use toolfence_agent::transcript::rfc3339;
 
-/// The upstream's answer, which is a list of models or one model. `None` if it is neither.
+/// Converts the upstream's answer, which is a list of models or one model. Returns `None` if it is neither.
 pub(crate) fn translated(answer: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
     let Some(list) = answer.get("data").and_then(Value::as_array) else { return Some(model(&answer)?.to_string()) };

@@ -1,6 +1,6 @@
-//! Reads requests of the API Messages.
+//! Reads requests of the Messages API.
 
-use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
+use crate::proxy::conversation::{Message, NeutralRequest, Part, PastCall, PastResult, Role, role_of};
 use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolfence_protocol::{ToolSpec, text};
 
-/// The code by which clients that keep their conversation at the server know that they must send the whole of it.
+/// The error code that makes clients with server-side conversations send the whole conversation.
 const NO_THREADS: &str = "thread_unsupported_request";
 
-/// Blocks that may be around a content: those of a search result in a result of a call.
+/// The greatest nesting of blocks: a search result in a result of a call.
 const MOST_LEVELS: usize = 2;
 
 /// Reads the body of a request.
-pub(crate) fn read(body: &str) -> Result<Asked<'_>, Trouble> {
+pub(crate) fn read(body: &str) -> Result<NeutralRequest<'_>, Trouble> {
     let wrong = |error: serde_json::Error| {
         let error = error.to_string();
         Trouble::request(text!("The body is not a request of the Messages API: {error}", error))
@@ -43,7 +43,7 @@ pub(crate) fn read(body: &str) -> Result<Asked<'_>, Trouble> {
     let (choice, several) = request.get("tool_choice").map_or(Ok((Choice::Auto, true)), read_choice)?;
     let streamed = request.get("stream").is_some_and(|value| value.get() == "true");
     let format = request.get("output_config").and_then(format);
-    Ok(Asked {
+    Ok(NeutralRequest {
         members: members(&request, streamed),
         model: request.text("model").unwrap_or_default().into_owned(),
         messages,
@@ -56,7 +56,7 @@ pub(crate) fn read(body: &str) -> Result<Asked<'_>, Trouble> {
     })
 }
 
-/// The upstream's request without its messages.
+/// Returns the members of the upstream's request except its messages.
 fn members<'a>(request: &Members<'a>, streamed: bool) -> Members<'a> {
     let mut members = Members::default();
     for (name, upstream) in [
@@ -95,7 +95,7 @@ fn read_message<'a>(raw: &'a RawValue, place: &str) -> Result<Message<'a>, Troub
     Ok(Message::new(role, message.content.map(|content| parts(content, &place, 0)).transpose()?.unwrap_or_default()))
 }
 
-/// A block of a content. All of them are read with one struct, since most members belong to one kind of block.
+/// A block of a content. One struct reads all kinds of blocks, because most members belong to only one kind.
 #[derive(Deserialize)]
 struct Block<'a> {
     #[serde(rename = "type", borrow)]
@@ -120,7 +120,7 @@ struct Block<'a> {
     title: Option<Cow<'a, str>>,
 }
 
-/// A content: a string, or an array of blocks. `level`: the number of blocks around it.
+/// Reads a content: a string or an array of blocks. `level`: the number of enclosing blocks.
 fn parts<'a>(content: &'a RawValue, place: &str, level: usize) -> Result<Vec<Part<'a>>, Trouble> {
     if let Some(text) = as_text(content) {
         return Ok(vec![Part::Text(text)]);
@@ -137,14 +137,14 @@ fn parts<'a>(content: &'a RawValue, place: &str, level: usize) -> Result<Vec<Par
     Ok(parts)
 }
 
-/// Reads one block. Reasoning, and the traces of tools that ran elsewhere, are left out: the model has no use for them.
+/// Reads one block. Reasoning, and calls of tools that ran elsewhere, are left out: the model has no use for them.
 fn read_block<'a>(block: Block<'a>, place: &str, level: usize) -> Result<Option<Part<'a>>, Trouble> {
     let missing = |member: &str| Trouble::request(text!("{place}.{member} is missing", place, member));
     Ok(Some(match &*block.kind {
         "text" => Part::Text(block.text.ok_or_else(|| missing("text"))?),
         "image" => image(block.source.ok_or_else(|| missing("source"))?),
         "document" => document(block.source.ok_or_else(|| missing("source"))?, block.title.as_deref()),
-        // Blocks inside of blocks inside of blocks could be nested without end.
+        // Without this limit, blocks could be nested without end.
         "search_result" if level < MOST_LEVELS => {
             let texts = block.content.map(|content| parts(content, place, level + 1)).transpose()?.unwrap_or_default();
             let texts =
@@ -199,7 +199,7 @@ fn image<'a>(source: &RawValue) -> Part<'a> {
     part.map_or_else(|_| Part::Text("[image]".into()), |part| Part::Media(Cow::Owned(part)))
 }
 
-/// A document: text is text, another file is a part of its own.
+/// Converts a document: text becomes text, another file a media part.
 fn document<'a>(source: &RawValue, title: Option<&str>) -> Part<'a> {
     let name = title.unwrap_or("document");
     let Ok(source) = serde_json::from_str::<Source<'_>>(source.get()) else {
@@ -216,7 +216,8 @@ fn document<'a>(source: &RawValue, title: Option<&str>) -> Part<'a> {
     }
 }
 
-/// The tools that the client runs. A tool with another type runs at the server of this API, and no upstream has it.
+/// Returns the tools that the client runs. Tools with another type run on Anthropic's server, so the upstream does not
+/// have them.
 fn specs(tools: &RawValue) -> Result<Vec<ToolSpec>, Trouble> {
     if tools.get().len() > MOST_BYTES {
         return Err(Trouble::request(tools_too_large()));
@@ -261,7 +262,7 @@ fn read_choice(choice: &RawValue) -> Result<(Choice, bool), Trouble> {
     Ok((choice, !given.disable_parallel_tool_use.unwrap_or(false)))
 }
 
-/// `output_config.format` in the words of Chat Completions.
+/// Converts `output_config.format` to the form of Chat Completions.
 fn format(config: &RawValue) -> Option<Box<RawValue>> {
     let config: Value = serde_json::from_str(config.get()).ok()?;
     let format = config.get("format")?;

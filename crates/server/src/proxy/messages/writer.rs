@@ -1,7 +1,7 @@
-//! Writes answers of the API Messages.
+//! Writes answers of the Messages API.
 //!
-//! An answer is a list of blocks: text, reasoning or a call. One block is open at a time. Clients need the lines with the names of the
-//! events and the end of every block, and an id that no other answer has.
+//! An answer is a list of blocks: text, reasoning or a call. One block is open at a time. Clients require `event:`
+//! lines, the end of every block, and a unique id.
 
 use crate::proxy::output::{Finish, FinishedBy, Output, Writer};
 use crate::proxy::trouble::Trouble;
@@ -13,9 +13,9 @@ pub(crate) struct MessagesWriter {
     language: Language,
     id: String,
     model: String,
-    /// The tokens of the request, roughly, if the upstream counts none.
+    /// The estimated tokens of the request, used if the upstream reports none.
     input_tokens: u64,
-    /// Blocks that are done.
+    /// The number of completed blocks.
     blocks: usize,
     open: Option<Block>,
 }
@@ -39,7 +39,7 @@ impl MessagesWriter {
         })
     }
 
-    /// Opens a block in place of the one before.
+    /// Closes the open block and opens another.
     fn open(&mut self, kind: Block, block: Value, out: &mut String) {
         self.close(out);
         self.open = Some(kind);
@@ -57,7 +57,7 @@ impl MessagesWriter {
         send("content_block_delta", json!({"index": self.blocks, "delta": delta}), out);
     }
 
-    /// The usage in the words of this API.
+    /// Converts the usage to the form of this API.
     fn usage(&self, usage: Option<&Value>) -> Value {
         let count = |pointer: &str| usage.and_then(|usage| usage.pointer(pointer)).and_then(Value::as_u64);
         let cached = count("/prompt_tokens_details/cached_tokens").unwrap_or(0);
@@ -150,7 +150,7 @@ fn stop_reason(reason: &FinishedBy) -> &'static str {
     }
 }
 
-/// The error object of this API.
+/// Returns the error object of this API.
 pub(crate) fn error(trouble: &Trouble, language: Language) -> String {
     let kind = match trouble.status {
         401 => "authentication_error",

@@ -1,26 +1,26 @@
-//! The API Responses of OpenAI.
+//! OpenAI's Responses API.
 
 pub(super) mod reader;
 pub(super) mod texts;
 pub(super) mod writer;
 
-/// The only argument of a custom tool, as the model is taught it. Its name says that it is a long text, so that it is written below
-/// the object of the call.
+/// The only argument of a custom tool in the instructions. Arguments of this name hold long texts, which are written
+/// below the object of the call.
 const CUSTOM_INPUT: &str = "text";
 
-/// The beginning of the id of an item of reasoning.
+/// The prefix of the ids of reasoning items.
 const REASONING_ID: &str = "rs";
 
-/// The tool of a request that the model knows by another name than the client, or that is called in another way.
+/// The client's view of a tool that has another name or another form of call for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Origin {
     namespace: Option<String>,
     name: String,
-    /// It takes one text and no object.
+    /// Whether its input is a text instead of an object.
     is_custom: bool,
 }
 
-/// The name by which the model knows a tool of a namespace.
+/// Returns the name of a namespace's tool for the model.
 fn joined(namespace: &str, name: &str) -> String {
     format!("{namespace}__{name}")
 }

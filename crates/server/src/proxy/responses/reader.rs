@@ -1,8 +1,8 @@
-//! Reads requests of the API Responses.
+//! Reads requests of the Responses API.
 
 use super::texts::PastTexts;
 use super::{CUSTOM_INPUT, Origin, REASONING_ID, joined};
-use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
+use crate::proxy::conversation::{Message, NeutralRequest, Part, PastCall, PastResult, Role, role_of};
 use crate::proxy::offer::{Choice, MOST_BYTES, function, hash, tools_too_large};
 use crate::proxy::raw::{Elements, Members, as_text};
 use crate::proxy::trouble::Trouble;
@@ -13,16 +13,16 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use toolfence_protocol::{ToolSpec, text};
 
-/// A request, and what its answer needs of it.
+/// A request, and the parts of it that its answer needs.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
-    pub(crate) asked: Asked<'a>,
+    pub(crate) asked: NeutralRequest<'a>,
     pub(super) origins: HashMap<String, Origin>,
-    /// As the client wrote it, for the answer.
+    /// The client's JSON, which the answer repeats.
     pub(super) tool_choice: Value,
 }
 
-/// Reads the body of a request. `texts` has what references to messages mean.
+/// Reads the body of a request. `texts` has the messages that references mean.
 pub(crate) fn read<'a>(body: &'a str, texts: &PastTexts) -> Result<Request<'a>, Trouble> {
     let wrong = |error: serde_json::Error| {
         let error = error.to_string();
@@ -65,7 +65,7 @@ pub(crate) fn read<'a>(body: &'a str, texts: &PastTexts) -> Result<Request<'a>, 
     }
     let streamed = request.get("stream").is_some_and(|value| value.get() == "true");
     let tool_choice = request.get("tool_choice").and_then(|choice| serde_json::from_str(choice.get()).ok());
-    let asked = Asked {
+    let asked = NeutralRequest {
         members: members(&request, streamed),
         model: request.text("model").unwrap_or_default().into_owned(),
         messages,
@@ -79,7 +79,7 @@ pub(crate) fn read<'a>(body: &'a str, texts: &PastTexts) -> Result<Request<'a>, 
     Ok(Request { asked, origins, tool_choice: tool_choice.unwrap_or_else(|| "auto".into()) })
 }
 
-/// The upstream's request without its messages.
+/// Returns the members of the upstream's request except its messages.
 fn members<'a>(request: &Members<'a>, streamed: bool) -> Members<'a> {
     let mut members = Members::default();
     for (name, upstream) in
@@ -96,7 +96,8 @@ fn members<'a>(request: &Members<'a>, streamed: bool) -> Members<'a> {
     members
 }
 
-/// An item of the input. All of them are read with one struct, since what a client sends back has members that do not matter here.
+/// An item of the input. One struct reads all kinds of items, because items that a client sends back have many members
+/// that do not matter here.
 #[derive(Deserialize)]
 struct Item<'a> {
     #[serde(rename = "type", default, borrow)]
@@ -121,18 +122,19 @@ struct Item<'a> {
     output: Option<&'a RawValue>,
 }
 
-/// Bytes of all texts that a request refers to. A reference is short and its text is not, so the size of the body is no limit.
+/// The most bytes of all texts that a request refers to. A short reference may mean a long text, so the limit of the
+/// body is not enough.
 const MOST_REFERRED: usize = 8 << 20;
 
 /// The texts that a request refers to.
 struct References<'t> {
     texts: &'t PastTexts,
-    /// Bytes that may still be taken.
+    /// The remaining bytes.
     room: usize,
 }
 
 impl References<'_> {
-    /// The message with this id. `None` for reasoning, which the model has no use for.
+    /// Returns the message with this id; `None` for reasoning, which the model has no use for.
     fn message<'a>(&mut self, id: &str, place: &str) -> Result<Option<Message<'a>>, Trouble> {
         if id.starts_with(REASONING_ID) {
             return Ok(None);
@@ -226,7 +228,7 @@ struct ContentPart<'a> {
     input_audio: Option<&'a RawValue>,
 }
 
-/// A content: a string, or an array of parts.
+/// Reads a content: a string or an array of parts.
 fn parts<'a>(content: &'a RawValue, place: &str) -> Result<Vec<Part<'a>>, Trouble> {
     if let Some(text) = as_text(content) {
         return Ok(vec![Part::Text(text)]);
@@ -266,7 +268,7 @@ fn media<'a>(part: &Value) -> Part<'a> {
     to_raw_value(part).map_or_else(|_| Part::Text("".into()), |part| Part::Media(Cow::Owned(part)))
 }
 
-/// The tools, and where those come from whose name or kind is not that of the catalog.
+/// Returns the tools, and the origins of those whose name or kind differs from the catalog.
 fn specs(tools: &RawValue) -> Result<(Vec<ToolSpec>, HashMap<String, Origin>), Trouble> {
     if tools.get().len() > MOST_BYTES {
         return Err(Trouble::request(tools_too_large()));
@@ -323,7 +325,8 @@ impl Tools {
     }
 }
 
-/// A custom tool takes one text. The model is taught to write it below the object, as it is.
+/// Converts a custom tool, whose input is a text. The instructions teach the model to write it below the object,
+/// without escapes.
 fn custom(tool: &Value, place: &str) -> Result<ToolSpec, Trouble> {
     let schema = json!({
         "type": "object",
@@ -340,7 +343,7 @@ fn custom(tool: &Value, place: &str) -> Result<ToolSpec, Trouble> {
     function(&described, "parameters", place)
 }
 
-/// Which calls are wanted, and the names of the only tools that are allowed.
+/// Returns the calls that the client wants, and the names of the allowed tools if they are restricted.
 fn read_choice(choice: &RawValue) -> Result<(Choice, Option<Vec<String>>), Trouble> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -387,7 +390,7 @@ fn read_choice(choice: &RawValue) -> Result<(Choice, Option<Vec<String>>), Troub
     })
 }
 
-/// `text.format` in the words of Chat Completions.
+/// Converts `text.format` to the form of Chat Completions.
 fn format(text: &RawValue) -> Option<Box<RawValue>> {
     let text: Value = serde_json::from_str(text.get()).ok()?;
     let format = text.get("format")?;

@@ -1,12 +1,12 @@
-//! The latest texts of the model, by the ids of their items.
+//! Keeps the latest texts of the model by the ids of their items.
 //!
-//! A client may send the id of a message in place of the message (`item_reference`), because OpenAI's server keeps what it answered.
-//! The AI SDK does so for texts, and sends calls whole.
+//! A client may send the id of a message instead of the message (`item_reference`), because OpenAI's server stores its
+//! answers. The AI SDK does so for texts, and sends calls in full.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of texts and ids that are kept. The oldest are dropped first.
+/// The most bytes of texts and ids that are kept. The oldest are dropped first.
 const MOST_BYTES: usize = 8 << 20;
 
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
-//! Writes answers of the API Responses.
+//! Writes answers of the Responses API.
 //!
-//! An answer is a list of items: a message, reasoning, or a call. One item is open at a time; it has its events, and is added whole to
-//! the answer when it is done. The last event of a stream has all items once more.
+//! An answer is a list of items: a message, reasoning, or a call. One item is open at a time. It is streamed as events,
+//! and added to the answer when it is done. The last event of a stream repeats all items.
 
 use super::reader::Request;
 use super::texts::PastTexts;
@@ -16,21 +16,21 @@ use toolfence_protocol::Language;
 /// Writes one answer.
 pub(crate) struct ResponsesWriter {
     language: Language,
-    /// What the ids of the answer and its items end with.
+    /// The suffix of the ids of the answer and its items.
     ids: String,
     created: u64,
     model: String,
     several: bool,
     tool_choice: Value,
-    /// Tools whose calls are written in another way than their catalog has them, by their name there.
+    /// Tools whose calls differ from the catalog, by their name there.
     origins: HashMap<String, Origin>,
-    /// The tokens of the request, roughly, if the upstream counts none.
+    /// The estimated tokens of the request, used if the upstream reports none.
     input_tokens: u64,
     sequence: u64,
-    /// The items that are done.
+    /// The completed items.
     items: Vec<Value>,
     open: Option<Open>,
-    /// Where the texts of messages are kept.
+    /// The store for the texts of messages.
     texts: Arc<PastTexts>,
 }
 
@@ -92,7 +92,7 @@ impl ResponsesWriter {
         format!("{prefix}_{}_{}", self.ids, self.items.len())
     }
 
-    /// The open item as it is now.
+    /// Returns the current state of the open item.
     fn item(&self, open: &Open, is_done: bool) -> Value {
         let id = self.item_id(open);
         let status = if is_done { "completed" } else { "in_progress" };
@@ -126,7 +126,7 @@ impl ResponsesWriter {
         }
     }
 
-    /// Opens an item in place of the one before.
+    /// Closes the open item and opens another.
     fn open(&mut self, open: Open, out: &mut String) {
         self.close(out);
         let event = json!({"output_index": self.items.len(), "item": self.item(&open, false)});
@@ -193,7 +193,7 @@ impl ResponsesWriter {
         self.open = None;
     }
 
-    /// The object of the whole answer.
+    /// Returns the object of the whole answer.
     fn response(&self, status: &str) -> Value {
         json!({
             "id": format!("resp_{}", self.ids), "object": "response", "created_at": self.created, "status": status,
@@ -306,13 +306,13 @@ fn summary_part(text: &str) -> Value {
     json!({"type": "summary_text", "text": text})
 }
 
-/// The text of a custom tool, from the arguments of its call.
+/// Returns the input text of a custom tool from the arguments of its call.
 fn custom_input(arguments: &str) -> String {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     arguments[CUSTOM_INPUT].as_str().unwrap_or_default().to_owned()
 }
 
-/// The usage in the words of this API. Some clients refuse an answer without it.
+/// Converts the usage to the form of this API. Some clients refuse an answer without it.
 fn usage(usage: Option<&Value>, input: u64) -> Value {
     let count = |pointer: &str| usage.and_then(|usage| usage.pointer(pointer)).and_then(Value::as_u64).unwrap_or(0);
     let input = if usage.is_some() { count("/prompt_tokens") } else { input };
