@@ -1,4 +1,4 @@
-//! A question to the person, on the terminal and nowhere else. Without a terminal the answer is no.
+//! Asks the user at the terminal. Without a terminal the answer is no.
 
 use crate::edit;
 use crate::input::answer::{Answer as Typed, Ended};
@@ -27,20 +27,20 @@ use toolfence_protocol::text;
 use toolfence_protocol::{Language, Text};
 use toolfence_session::Answer;
 
-/// Columns by which what continues a row of ours is set in.
+/// Indentation of the continuation rows of our own text, in columns.
 const CONTINUED: usize = 6;
-/// Rules that are shown before the question; the rest is counted.
+/// Number of rules that are listed before the question; the others are counted.
 const SHOWN_RULES: usize = 4;
 
-/// Whoever sits at the terminal.
+/// The user at the terminal.
 pub(crate) struct AtTheTerminal {
-    /// The calls that were allowed although not all of what was to be seen of them was shown.
+    /// The calls that the user allowed while some of their rows were hidden.
     folded: HashSet<String>,
     not_kept: NotKept,
 }
 
 impl Person for AtTheTerminal {
-    /// Shows what would be done and waits for an answer.
+    /// Displays the call and waits for an answer.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         Box::pin(async move { self.ask_question(&Question::from(pending)).await.answer(pending) })
     }
@@ -51,7 +51,7 @@ impl Person for AtTheTerminal {
 
     fn shows(&self, pending: &Pending) -> Option<String> {
         let question = Question::from(pending);
-        // What is compared must not depend on the terminal, which may become narrower meanwhile.
+        // The compared text must not depend on the terminal, which may become narrower in between.
         let preview = Preview::new(&question, colours(true), marks::ROOM);
         Some(format!("{}{}: {}", preview.whole(), question.rule, question.reason))
     }
@@ -79,12 +79,12 @@ impl Person for AtTheTerminal {
 }
 
 impl AtTheTerminal {
-    /// Changes are compared to the files that these commands run among.
+    /// Returns a prompt that has not asked anything yet.
     pub(crate) fn new() -> AtTheTerminal {
         AtTheTerminal { folded: HashSet::new(), not_kept: NotKept::default() }
     }
 
-    /// Shows what would be done and waits for an answer.
+    /// Displays the question and waits for an answer.
     pub(crate) async fn ask_question(&mut self, question: &Question) -> UserAnswer {
         let asked = Asked { question, preview: preview(question) };
         let Ok((answer, hidden)) = asked_alone(&asked).await else { return self.without_terminal(question) };
@@ -92,7 +92,8 @@ impl AtTheTerminal {
         answer
     }
 
-    /// What is not kept because there is no terminal, also after this is moved into a turn.
+    /// Returns the notes about what is not kept without a terminal. They stay readable after this value is moved into a
+    /// turn.
     pub(crate) fn not_kept(&self) -> NotKept {
         self.not_kept.clone()
     }
@@ -102,7 +103,7 @@ impl AtTheTerminal {
         UserAnswer::NoTerminal
     }
 
-    /// Remembers whether rows of a call stayed hidden. Ids may come again with another reply.
+    /// Remembers whether rows of a call stayed hidden. Another reply may reuse an id.
     fn note(&mut self, id: &str, hidden: usize) {
         if hidden > 0 {
             self.folded.insert(id.to_owned());
@@ -112,7 +113,7 @@ impl AtTheTerminal {
     }
 }
 
-/// A question with what is displayed of it.
+/// A question and the text that is displayed for it.
 struct Asked<'a> {
     question: &'a Question,
     preview: Preview,
@@ -122,7 +123,7 @@ fn preview(question: &Question) -> Preview {
     Preview::new(question, colours(true), marks::room(columns_of_the_terminal()))
 }
 
-/// Asks until there is an answer. Gives with it how many rows were not shown.
+/// Asks until there is an answer. Returns it with the number of hidden rows.
 async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
     let Asked { question: about, preview } = asked;
     let mut hidden = preview.hidden();
@@ -131,7 +132,7 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
     loop {
         let said = said(&put(&text).await?, language());
         let note = match said {
-            // A yes by habit must not be one to rows that nobody saw.
+            // A habitual yes must not allow rows that the user has not seen.
             Said::Answer(UserAnswer::Yes) | Said::Always(_) | Said::Project if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
                 text!(
@@ -157,7 +158,7 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
                 Ok(args) => return Ok((UserAnswer::Edit(args), hidden)),
                 Err(why) => why,
             },
-            // Numbers are read where there are several.
+            // Numbers are only accepted for several calls.
             Said::Numbers(_) | Said::OneByOne => yes_no_or_why(about),
             Said::Unclear(_) if about.changes().is_some() => yes_no_or_why(about),
             Said::Unclear(why) => why,
@@ -173,8 +174,8 @@ fn yes_no_or_why(question: &Question) -> Text {
     }
 }
 
-/// Asks about several calls at once until there is an answer to each, and says whether all of them was shown; `None` where they are
-/// to be asked about one by one.
+/// Asks about several calls at once until each has an answer. The flag in the result is `true` if every row was
+/// displayed. Returns `None` if the user wants to be asked about one call at a time.
 async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>, bool)>> {
     let count = all.len();
     let questions = |whole: bool| -> String {
@@ -213,7 +214,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
                 return Ok(Some(((1..=count).map(answer).collect(), hidden == 0)));
             }
             Said::Answer(UserAnswer::Yes) => return Ok(Some((vec![UserAnswer::Yes; count], hidden == 0))),
-            // After a no to the first one, nothing else that changes something runs.
+            // After the first call is refused, no other call that changes something runs.
             Said::Answer(answer) => return Ok(Some((vec![answer], hidden == 0))),
             Said::OneByOne => return Ok(None),
             Said::All => {
@@ -230,7 +231,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
     }
 }
 
-/// What would be done, and why it is asked about. Everything that is not ours is escaped before it stands here.
+/// Renders the call and the reason for the question. All text from outside is escaped first.
 fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> String {
     let call = &question.call;
     let line = |text: &str| escaped(&one_line(text)).into_owned();
@@ -240,7 +241,7 @@ fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> 
         .as_deref()
         .map(|reason| row(text!("the model: {reason}", reason = line(reason))))
         .unwrap_or_default();
-    // The reason is never cut: its end can be what matters.
+    // The reason is never cut: its end may be the important part.
     let why = question.reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let why = row(text!("asked because: {why}", why = escaped(&why).into_owned()));
     let name = line(&call.name);
@@ -256,13 +257,14 @@ fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> 
     }
 }
 
-/// A row of ours in a question. What continues it is indented further than anything that is ours, so that no words of a model can
-/// stand where ours would; that holds for a long word too, which the terminal would wrap to its first column.
+/// Renders a row of our own text in a question. Continuation rows are indented further than anything of ours, so that
+/// text of a model cannot appear in the position of our text. A long word is broken too, because the terminal would
+/// wrap it to its first column.
 fn row(text: &Text) -> String {
     line_set_in("  ", &text.words(), CONTINUED, columns_of_the_terminal().saturating_sub(1)) + "\n"
 }
 
-/// What "always" would store, where it is on offer.
+/// Describes what the answer "always" would store, if it is offered.
 fn offered(question: &Question) -> String {
     let Ok(rules) = &question.always else { return String::new() };
     let mut shown: Vec<String> = rules.iter().take(SHOWN_RULES).map(|rule| escaped(rule).into()).collect();
@@ -272,7 +274,7 @@ fn offered(question: &Question) -> String {
     row(&text!("always would allow, in this session: {rules}", rules = shown.join("; ")))
 }
 
-/// What the answer "project" would do, where it is on offer.
+/// Describes the effect of the answer "project", if it is offered.
 fn offered_for_project(question: &Question) -> String {
     if !question.offers_all {
         return String::new();
@@ -280,7 +282,7 @@ fn offered_for_project(question: &Question) -> String {
     row(&text!("\"project\" keeps all changes in this project for this session; /undo restores the files"))
 }
 
-/// A line of ours in the columns of the terminal.
+/// Wraps a line of our own text to the columns of the terminal.
 fn in_columns(text: &Text) -> String {
     in_rows(&text.words(), columns_of_the_terminal().saturating_sub(1))
 }
@@ -297,19 +299,19 @@ fn choices(question: &Question, hidden: usize) -> String {
     in_columns(&choices)
 }
 
-/// What was typed.
+/// A parsed answer.
 #[derive(Debug, PartialEq)]
 enum Said {
     Answer(UserAnswer),
     All,
-    /// With the text after it.
+    /// Allow always, with the text after the word.
     Always(String),
     /// Keep all changes in the project.
     Project,
-    /// With what was typed behind it.
+    /// Edit the call, with the text after the word.
     Edit(String),
     Unclear(Text),
-    /// Of several: these may run, and the others not.
+    /// Run the calls with these numbers and no others.
     Numbers(Vec<usize>),
     OneByOne,
 }
@@ -324,8 +326,8 @@ fn always(question: &Question, rest: &str) -> Result<UserAnswer, Text> {
     Err(text!("`always` stores exactly this call. Type it alone, or no and a reason."))
 }
 
-/// Asks on the terminal itself, whatever stdin is. The descriptor that is read is our own and does not block, so that a
-/// cancelled question leaves no thread behind that would eat the next line.
+/// Asks on the terminal itself, even if stdin is redirected. It reads a nonblocking descriptor of its own, so that a
+/// cancelled question leaves no thread that would consume the next line.
 async fn put(text: &str) -> io::Result<String> {
     const GLANCE: Duration = Duration::from_millis(30);
     crate::status::end();
@@ -334,7 +336,7 @@ async fn put(text: &str) -> io::Result<String> {
     screen.write_all(above.as_bytes())?;
     let mut resumed = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
     let mut keys = Keys::begin()?;
-    // Whatever was typed before the question stood there was not meant for it. What is typed once its last row is seen is.
+    // Input from before the question was complete was not meant for it. Input after its last row is an answer.
     let pasting = keys.settle().await?;
     screen.write_all(asks.as_bytes())?;
     let mut screen = OpenRow(screen);
@@ -347,7 +349,7 @@ async fn put(text: &str) -> io::Result<String> {
             Some(0) => Some(Ended::Nothing),
             Some(count) => answer.press(&buffer[..count]),
             None => {
-                // A paste that is not marked goes on behind the end of its first line.
+                // An unmarked paste continues after the end of its first line.
                 if ended == Some(Ended::Sent) && since.elapsed() >= SILENCE {
                     return Ok(answer.text().to_owned());
                 }
@@ -374,7 +376,8 @@ async fn put(text: &str) -> io::Result<String> {
     }
 }
 
-/// The terminal while the last row of a question stands on it. Whatever ends the question, what comes next begins a row.
+/// The terminal while the last row of a question is open. Dropping it ends the row, so that later output begins a new
+/// one.
 struct OpenRow(File);
 
 impl Drop for OpenRow {
@@ -383,13 +386,13 @@ impl Drop for OpenRow {
     }
 }
 
-/// What takes the answer that stands behind the question to what it is now.
+/// Returns the escape sequences and text that replace the displayed answer `before` by `now`.
 fn redrawn(asks: &str, before: &str, now: &str) -> String {
     match now.strip_prefix(before) {
         Some(more) => more.to_owned(),
         None => {
             let (row, columns) = (format!("{asks}{before}"), columns_of_the_terminal());
-            // Where nothing can be taken back, or nobody knows how much that would be, what is typed is shown once more.
+            // Print the answer again if the old rows cannot be erased or their number is unknown.
             match has_cursor() && rows_of(&row, columns).1 {
                 true => format!("{}\x1b[J{asks}{now}", to_the_first(&[row], columns)),
                 false => format!("\n{asks}{now}"),
@@ -398,12 +401,12 @@ fn redrawn(asks: &str, before: &str, now: &str) -> String {
     }
 }
 
-/// Prints a text without a line end on the terminal and reads a line there.
+/// Prints a text without a newline on the terminal and reads a line there.
 pub(crate) async fn read_answer(text: &str) -> io::Result<String> {
     put(text).await
 }
 
-/// Asks as [`put`] does until it is cancelled, which is an answer to nothing: [`io::ErrorKind::Interrupted`].
+/// Asks as [`put`] does. Cancelling returns [`io::ErrorKind::Interrupted`].
 pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<String> {
     tokio::select! {
         said = put(text) => said,
@@ -411,8 +414,8 @@ pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<S
     }
 }
 
-/// The question whether these files are trusted, below all that they say. It goes to the terminal in one piece: whoever agrees has
-/// seen the files, wherever the output of the program goes.
+/// Builds the question whether to trust these files, below their contents. Files and question are written to the
+/// terminal in one piece, so that the user sees the files even if the program's output is redirected.
 pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text, allows: &str) -> String {
     let room = marks::room(columns_of_the_terminal());
     let mut asked = String::new();
@@ -426,17 +429,17 @@ pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text,
     asked + allows + &text!("Trust it? [y/N] ").words()
 }
 
-/// What follows from trust, in rows of the terminal, for [`trust_of`].
+/// Renders the consequences of trust in rows of the terminal, for [`trust_of`].
 pub(crate) fn allowing(allows: &[Text]) -> String {
     allows.iter().map(|allows| in_columns(allows) + "\n").collect()
 }
 
-/// Whether what was typed is a plain yes.
+/// Returns `true` if the line is a plain yes.
 pub(crate) fn is_yes(line: &str, language: Language) -> bool {
     matches!(said(line, language), Said::Answer(UserAnswer::Yes))
 }
 
-/// Whether the answer is a plain request to edit.
+/// Returns `true` if the line is a plain request to edit.
 pub(crate) fn is_edit(line: &str, language: Language) -> bool {
     matches!(said(line, language), Said::Edit(rest) if rest.is_empty())
 }
@@ -452,13 +455,13 @@ fn said(line: &str, language: Language) -> Said {
         "always" => Said::Always(rest.to_owned()),
         "project" if rest.is_empty() => Said::Project,
         "e" | "edit" => Said::Edit(rest.to_owned()),
-        // One letter must not allow for a whole session what was meant to be shown.
+        // A single letter must not allow a whole session if the user meant to see all rows.
         "a" => Said::Unclear(text!("Type always to allow it for this session, or all to see everything.")),
-        // "no need for that" says something else without its first word.
+        // The first word of "no need for that" is not an answer by itself.
         "no" if !rest.is_empty() && !is_set_apart => because(line),
         "n" | "no" if !rest.is_empty() => because(rest),
         "n" | "no" | "" => Said::Answer(UserAnswer::No(None)),
-        // A word alone may be one that was mistyped, and what begins with a yes is none yet.
+        // A single word may be mistyped, and a sentence that begins with yes is not a yes.
         "y" | "yes" => Said::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it.")),
         _ if rest.is_empty() => {
             Said::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
@@ -467,13 +470,13 @@ fn said(line: &str, language: Language) -> Said {
     }
 }
 
-/// A no with the person's own words.
+/// A refusal with the user's own words.
 fn because(words: &str) -> Said {
     let end = if words.ends_with(['.', '!', '?']) { "" } else { "." };
     Said::Answer(UserAnswer::No(Some(format!("{words}{end}"))))
 }
 
-/// What was typed where there are several calls.
+/// Parses the answer to a question about several calls.
 fn said_of_several(line: &str, count: usize, language: Language) -> Said {
     let mut words = line.split([' ', '\t', ',', '\n']).filter(|word| !word.is_empty()).peekable();
     let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
@@ -488,8 +491,8 @@ fn said_of_several(line: &str, count: usize, language: Language) -> Said {
     }
 }
 
-/// A word in English. Words of another language count only where the question is in that language: whoever reads English and
-/// types `s` does not mean a yes.
+/// Translates a word of an answer into English. Words of another language count only if the question is in that
+/// language: a user who reads English and types `s` does not mean yes.
 fn meant(word: &str, language: Language) -> &str {
     match word {
         _ if language != Language::Portuguese => word,

@@ -1,4 +1,4 @@
-//! A turn for programs: a line of JSON for everything that happens, with the events of the pipe, or one object at its end.
+//! Prints a turn for programs: one JSON line for each event, as in the pipe, or one object at the end.
 
 use crate::choices::SCHEMA;
 use crate::debug;
@@ -15,12 +15,12 @@ use toolfence_protocol::{Error, Message, Text, ToolCall, ToolResult};
 use toolfence_server::told;
 use toolfence_session::{Answer, Compacted, StopReason};
 
-/// Tells of a turn on standard output. Questions are asked as in any other turn.
+/// Writes a turn as JSON to standard output. Questions are asked as in any other turn.
 pub(crate) struct Told<P> {
     out: Terminal,
     person: P,
     canceller: Canceller,
-    /// Whether everything is told, and not the end alone.
+    /// Whether every event is written, not only the result.
     streams: bool,
     /// The prose of the last reply.
     answer: String,
@@ -36,17 +36,17 @@ impl<P: Person> Told<P> {
         if !self.streams {
             return;
         }
-        // Output that cannot be written ends the turn.
+        // An output error ends the turn.
         if let Err(failure) = self.out.line(&line.to_string()) {
             self.trouble.get_or_insert(failure);
             self.canceller.cancel();
         }
     }
 
-    /// Tells how the turn ended.
+    /// Writes the result of the turn.
     ///
     /// # Errors
-    /// What could not be written.
+    /// The output could not be written.
     pub(crate) fn end(mut self, stopped: &Result<StopReason, Error>, agent: &mut Agent) -> Result<(), Failure> {
         let reason = match stopped {
             Ok(reason) => reason.clone(),
@@ -88,7 +88,7 @@ impl<P: Person> Host for Told<P> {
     }
 
     fn compacted(&mut self, done: &Compacted) {
-        // Whoever reads along keeps no messages.
+        // The consumer of the lines keeps no messages.
         self.tell(&told::compacted(done, &[]));
     }
 
