@@ -21,7 +21,7 @@ fn files(places: &Places) -> Vec<(PathBuf, String)> {
     }
     let root = places.root();
     first_of(root, "");
-    // Who works in a folder of the project is told what that folder says too.
+    // In a subfolder of the project, the files of that folder count as well.
     let here = std::env::current_dir().and_then(|folder| folder.canonicalize()).ok();
     let below = here.as_deref().and_then(|here| here.strip_prefix(root).ok());
     let mut folder = root.to_owned();
@@ -35,7 +35,8 @@ fn files(places: &Places) -> Vec<(PathBuf, String)> {
     files
 }
 
-/// What the model is told of these files, in at most so many bytes; `None` where there are none. What could not be read, or is too long, is said to the person.
+/// Returns the prompt text of these files, with at most `most` bytes; `None` if there are none. Unreadable and
+/// oversized files are reported to the user.
 pub(crate) fn told(places: &Places, language: Language, most: u64) -> Option<String> {
     let (mut out, mut left) = (String::new(), usize::try_from(most).unwrap_or(usize::MAX));
     for (path, name) in files(places) {

@@ -186,8 +186,8 @@ impl Visit for Fields {
     }
 }
 
-/// JSON with what steers a terminal written out, which changes no value of the JSON: a string may say any character by its UTF-16
-/// units, and outside of strings there is none that steers.
+/// Escapes control characters in JSON without changing its value. They only occur in strings, where any character can
+/// be written as UTF-16 escapes.
 fn safe(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for (at, c) in line.char_indices() {

@@ -36,7 +36,7 @@ const ENDING: &str = ".md";
 /// The languages that have an ending of their own.
 const LANGUAGES: &[(Language, &str)] = &[(Language::English, "en"), (Language::Portuguese, "pt")];
 
-/// Where a persona stands.
+/// The origin of a persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     BuiltIn,
@@ -111,7 +111,7 @@ impl Folders {
         Ok(&self.project)
     }
 
-    /// The persona of this name in this language, or else in English; `None` where there is none of this name.
+    /// Returns the persona of this name in this language, or else in English; `None` if it does not exist.
     pub(crate) fn find(&self, name: &str, language: Language) -> Result<Option<Found>, Failure> {
         if !is_name(name) {
             return Ok(None);
