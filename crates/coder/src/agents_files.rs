@@ -1,4 +1,5 @@
-//! What a person and a project say to agents that work in it: `AGENTS.md` and its kin, from the root down to the working folder.
+//! Reads the instructions of the user and the project for agents: `AGENTS.md` and similar files, from the root down to
+//! the working folder.
 
 use crate::config::places::{Places, has_link, read_first_bytes};
 use crate::terminal::tell;
@@ -35,8 +36,8 @@ fn files(places: &Places) -> Vec<(PathBuf, String)> {
     files
 }
 
-/// Returns the prompt text of these files, with at most `most` bytes; `None` if there are none. Unreadable and
-/// oversized files are reported to the user.
+/// Returns the prompt text of these files, with at most `most` bytes; `None` without any. Unreadable and oversized
+/// files are reported to the user.
 pub(crate) fn told(places: &Places, language: Language, most: u64) -> Option<String> {
     let (mut out, mut left) = (String::new(), usize::try_from(most).unwrap_or(usize::MAX));
     for (path, name) in files(places) {

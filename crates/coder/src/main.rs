@@ -20,6 +20,7 @@ mod failure;
 mod help;
 mod images;
 mod input;
+mod json_output;
 mod markdown;
 mod marks;
 mod mentions;
@@ -39,7 +40,6 @@ mod rules;
 mod runtime;
 mod server;
 mod servers;
-
 mod shown;
 mod slash;
 mod status;
@@ -47,7 +47,6 @@ mod style;
 mod terminal;
 mod theme;
 mod thoughts;
-mod told;
 mod translations;
 mod view;
 

@@ -66,7 +66,7 @@ impl Mentions {
     fn add(&mut self, name: &str, workspace: &Workspace, left: &mut usize) -> Result<(), Why> {
         let mut wanted = ListFiles::new(name);
         (wanted.max_depth, wanted.limit) = (Some(2), MOST_ENTRIES);
-        // A glob is none of a person who names one file, and where one is meant, the model can list.
+        // A user who names a file does not write a glob; the model can list files for one.
         if name.contains(['*', '?', '[', '{']) {
             return Err(Why::Absent);
         }
@@ -124,7 +124,7 @@ impl Mentions {
         self.texts.iter().fold(message.to_owned(), |message, (_, text)| format!("{message}\n\n{text}"))
     }
 
-    /// Returns the line that lists the names that were appended; `None` if there are none.
+    /// Returns the line that lists the appended names; `None` without any.
     pub(crate) fn told(&self) -> Option<Text> {
         let images = self.images.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let names: Vec<String> = self.texts.iter().map(|(name, _)| name.clone()).chain(images).collect();
@@ -132,7 +132,7 @@ impl Mentions {
     }
 }
 
-/// Why a name brings nothing along.
+/// The reason why a name appends nothing.
 enum Why {
     /// There is nothing of this name.
     Absent,

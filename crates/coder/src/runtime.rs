@@ -41,7 +41,7 @@ pub(crate) fn serve<F: Future<Output = Result<(), Failure>>>(
         let mut signals = Signals::new()?;
         tokio::spawn(async move {
             seen.store(signals.next().await, Ordering::SeqCst);
-            let _ = asked.send(()); // nobody waits where the server has ended already
+            let _ = asked.send(()); // the receiver is gone if the server has ended already
             std::process::exit(signals.next().await.into());
         });
         server(wait).await

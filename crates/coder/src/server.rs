@@ -182,7 +182,7 @@ impl Server {
     /// another service, such as OPENAI_API_KEY, is never sent to a server that was only named by its URL.
     ///
     /// # Errors
-    /// The provider needs a key and there is none, or the key of the settings cannot be read.
+    /// The provider needs a key that is missing, or the key of the settings cannot be read.
     fn with_key(mut self, config: &Config) -> Result<Server, Failure> {
         let of_preset = || self.preset.and_then(|preset| variable(preset.key_variable));
         self.options.key = key_of(config)?.or_else(of_preset);

@@ -1,11 +1,11 @@
-//! The answer to a question, as it is typed: one line, edited at its end. Enter sends it once nothing has followed for a moment; a
-//! paste is a part of the line, whatever stands in it.
+//! Edits the answer to a question: one line, edited at its end. Enter sends it if no input follows for a moment; a
+//! paste is inserted into the line, whatever it contains.
 //!
-//! A terminal that marks no pastes cannot be told from a person, and neither can one whose marks got lost: an unmarked paste that is
-//! `y` and the end of its line answers yes. To ask once more where both came in one read would not be right. What is typed over a slow
-//! line, dictated, or sent by a shell in an editor and by `expect` comes in one read too, and so does what is typed while the
-//! machine is busy; who often has to press Enter twice does so out of habit. What follows the end of a line tells a paste well: nobody
-//! types on within that moment, and a clipboard rarely holds an answer alone.
+//! Without paste marks, or if they are lost, a paste looks like typing: an unmarked paste of `y` and a line end answers
+//! yes. Asking again whenever both arrive in one read would be wrong: text typed over a slow connection or on a busy
+//! machine, dictated text, and text sent by an editor's shell or by `expect` arrive in one read too, and a user who
+//! often has to press Enter twice gets used to it. Input after the line end identifies a paste well: a user rarely
+//! types on within that moment, and a clipboard rarely contains only an answer.
 
 use super::modes::{PASTE_BEGINS, PASTE_ENDS};
 use crate::markdown::rub_out;

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 /// The modes in which the program found its terminal; set where a person edits lines on it.
 static FOUND: OnceLock<Termios> = OnceLock::new();
-/// Whether keys are kept now instead of shown.
+/// Whether keys are currently kept instead of echoed.
 static QUIET: AtomicBool = AtomicBool::new(false);
-/// What was typed meanwhile, as it came.
+/// The raw input typed during a turn.
 static TYPED: Mutex<Taken> = Mutex::new(Taken::new());
-/// The modes to go back to once a question is answered that changed them.
+/// The modes to restore after a question has changed them.
 static ASKED: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// The most bytes that are kept of what is typed during a turn.
@@ -74,7 +74,7 @@ fn taken() -> MutexGuard<'static, Taken> {
     TYPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers the modes that the terminal has. Gives whether there is a terminal whose modes can be set.
+/// Stores the current modes of the terminal. Returns whether there is a terminal whose modes can be set.
 pub(super) fn remember() -> bool {
     match tcgetattr(io::stdin()) {
         Ok(modes) => {
@@ -85,7 +85,7 @@ pub(super) fn remember() -> bool {
     }
 }
 
-/// Gives the terminal back as it was found. For a program that ends in the middle of something.
+/// Restores the original modes of the terminal, for a program that ends early.
 pub(crate) fn restore() {
     if let Some(found) = FOUND.get() {
         set(found);
@@ -111,7 +111,7 @@ fn give_back(terminal: &mut File, found: &Termios) {
     }
 }
 
-/// Whether the terminal can do more than show one line below the other.
+/// Returns `true` if the terminal can move its cursor.
 pub(crate) fn has_cursor() -> bool {
     std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
@@ -122,7 +122,7 @@ fn terminal() -> io::Result<File> {
     Ok(File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?))
 }
 
-/// While it lives, nothing that is typed is shown, and all of it is kept.
+/// Suppresses the echo of typed keys and keeps them, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Quiet(());
 
@@ -145,7 +145,7 @@ impl Drop for Quiet {
     }
 }
 
-/// While it lives, the terminal is as it was found although a turn is under way: an editor is open.
+/// Restores the original modes during a turn while an editor is open, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Shown(bool);
 
@@ -172,8 +172,8 @@ impl Drop for Shown {
     }
 }
 
-/// While it lives, each key can be read from the terminal as it is pressed, none is shown by the terminal, and pastes are marked: a
-/// question is answered.
+/// Reads single keys from the terminal while a question is open: keys are not echoed and pastes are marked, until it is
+/// dropped.
 pub(crate) struct Keys {
     terminal: File,
     /// During a turn the terminal is in these modes already, and what was typed is for the next message.
@@ -226,7 +226,7 @@ impl Keys {
         if has_cursor() { self.terminal.write_all(MARK_PASTES) } else { Ok(()) }
     }
 
-    /// Reads the input since the last call: `None` if there was none, 0 if the terminal is gone.
+    /// Reads the input since the last call: `None` without input, 0 if the terminal is gone.
     ///
     /// # Errors
     /// The terminal cannot be read.
@@ -247,7 +247,7 @@ impl Drop for Keys {
     }
 }
 
-/// What was typed while nothing read a line, as the text that a line editor would have made of it.
+/// Returns the input typed while no line was read, as the text that a line editor would have made of it.
 pub(super) fn typed() -> String {
     if let (Some(found), Some(quiet)) = (FOUND.get(), quiet()) {
         // A line without its end can be read only in these modes.
@@ -285,7 +285,7 @@ fn set(modes: &Termios) {
     let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
 }
 
-/// Takes what the terminal has for us, without waiting; gives whether there was anything.
+/// Stores the available terminal input without waiting. Returns whether there was any.
 fn keep_typed() -> bool {
     let Ok(mut terminal) = terminal() else { return false };
     let (mut buffer, mut came) = ([0; 4096], false);

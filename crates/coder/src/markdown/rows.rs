@@ -1,4 +1,4 @@
-//! Rows of a terminal: characters with their looks, broken between words by the columns they take.
+//! Rows of a terminal: characters with their styles, wrapped between words by display width.
 
 use crate::shown::steers;
 use crate::theme::{self, Tint};
@@ -8,10 +8,10 @@ use std::ops::Range;
 use toolfence_protocol::invisible;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Stands in a text where its author ended a line. A text of a model never holds it: it is written out.
+/// Represents a line break of the author. Text of a model never contains it, because it is escaped there.
 pub(super) const BREAK: char = '\u{2028}';
 
-/// What a row is drawn for.
+/// The properties of the terminal that a row is drawn for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
     /// The columns of a row at most.
@@ -69,8 +69,8 @@ const SELECTOR: char = '\u{fe0f}';
 /// Joins the pictures around it to one.
 const JOINER: char = '\u{200d}';
 
-/// Columns of a character at most. The selector of coloured pictures may make what it follows wider, and a letter of a flag is as wide
-/// as the flag where it is shown by itself.
+/// Returns the maximum width of a character. The selector of coloured pictures may widen the character before it, and a
+/// letter of a flag is as wide as the flag if it is displayed alone.
 pub(super) fn columns(c: char) -> usize {
     match c {
         SELECTOR => 1,
@@ -154,7 +154,7 @@ fn signs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Takes the last sign away, as the key for it does in an editor.
+/// Removes the last sign, as Backspace does in an editor.
 pub(crate) fn rub_out(text: &mut String) {
     /// Longer rows of letters of flags are no text of a person.
     const MOST_FLAGS: usize = 64;
@@ -207,8 +207,8 @@ pub(super) fn wrapped_by_unicode(cells: &[Cell], width: usize) -> Vec<(Range<usi
     broken(cells, width, false, unicode_width)
 }
 
-/// As [`wrapped`], but for words that are longer than a row where they shall stay `whole`: the terminal breaks them, and whoever
-/// copies one gets it in one piece. `columns_of` measures a sign, of which no row has a part.
+/// Wraps as [`wrapped`] does. With `whole`, words longer than a row are left to the terminal to break, so that they can
+/// be copied in one piece. `columns_of` measures a sign, which is never split.
 fn broken(cells: &[Cell], width: usize, whole: bool, columns_of: fn(&[Cell]) -> usize) -> Vec<(Range<usize>, usize)> {
     /// Characters that follow a wide character and never begin a row.
     const CLOSING: &str = "、。，．」』）］｝！？：；…";

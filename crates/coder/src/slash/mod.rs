@@ -64,7 +64,7 @@ pub(crate) enum Argument {
 #[derive(Debug, Clone)]
 pub(crate) struct Slash {
     pub(crate) name: String,
-    /// The displayed argument; empty if there is none.
+    /// The displayed argument; empty for a command without arguments.
     pub(crate) shown: &'static str,
     pub(crate) argument: Argument,
     help: Text,
