@@ -130,10 +130,12 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
     let mut text = question(about, &preview.shown(), None) + &choices(about, hidden);
     let mut asked_to_look = false;
     loop {
-        let said = said(&put(&text).await?, language());
+        let said = parse_answer(&put(&text).await?, language());
         let note = match said {
             // A habitual yes must not allow rows that the user has not seen.
-            Said::Answer(UserAnswer::Yes) | Said::Always(_) | Said::Project if hidden > 0 && !asked_to_look => {
+            TypedAnswer::Answer(UserAnswer::Yes) | TypedAnswer::Always(_) | TypedAnswer::Project
+                if hidden > 0 && !asked_to_look =>
+            {
                 asked_to_look = true;
                 text!(
                     "{count} {count|line|lines} of it {count|was|were} not shown. Type all to see everything, or \
@@ -141,27 +143,27 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
                     count = hidden
                 )
             }
-            Said::Answer(answer) => return Ok((answer, hidden)),
-            Said::All => {
+            TypedAnswer::Answer(answer) => return Ok((answer, hidden)),
+            TypedAnswer::All => {
                 hidden = 0;
                 text = question(about, &preview.whole(), None) + &choices(about, hidden);
                 continue;
             }
-            Said::Always(rest) => match always(about, &rest) {
+            TypedAnswer::Always(rest) => match always(about, &rest) {
                 Ok(answer) => return Ok((answer, hidden)),
                 Err(why) => why,
             },
-            Said::Project if about.offers_all => return Ok((UserAnswer::Project, hidden)),
-            Said::Project => yes_no_or_why(about),
-            Said::Edit(_) if about.has_run => yes_no_or_why(about),
-            Said::Edit(new) => match edit::changed(&about.call, &new).await {
+            TypedAnswer::Project if about.offers_all => return Ok((UserAnswer::Project, hidden)),
+            TypedAnswer::Project => yes_no_or_why(about),
+            TypedAnswer::Edit(_) if about.has_run => yes_no_or_why(about),
+            TypedAnswer::Edit(new) => match edit::changed(&about.call, &new).await {
                 Ok(args) => return Ok((UserAnswer::Edit(args), hidden)),
                 Err(why) => why,
             },
             // Numbers are only accepted for several calls.
-            Said::Numbers(_) | Said::OneByOne => yes_no_or_why(about),
-            Said::Unclear(_) if about.changes().is_some() => yes_no_or_why(about),
-            Said::Unclear(why) => why,
+            TypedAnswer::Numbers(_) | TypedAnswer::OneByOne => yes_no_or_why(about),
+            TypedAnswer::Unclear(_) if about.changes().is_some() => yes_no_or_why(about),
+            TypedAnswer::Unclear(why) => why,
         };
         text = row(&note) + &choices(about, hidden);
     }
@@ -197,8 +199,8 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
     let mut text = questions(false) + &choices(hidden);
     let mut asked_to_look = false;
     loop {
-        let note = match said_of_several(&put(&text).await?, count, language()) {
-            Said::Numbers(_) | Said::Answer(UserAnswer::Yes) if hidden > 0 && !asked_to_look => {
+        let note = match parse_group_answer(&put(&text).await?, count, language()) {
+            TypedAnswer::Numbers(_) | TypedAnswer::Answer(UserAnswer::Yes) if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
                 text!(
                     "{count} {count|line|lines} of it {count|was|were} not shown. Type all to see everything, or \
@@ -206,26 +208,26 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
                     count = hidden
                 )
             }
-            Said::Numbers(numbers) => {
+            TypedAnswer::Numbers(numbers) => {
                 let answer = |at| match numbers.contains(&at) {
                     true => UserAnswer::Yes,
                     false => UserAnswer::Skip,
                 };
                 return Ok(Some(((1..=count).map(answer).collect(), hidden == 0)));
             }
-            Said::Answer(UserAnswer::Yes) => return Ok(Some((vec![UserAnswer::Yes; count], hidden == 0))),
+            TypedAnswer::Answer(UserAnswer::Yes) => return Ok(Some((vec![UserAnswer::Yes; count], hidden == 0))),
             // After the first call is refused, no other call that changes something runs.
-            Said::Answer(answer) => return Ok(Some((vec![answer], hidden == 0))),
-            Said::OneByOne => return Ok(None),
-            Said::All => {
+            TypedAnswer::Answer(answer) => return Ok(Some((vec![answer], hidden == 0))),
+            TypedAnswer::OneByOne => return Ok(None),
+            TypedAnswer::All => {
                 hidden = 0;
                 text = questions(true) + &choices(hidden);
                 continue;
             }
-            Said::Always(_) | Said::Edit(_) | Said::Project => {
+            TypedAnswer::Always(_) | TypedAnswer::Edit(_) | TypedAnswer::Project => {
                 text!("`always` and `edit` apply to a single call. Type one to go through them one at a time.")
             }
-            Said::Unclear(why) => why,
+            TypedAnswer::Unclear(why) => why,
         };
         text = row(&note) + &choices(hidden);
     }
@@ -301,7 +303,7 @@ fn choices(question: &Question, hidden: usize) -> String {
 
 /// A parsed answer.
 #[derive(Debug, PartialEq)]
-enum Said {
+enum TypedAnswer {
     Answer(UserAnswer),
     All,
     /// Allow always, with the text after the word.
@@ -436,58 +438,63 @@ pub(crate) fn allowing(allows: &[Text]) -> String {
 
 /// Returns `true` if the line is a plain yes.
 pub(crate) fn is_yes(line: &str, language: Language) -> bool {
-    matches!(said(line, language), Said::Answer(UserAnswer::Yes))
+    matches!(parse_answer(line, language), TypedAnswer::Answer(UserAnswer::Yes))
 }
 
 /// Returns `true` if the line is a plain request to edit.
 pub(crate) fn is_edit(line: &str, language: Language) -> bool {
-    matches!(said(line, language), Said::Edit(rest) if rest.is_empty())
+    matches!(parse_answer(line, language), TypedAnswer::Edit(rest) if rest.is_empty())
 }
 
-fn said(line: &str, language: Language) -> Said {
+fn parse_answer(line: &str, language: Language) -> TypedAnswer {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let is_set_apart = word.ends_with([',', '.', '!', ';']);
     match meant(word.trim_end_matches([',', '.', '!', ';']).to_lowercase().as_str(), language) {
-        "y" | "yes" if rest.is_empty() => Said::Answer(UserAnswer::Yes),
-        "all" if rest.is_empty() => Said::All,
-        "always" => Said::Always(rest.to_owned()),
-        "project" if rest.is_empty() => Said::Project,
-        "e" | "edit" => Said::Edit(rest.to_owned()),
+        "y" | "yes" if rest.is_empty() => TypedAnswer::Answer(UserAnswer::Yes),
+        "all" if rest.is_empty() => TypedAnswer::All,
+        "always" => TypedAnswer::Always(rest.to_owned()),
+        "project" if rest.is_empty() => TypedAnswer::Project,
+        "e" | "edit" => TypedAnswer::Edit(rest.to_owned()),
         // A single letter must not allow a whole session if the user meant to see all rows.
-        "a" => Said::Unclear(text!("Type always to allow it for this session, or all to see everything.")),
+        "a" => TypedAnswer::Unclear(text!("Type always to allow it for this session, or all to see everything.")),
         // The first word of "no need for that" is not an answer by itself.
         "no" if !rest.is_empty() && !is_set_apart => because(line),
         "n" | "no" if !rest.is_empty() => because(rest),
-        "n" | "no" | "" => Said::Answer(UserAnswer::No(None)),
+        "n" | "no" | "" => TypedAnswer::Answer(UserAnswer::No(None)),
         // A single word may be mistyped, and a sentence that begins with yes is not a yes.
-        "y" | "yes" => Said::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it.")),
+        "y" | "yes" => {
+            TypedAnswer::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
+        }
         _ if rest.is_empty() => {
-            Said::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
+            TypedAnswer::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
         }
         _ => because(line),
     }
 }
 
 /// A refusal with the user's own words.
-fn because(words: &str) -> Said {
+fn because(words: &str) -> TypedAnswer {
     let end = if words.ends_with(['.', '!', '?']) { "" } else { "." };
-    Said::Answer(UserAnswer::No(Some(format!("{words}{end}"))))
+    TypedAnswer::Answer(UserAnswer::No(Some(format!("{words}{end}"))))
 }
 
 /// Parses the answer to a question about several calls.
-fn said_of_several(line: &str, count: usize, language: Language) -> Said {
+fn parse_group_answer(line: &str, count: usize, language: Language) -> TypedAnswer {
     let mut words = line.split([' ', '\t', ',', '\n']).filter(|word| !word.is_empty()).peekable();
     let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
     if words.peek().is_some_and(is_number) && words.clone().all(|word| is_number(&word)) {
         let numbers: Option<Vec<usize>> =
             words.map(|word| word.parse().ok().filter(|number| (1..=count).contains(number))).collect();
-        return numbers.map_or_else(|| Said::Unclear(text!("The numbers go from 1 to {count}.", count)), Said::Numbers);
+        return numbers.map_or_else(
+            || TypedAnswer::Unclear(text!("The numbers go from 1 to {count}.", count)),
+            TypedAnswer::Numbers,
+        );
     }
     match meant(&line.trim().to_lowercase(), language) {
-        "one" => Said::OneByOne,
-        _ => said(line, language),
+        "one" => TypedAnswer::OneByOne,
+        _ => parse_answer(line, language),
     }
 }
 
@@ -515,54 +522,66 @@ mod tests {
     #[test]
     fn only_a_plain_yes_is_a_yes() {
         for yes in ["y\n", "YES\n", " y \n"] {
-            assert_eq!(said(yes, Language::English), Said::Answer(UserAnswer::Yes));
+            assert_eq!(parse_answer(yes, Language::English), TypedAnswer::Answer(UserAnswer::Yes));
         }
         for unclear in ["yep\n", "y but carefully\n", "yes, of course\n", "sure\n", "alway\n", "s\n"] {
-            assert!(matches!(said(unclear, Language::English), Said::Unclear(_)), "{unclear}");
+            assert!(matches!(parse_answer(unclear, Language::English), TypedAnswer::Unclear(_)), "{unclear}");
         }
         for no in ["", "\n", "n\n", "No.\n"] {
-            assert_eq!(said(no, Language::English), Said::Answer(UserAnswer::No(None)), "{no}");
+            assert_eq!(parse_answer(no, Language::English), TypedAnswer::Answer(UserAnswer::No(None)), "{no}");
         }
         let reason = UserAnswer::No(Some("use the other file.".into()));
         for sentence in ["n use the other file\n", "No, use the other file\n", "use the other file.\n"] {
-            assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
+            assert_eq!(parse_answer(sentence, Language::English), TypedAnswer::Answer(reason.clone()), "{sentence}");
         }
         let reason = UserAnswer::No(Some("no need for that.".into()));
         for sentence in ["no need for that\n", "n no need for that\n", "No, no need for that.\n"] {
-            assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
+            assert_eq!(parse_answer(sentence, Language::English), TypedAnswer::Answer(reason.clone()), "{sentence}");
         }
-        assert_eq!(said("always git  log\n", Language::English), Said::Always("git  log".into()));
+        assert_eq!(parse_answer("always git  log\n", Language::English), TypedAnswer::Always("git  log".into()));
         assert_eq!(
-            (said("always\n", Language::English), said("e\n", Language::English)),
-            (Said::Always(String::new()), Said::Edit(String::new()))
+            (parse_answer("always\n", Language::English), parse_answer("e\n", Language::English)),
+            (TypedAnswer::Always(String::new()), TypedAnswer::Edit(String::new()))
         );
-        assert!(matches!(said("a\n", Language::English), Said::Unclear(_)));
+        assert!(matches!(parse_answer("a\n", Language::English), TypedAnswer::Unclear(_)));
     }
 
     #[test]
     fn of_several_calls_some_are_chosen() {
-        let said = |line: &str| said_of_several(line, 3, Language::English);
-        assert_eq!((said("1 3\n"), said("2,1\n")), (Said::Numbers(vec![1, 3]), Said::Numbers(vec![2, 1])));
-        assert_eq!((said("y\n"), said("one\n")), (Said::Answer(UserAnswer::Yes), Said::OneByOne));
-        assert_eq!((said("all\n"), said("\n")), (Said::All, Said::Answer(UserAnswer::No(None))));
+        let parse_answer = |line: &str| parse_group_answer(line, 3, Language::English);
+        assert_eq!(
+            (parse_answer("1 3\n"), parse_answer("2,1\n")),
+            (TypedAnswer::Numbers(vec![1, 3]), TypedAnswer::Numbers(vec![2, 1]))
+        );
+        assert_eq!(
+            (parse_answer("y\n"), parse_answer("one\n")),
+            (TypedAnswer::Answer(UserAnswer::Yes), TypedAnswer::OneByOne)
+        );
+        assert_eq!(
+            (parse_answer("all\n"), parse_answer("\n")),
+            (TypedAnswer::All, TypedAnswer::Answer(UserAnswer::No(None)))
+        );
         for unclear in ["4\n", "0\n", "1 yes\n", "99999999999999999999999\n"] {
-            let said = said(unclear);
-            assert!(!matches!(said, Said::Numbers(_) | Said::Answer(UserAnswer::Yes)), "{unclear}: {said:?}");
+            let said = parse_answer(unclear);
+            assert!(
+                !matches!(said, TypedAnswer::Numbers(_) | TypedAnswer::Answer(UserAnswer::Yes)),
+                "{unclear}: {said:?}"
+            );
         }
     }
 
     #[test]
     fn answers_in_portuguese_count_where_the_question_is_in_portuguese() {
-        let said = |line| said(line, Language::Portuguese);
-        let why = |line| match said(line) {
-            Said::Answer(UserAnswer::No(why)) => refusal(why).render(Language::Portuguese),
+        let parse_answer = |line| parse_answer(line, Language::Portuguese);
+        let why = |line| match parse_answer(line) {
+            TypedAnswer::Answer(UserAnswer::No(why)) => refusal(why).render(Language::Portuguese),
             other => panic!("{line} is no no: {other:?}"),
         };
         for yes in ["s\n", "SIM\n", "y\n", "yes\n"] {
-            assert_eq!(said(yes), Said::Answer(UserAnswer::Yes), "{yes}");
+            assert_eq!(parse_answer(yes), TypedAnswer::Answer(UserAnswer::Yes), "{yes}");
             assert!(is_yes(yes, Language::Portuguese));
         }
-        assert!(matches!(said("sim, mas com cuidado\n"), Said::Unclear(_)));
+        assert!(matches!(parse_answer("sim, mas com cuidado\n"), TypedAnswer::Unclear(_)));
         for no in ["", "\n", "n\n", "não\n", "NÃO\n", "nao\n", "no\n"] {
             assert_eq!(why(no), "O usuário disse que não.", "{no}");
         }
@@ -574,10 +593,13 @@ mod tests {
             assert_eq!(why(line), format!("O usuário disse não: {reason}"));
         }
         assert_eq!(
-            (said("sempre git log\n"), said("always\n")),
-            (Said::Always("git log".into()), Said::Always(String::new()))
+            (parse_answer("sempre git log\n"), parse_answer("always\n")),
+            (TypedAnswer::Always("git log".into()), TypedAnswer::Always(String::new()))
         );
-        assert_eq!((said("editar\n"), said("tudo\n")), (Said::Edit(String::new()), Said::All));
+        assert_eq!(
+            (parse_answer("editar\n"), parse_answer("tudo\n")),
+            (TypedAnswer::Edit(String::new()), TypedAnswer::All)
+        );
         for portuguese in ["s\n", "sim\n"] {
             assert!(!is_yes(portuguese, Language::English));
         }

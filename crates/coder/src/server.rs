@@ -408,12 +408,12 @@ fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
 struct Patience {
     begun: Instant,
     most: Duration,
-    told: bool,
+    reported: bool,
 }
 
 impl Patience {
     fn new(most: Duration) -> Patience {
-        Patience { begun: Instant::now(), most, told: false }
+        Patience { begun: Instant::now(), most, reported: false }
     }
 
     /// Waits a moment, and prints a note the first time.
@@ -431,7 +431,7 @@ impl Patience {
                 seconds
             )));
         }
-        if !std::mem::replace(&mut self.told, true) {
+        if !std::mem::replace(&mut self.reported, true) {
             tell(&text!(
                 "{kind} at {url} is loading its model; waiting for it up to {seconds} s",
                 kind = kind.clone(),

@@ -148,7 +148,7 @@ pub(crate) fn thought(text: &str) {
 }
 
 /// Records a progress note of a running tool.
-pub(crate) fn said(id: &str, note: &str) {
+pub(crate) fn note_progress(id: &str, note: &str) {
     if let Some(Line { what: What::Tools(tool), .. }) = &mut *lock()
         && tool.id == id
     {

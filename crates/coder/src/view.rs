@@ -66,7 +66,7 @@ pub(crate) struct View<P> {
     /// Number of requests to the model.
     rounds: u32,
     /// Whether the reply had an answer, or its absence was explained.
-    told: bool,
+    has_answer: bool,
     /// Whether the lines of calls go to a terminal that can erase a line.
     live: bool,
     /// The running calls in their order, with their start times.
@@ -112,7 +112,7 @@ impl<P: Person> View<P> {
             current: None,
             trouble: None,
             rounds: 0,
-            told: false,
+            has_answer: false,
             live,
             running: Vec::new(),
             printed: HashMap::new(),
@@ -212,13 +212,13 @@ impl<P: Person> View<P> {
             return self.prose.write(Voice::Reasoning, text);
         }
         let time = took(time.as_millis().try_into().unwrap_or(u64::MAX));
-        let told = text!("thought for {took}, {lines} {lines|line|lines}", took = time, lines);
-        let told = if self.talks { text!("{thought}; /thoughts shows them", thought = told) } else { told };
+        let summary = text!("thought for {took}, {lines} {lines|line|lines}", took = time, lines);
+        let summary = if self.talks { text!("{thought}; /thoughts shows them", thought = summary) } else { summary };
         let parted = self.prose.has_begun();
         self.prose.interrupt()?;
         self.prose.introduce()?;
         self.prose.out.write(if parted { "\n" } else { "" })?;
-        self.prose.out.styled_line(Style::Dim, &told)
+        self.prose.out.styled_line(Style::Dim, &summary)
     }
 
     /// Keeps an output error, which ends the turn.
@@ -398,7 +398,7 @@ impl<P: Person> View<P> {
                 self.aside(Style::Dim, text!("a call of {tool} above is in the reasoning and does not count", tool))
             }
             Event::ForgedResult { .. } => {
-                self.told = true;
+                self.has_answer = true;
                 self.aside(Style::Bad, text!("the model invented a result; it and the rest of the reply are dropped"))
             }
             _ => Ok(()),
@@ -423,7 +423,7 @@ impl<P: Person> View<P> {
         self.rounds += 1;
         self.end_thought()?;
         self.prose.end_line()?;
-        match std::mem::take(&mut self.told) || self.rounds == 1 {
+        match std::mem::take(&mut self.has_answer) || self.rounds == 1 {
             true => Ok(()),
             false => {
                 self.aside(Style::Dim, text!("no call in this reply counts; the model is reminded how to write one"))
@@ -440,7 +440,7 @@ impl<P: Person> Host for View<P> {
 
     fn compacted(&mut self, done: &Compacted) {
         // The same request is sent again: there was no reply that could have held a call.
-        self.told = true;
+        self.has_answer = true;
         let written = self.aside(Style::Dim, describe_compaction(done));
         self.keep(written);
     }
@@ -455,7 +455,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn broke_off(&mut self, why: &Text) {
-        self.told = true;
+        self.has_answer = true;
         let written = self.aside(Style::Bad, text!("the reply ended early: {why}", why = one_line(&why.words())));
         self.keep(written);
     }
@@ -475,7 +475,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn progress(&mut self, id: &str, note: &str) {
-        status::said(id, &one_line(note));
+        status::note_progress(id, &one_line(note));
     }
 
     fn printed(&mut self, id: &str, end: &str) {
@@ -485,7 +485,7 @@ impl<P: Person> Host for View<P> {
 
     fn answered(&mut self, result: &ToolResult) {
         debug::result(result);
-        self.told = true;
+        self.has_answer = true;
         let ran = self.running.iter().position(|(id, _)| *id == result.id).map(|at| self.running.remove(at));
         let ran = ran.map(|(_, since)| since.elapsed());
         let mut result = result.clone();

@@ -330,7 +330,7 @@ pub(crate) struct Profile {
     /// The values that the session started with, and those stored since.
     last: Learned,
     /// Whether a failure to store was reported.
-    told: bool,
+    reported: bool,
 }
 
 impl Profile {
@@ -343,7 +343,7 @@ impl Profile {
         if last.reasoning == Reasoning::Known {
             last.reasoning = Reasoning::Unknown;
         }
-        Profile { profiles, base_url, model, known, last, told: false }
+        Profile { profiles, base_url, model, known, last, reported: false }
     }
 
     /// Returns the stored profile of the backend.
@@ -363,8 +363,8 @@ impl Profile {
         }
         match self.profiles.store(&self.base_url, &self.model, self.last, now) {
             Ok(()) => self.last = now,
-            Err(why) if !self.told => {
-                self.told = true;
+            Err(why) if !self.reported => {
+                self.reported = true;
                 tell(&text!("the profile of this backend cannot be saved: {why}", why));
             }
             Err(_) => {}
