@@ -1,4 +1,5 @@
-//! What a person and a project say to agents that work in it: `AGENTS.md` and its kin, from the root down to the working folder.
+//! Reads the instructions of the user and the project for agents: `AGENTS.md` and similar files, from the root down to
+//! the working folder.
 
 use crate::config::places::{Places, has_link, read_first_bytes};
 use crate::terminal::tell;
@@ -21,7 +22,7 @@ fn files(places: &Places) -> Vec<(PathBuf, String)> {
     }
     let root = places.root();
     first_of(root, "");
-    // Who works in a folder of the project is told what that folder says too.
+    // In a subfolder of the project, the files of that folder count as well.
     let here = std::env::current_dir().and_then(|folder| folder.canonicalize()).ok();
     let below = here.as_deref().and_then(|here| here.strip_prefix(root).ok());
     let mut folder = root.to_owned();
@@ -35,7 +36,8 @@ fn files(places: &Places) -> Vec<(PathBuf, String)> {
     files
 }
 
-/// What the model is told of these files, in at most so many bytes; `None` where there are none. What could not be read, or is too long, is said to the person.
+/// Returns the prompt text of these files, with at most `most` bytes; `None` without any. Unreadable and oversized
+/// files are reported to the user.
 pub(crate) fn told(places: &Places, language: Language, most: u64) -> Option<String> {
     let (mut out, mut left) = (String::new(), usize::try_from(most).unwrap_or(usize::MAX));
     for (path, name) in files(places) {

@@ -1,7 +1,7 @@
-//! A command that the person runs in the middle of a conversation: `!git status`.
+//! Runs a command that the user enters in a conversation: `!git status`.
 //!
-//! It runs as in their shell, without the policy and without the sandbox: whoever types it could type it in another window. What
-//! it printed is shown, and the model is told of it, without secrets and within a limit.
+//! It runs as in the user's shell, without policy and sandbox, because the user could type it in another window as
+//! well. Its output is displayed, and sent to the model within a limit and without secrets.
 
 use crate::failure::Failure;
 use crate::outcome::printed_line;
@@ -22,21 +22,21 @@ use toolfence_agent::redact::Redactor;
 use toolfence_protocol::fence;
 use toolfence_protocol::{Text, text};
 
-/// Bytes at the beginning and at the end of what was printed that the model is told.
+/// Bytes of the output that are sent to the model, from its beginning and from its end each.
 const KEPT: usize = 8 << 10;
-/// How long a command may take to end once it was told to.
+/// How long a command may take to end after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long what was printed may still be on its way once the command has ended: something that it left behind can hold the pipe.
+/// How long output may still arrive after the command has ended: a background process can hold the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// A command of the person that has ended or was stopped, and what it printed.
+/// A command of the user that has ended or was stopped, and its output.
 pub(crate) struct Ended {
-    /// How it ended, in words; `None` where it was stopped.
+    /// The exit status; `None` if the command was stopped.
     status: Option<ExitStatus>,
     printed: Printed,
 }
 
-/// The beginning and the end of what was printed.
+/// The beginning and the end of the output.
 #[derive(Default)]
 struct Printed {
     head: Vec<u8>,
@@ -56,7 +56,7 @@ impl Printed {
 
     fn text(&self) -> String {
         if self.left_out == 0 {
-            // A character, or a secret, may stand across the seam.
+            // A character or a secret may lie across the boundary.
             return String::from_utf8_lossy(&[&self.head[..], &self.tail[..]].concat()).into_owned();
         }
         let left_out = text!("[{count} bytes left out]", count = self.left_out);
@@ -65,10 +65,9 @@ impl Printed {
     }
 }
 
-/// Shows a file to its end, as what was printed is shown: its text in pieces, so that a person can stop it. Gives whether it came to
-/// the end.
+/// Displays a file to its end, in pieces, so that the user can stop it. Returns whether the end was reached.
 pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) -> Result<bool, Failure> {
-    /// Bytes that are written at a time, and of a line that are looked at together.
+    /// Bytes written at a time, and bytes of a line processed together.
     const PIECE: usize = 32 << 10;
     let mut file = BufReader::new(file);
     let (mut line, mut rest, mut text) = (Vec::new(), Vec::new(), String::new());
@@ -78,7 +77,7 @@ pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) 
         let read = file.by_ref().take(PIECE as u64).read_until(b'\n', &mut line);
         let read = read.map_err(|error| Failure::broken(Text::from(&error)))?;
         if read > 0 {
-            // The end of a long line's piece may stand in the middle of a character.
+            // The piece may end in the middle of a character.
             rest = line.split_off(line.len() - unfinished(&line));
         }
         let shown = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line));
@@ -87,7 +86,7 @@ pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) 
         if read == 0 || text.len() > PIECE {
             out.write(&text)?;
             text.clear();
-            // The signal is heard meanwhile.
+            // Lets the signal handler run.
             yield_now().await;
         }
         match read {
@@ -98,7 +97,7 @@ pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) 
     }
 }
 
-/// Bytes at the end that begin a character which more bytes would end.
+/// Returns the number of bytes at the end that are the beginning of an incomplete character.
 fn unfinished(bytes: &[u8]) -> usize {
     let end = &bytes[bytes.len().saturating_sub(3)..];
     let begin = end.iter().rposition(|byte| !(0x80..0xc0).contains(byte)).unwrap_or(end.len());
@@ -106,7 +105,7 @@ fn unfinished(bytes: &[u8]) -> usize {
     if waits { end.len() - begin } else { 0 }
 }
 
-/// Runs a line of shell in the current folder, and shows what it prints as it comes.
+/// Runs a shell line in the current folder and displays its output as it arrives.
 pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -> io::Result<Result<Ended, Failure>> {
     let mut command = Command::new("bash");
     command.args(["-c", line]).stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -114,7 +113,7 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
     let (mut stdout, mut stderr) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
     let mut printed = Printed::default();
     let mut status = None;
-    // When what was left behind is no longer listened to.
+    // When to stop reading from background processes.
     let mut until: Option<Instant> = None;
     loop {
         if until.is_some_and(|until| until <= Instant::now()) {
@@ -126,7 +125,7 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
         }
         let piece = tokio::select! {
             () = canceller.cancelled() => {
-                // The terminal has told it too.
+                // The terminal has sent the signal to the command as well.
                 status = timeout(PATIENCE, child.wait()).await.ok().transpose()?.filter(|_| false);
                 break;
             }
@@ -144,7 +143,7 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
             return Ok(Err(failure));
         }
     }
-    // The end of a character did not come before the command was left: what there is of it was printed, too.
+    // The last character is incomplete; its bytes are part of the output too.
     for piece in [stdout.begun, stderr.begun] {
         printed.push(&piece);
         if let Err(failure) = out.write(&*String::from_utf8_lossy(&piece)) {
@@ -154,7 +153,7 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
     Ok(Ok(Ended { status, printed }))
 }
 
-/// How a command ended that prints no more.
+/// Waits for the end of a command that has closed its output.
 async fn ended(child: &mut Child, canceller: &Canceller) -> io::Result<Option<ExitStatus>> {
     tokio::select! {
         () = canceller.cancelled() => Ok(None),
@@ -162,10 +161,10 @@ async fn ended(child: &mut Child, canceller: &Canceller) -> io::Result<Option<Ex
     }
 }
 
-/// What a command prints to, until it has nothing more.
+/// An output pipe of the command, read to its end.
 struct Pipe<R> {
     open: Option<R>,
-    /// The beginning of a character whose end is still to come.
+    /// The beginning of an incomplete character.
     begun: Vec<u8>,
 }
 
@@ -174,7 +173,8 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
         Pipe { open, begun: Vec::new() }
     }
 
-    /// What came next, in whole characters; empty where nothing comes any more, or only a part of a character came.
+    /// Reads the next output in whole characters. Returns an empty vector at the end, or if only a part of a character
+    /// arrived.
     async fn read(&mut self) -> io::Result<Vec<u8>> {
         let Some(open) = &mut self.open else { return std::future::pending().await };
         let mut buffer = [0; 4096];
@@ -191,19 +191,19 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
 }
 
 impl Ended {
-    /// How it ended, in words.
+    /// Describes how the command ended.
     pub(crate) fn told(&self) -> String {
-        // The terminal tells the command of Ctrl-C too, and it may have ended before this program was told.
+        // The terminal sends Ctrl-C to the command too, which may have ended before this program handled it.
         let status = self.status.filter(|status| status.signal() != Some(Signal::INT.as_raw()));
         status.map_or_else(|| text!("a stop by the user").words().into_owned(), |status| status.to_string())
     }
 
-    /// What was printed, without secrets.
+    /// Returns the output without secrets.
     pub(crate) fn printed(&self, redactor: &Redactor) -> String {
         redactor.text(&self.printed.text()).into_owned()
     }
 
-    /// What the model is told of it.
+    /// Returns the message about the command for the model.
     pub(crate) fn note(&self, line: &str, printed: &str) -> String {
         let folder = std::env::current_dir().unwrap_or_default().display().to_string();
         let head = text!(
@@ -232,7 +232,7 @@ mod tests {
                 assert_eq!(unfinished(&text.as_bytes()[..end]), end - whole, "{text} {end}");
             }
         }
-        // No more bytes make a character of these.
+        // No further bytes complete a character here.
         assert_eq!([b"\xff", b"\x80", b"\xc0"].map(|bytes| unfinished(bytes)), [0; 3]);
     }
 
@@ -246,7 +246,7 @@ mod tests {
             shown += &String::from_utf8_lossy(&pipe.read().await.unwrap());
         }
         printing.await.unwrap().unwrap();
-        // The last character never ends.
+        // The last character stays incomplete.
         assert_eq!(shown, format!("{text}\u{fffd}"));
     }
 

@@ -1,4 +1,4 @@
-//! What looks at changed files on this machine, for `coder doctor`: the table that the tools use.
+//! The checkers for changed files on this machine, for `coder doctor`. The tools use the same table.
 
 use crate::config::Config;
 use crate::config::places::Places;
@@ -18,7 +18,7 @@ use toolfence_tools::Standing;
 use toolfence_tools::validate::Reads;
 use toolfence_tools::validate::syntax::{self, LANGUAGES, Language};
 
-/// What is asked around a change below this root, in that order.
+/// Returns the checkers that run around a change below this root, in their order.
 pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {
     let workspace = project::workspace(root, PathRules::default())?;
     let commands = project::runner(&Arc::new(workspace), config, None)?;
@@ -46,7 +46,7 @@ pub(crate) fn propose(lines: &[String], places: &Places, out: &mut Terminal) -> 
     out.line(&format!("  {}", proposals::as_setting(lines)))
 }
 
-/// As one JSON value.
+/// Returns the checkers as one JSON value.
 pub(crate) fn told(all: &[Standing]) -> Value {
     let program = |one: &Standing| {
         let reads = match &one.checker.reads {
@@ -66,7 +66,7 @@ pub(crate) fn told(all: &[Standing]) -> Value {
     })
 }
 
-/// As a table.
+/// Prints the checkers as a table.
 pub(crate) fn shown(all: &[Standing], out: &mut Terminal) -> Result<(), Failure> {
     out.write("\n")?;
     out.line(&text!("checks of changed files"))?;
@@ -101,7 +101,7 @@ fn row(one: &Standing, out: &mut Terminal) -> Result<(), Failure> {
     out.styled_line(Style::Dim, &format!(" {}", said.words()))
 }
 
-/// The languages that its files are read as in process, where it is not asked.
+/// Returns the languages that are parsed in process if the checker is not used.
 fn languages(one: &Standing) -> Vec<&'static str> {
     let mut names = Vec::new();
     for glob in one.checker.files() {

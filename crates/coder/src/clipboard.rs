@@ -31,7 +31,7 @@ pub(crate) fn put(text: &str) -> Result<(), Text> {
     let is_terminal = io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
     let terminal = is_terminal.then(|| OpenOptions::new().write(true).open("/dev/tty")).and_then(Result::ok);
     let mut terminal = terminal.ok_or_else(|| text!("there is no terminal with a clipboard"))?;
-    // Whoever pastes it into a terminal pastes text: no sequence that ends the paste.
+    // The text may be pasted into a terminal, so a sequence that ends the paste is removed.
     let plain: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
     let sequence = format!("\x1b]52;c;{}\x07", STANDARD.encode(plain));
     terminal.write_all(sequence.as_bytes()).map_err(|error| Text::from(&error))

@@ -1,4 +1,4 @@
-//! A question to the person, on the terminal and nowhere else. Without a terminal the answer is no.
+//! Asks the user at the terminal. Without a terminal the answer is no.
 
 use crate::edit;
 use crate::input::answer::{Answer as Typed, Ended};
@@ -27,20 +27,20 @@ use toolfence_protocol::text;
 use toolfence_protocol::{Language, Text};
 use toolfence_session::Answer;
 
-/// Columns by which what continues a row of ours is set in.
+/// Indentation of the continuation rows of our own text, in columns.
 const CONTINUED: usize = 6;
-/// Rules that are shown before the question; the rest is counted.
+/// Number of rules that are listed before the question; the others are counted.
 const SHOWN_RULES: usize = 4;
 
-/// Whoever sits at the terminal.
+/// The user at the terminal.
 pub(crate) struct AtTheTerminal {
-    /// The calls that were allowed although not all of what was to be seen of them was shown.
+    /// The calls that the user allowed while some of their rows were hidden.
     folded: HashSet<String>,
     not_kept: NotKept,
 }
 
 impl Person for AtTheTerminal {
-    /// Shows what would be done and waits for an answer.
+    /// Displays the call and waits for an answer.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         Box::pin(async move { self.ask_question(&Question::from(pending)).await.answer(pending) })
     }
@@ -51,7 +51,7 @@ impl Person for AtTheTerminal {
 
     fn shows(&self, pending: &Pending) -> Option<String> {
         let question = Question::from(pending);
-        // What is compared must not depend on the terminal, which may become narrower meanwhile.
+        // The compared text must not depend on the terminal, which may become narrower in between.
         let preview = Preview::new(&question, colours(true), marks::ROOM);
         Some(format!("{}{}: {}", preview.whole(), question.rule, question.reason))
     }
@@ -79,12 +79,12 @@ impl Person for AtTheTerminal {
 }
 
 impl AtTheTerminal {
-    /// Changes are compared to the files that these commands run among.
+    /// Returns a prompt that has not asked anything yet.
     pub(crate) fn new() -> AtTheTerminal {
         AtTheTerminal { folded: HashSet::new(), not_kept: NotKept::default() }
     }
 
-    /// Shows what would be done and waits for an answer.
+    /// Displays the question and waits for an answer.
     pub(crate) async fn ask_question(&mut self, question: &Question) -> UserAnswer {
         let asked = Asked { question, preview: preview(question) };
         let Ok((answer, hidden)) = asked_alone(&asked).await else { return self.without_terminal(question) };
@@ -92,7 +92,8 @@ impl AtTheTerminal {
         answer
     }
 
-    /// What is not kept because there is no terminal, also after this is moved into a turn.
+    /// Returns the notes about what is not kept without a terminal. They stay readable after this value is moved into a
+    /// turn.
     pub(crate) fn not_kept(&self) -> NotKept {
         self.not_kept.clone()
     }
@@ -102,7 +103,7 @@ impl AtTheTerminal {
         UserAnswer::NoTerminal
     }
 
-    /// Remembers whether rows of a call stayed hidden. Ids may come again with another reply.
+    /// Remembers whether rows of a call stayed hidden. Another reply may reuse an id.
     fn note(&mut self, id: &str, hidden: usize) {
         if hidden > 0 {
             self.folded.insert(id.to_owned());
@@ -112,7 +113,7 @@ impl AtTheTerminal {
     }
 }
 
-/// A question with what is displayed of it.
+/// A question and the text that is displayed for it.
 struct Asked<'a> {
     question: &'a Question,
     preview: Preview,
@@ -122,17 +123,19 @@ fn preview(question: &Question) -> Preview {
     Preview::new(question, colours(true), marks::room(columns_of_the_terminal()))
 }
 
-/// Asks until there is an answer. Gives with it how many rows were not shown.
+/// Asks until there is an answer. Returns it with the number of hidden rows.
 async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
     let Asked { question: about, preview } = asked;
     let mut hidden = preview.hidden();
     let mut text = question(about, &preview.shown(), None) + &choices(about, hidden);
     let mut asked_to_look = false;
     loop {
-        let said = said(&put(&text).await?, language());
+        let said = parse_answer(&put(&text).await?, language());
         let note = match said {
-            // A yes by habit must not be one to rows that nobody saw.
-            Said::Answer(UserAnswer::Yes) | Said::Always(_) | Said::Project if hidden > 0 && !asked_to_look => {
+            // A habitual yes must not allow rows that the user has not seen.
+            TypedAnswer::Answer(UserAnswer::Yes) | TypedAnswer::Always(_) | TypedAnswer::Project
+                if hidden > 0 && !asked_to_look =>
+            {
                 asked_to_look = true;
                 text!(
                     "{count} {count|line|lines} of it {count|was|were} not shown. Type all to see everything, or \
@@ -140,27 +143,27 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
                     count = hidden
                 )
             }
-            Said::Answer(answer) => return Ok((answer, hidden)),
-            Said::All => {
+            TypedAnswer::Answer(answer) => return Ok((answer, hidden)),
+            TypedAnswer::All => {
                 hidden = 0;
                 text = question(about, &preview.whole(), None) + &choices(about, hidden);
                 continue;
             }
-            Said::Always(rest) => match always(about, &rest) {
+            TypedAnswer::Always(rest) => match always(about, &rest) {
                 Ok(answer) => return Ok((answer, hidden)),
                 Err(why) => why,
             },
-            Said::Project if about.offers_all => return Ok((UserAnswer::Project, hidden)),
-            Said::Project => yes_no_or_why(about),
-            Said::Edit(_) if about.has_run => yes_no_or_why(about),
-            Said::Edit(new) => match edit::changed(&about.call, &new).await {
+            TypedAnswer::Project if about.offers_all => return Ok((UserAnswer::Project, hidden)),
+            TypedAnswer::Project => yes_no_or_why(about),
+            TypedAnswer::Edit(_) if about.has_run => yes_no_or_why(about),
+            TypedAnswer::Edit(new) => match edit::changed(&about.call, &new).await {
                 Ok(args) => return Ok((UserAnswer::Edit(args), hidden)),
                 Err(why) => why,
             },
-            // Numbers are read where there are several.
-            Said::Numbers(_) | Said::OneByOne => yes_no_or_why(about),
-            Said::Unclear(_) if about.changes().is_some() => yes_no_or_why(about),
-            Said::Unclear(why) => why,
+            // Numbers are only accepted for several calls.
+            TypedAnswer::Numbers(_) | TypedAnswer::OneByOne => yes_no_or_why(about),
+            TypedAnswer::Unclear(_) if about.changes().is_some() => yes_no_or_why(about),
+            TypedAnswer::Unclear(why) => why,
         };
         text = row(&note) + &choices(about, hidden);
     }
@@ -173,8 +176,8 @@ fn yes_no_or_why(question: &Question) -> Text {
     }
 }
 
-/// Asks about several calls at once until there is an answer to each, and says whether all of them was shown; `None` where they are
-/// to be asked about one by one.
+/// Asks about several calls at once until each has an answer. The flag in the result is `true` if every row was
+/// displayed. Returns `None` if the user wants to be asked about one call at a time.
 async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>, bool)>> {
     let count = all.len();
     let questions = |whole: bool| -> String {
@@ -196,8 +199,8 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
     let mut text = questions(false) + &choices(hidden);
     let mut asked_to_look = false;
     loop {
-        let note = match said_of_several(&put(&text).await?, count, language()) {
-            Said::Numbers(_) | Said::Answer(UserAnswer::Yes) if hidden > 0 && !asked_to_look => {
+        let note = match parse_group_answer(&put(&text).await?, count, language()) {
+            TypedAnswer::Numbers(_) | TypedAnswer::Answer(UserAnswer::Yes) if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
                 text!(
                     "{count} {count|line|lines} of it {count|was|were} not shown. Type all to see everything, or \
@@ -205,32 +208,32 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
                     count = hidden
                 )
             }
-            Said::Numbers(numbers) => {
+            TypedAnswer::Numbers(numbers) => {
                 let answer = |at| match numbers.contains(&at) {
                     true => UserAnswer::Yes,
                     false => UserAnswer::Skip,
                 };
                 return Ok(Some(((1..=count).map(answer).collect(), hidden == 0)));
             }
-            Said::Answer(UserAnswer::Yes) => return Ok(Some((vec![UserAnswer::Yes; count], hidden == 0))),
-            // After a no to the first one, nothing else that changes something runs.
-            Said::Answer(answer) => return Ok(Some((vec![answer], hidden == 0))),
-            Said::OneByOne => return Ok(None),
-            Said::All => {
+            TypedAnswer::Answer(UserAnswer::Yes) => return Ok(Some((vec![UserAnswer::Yes; count], hidden == 0))),
+            // After the first call is refused, no other call that changes something runs.
+            TypedAnswer::Answer(answer) => return Ok(Some((vec![answer], hidden == 0))),
+            TypedAnswer::OneByOne => return Ok(None),
+            TypedAnswer::All => {
                 hidden = 0;
                 text = questions(true) + &choices(hidden);
                 continue;
             }
-            Said::Always(_) | Said::Edit(_) | Said::Project => {
+            TypedAnswer::Always(_) | TypedAnswer::Edit(_) | TypedAnswer::Project => {
                 text!("`always` and `edit` apply to a single call. Type one to go through them one at a time.")
             }
-            Said::Unclear(why) => why,
+            TypedAnswer::Unclear(why) => why,
         };
         text = row(&note) + &choices(hidden);
     }
 }
 
-/// What would be done, and why it is asked about. Everything that is not ours is escaped before it stands here.
+/// Renders the call and the reason for the question. All text from outside is escaped first.
 fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> String {
     let call = &question.call;
     let line = |text: &str| escaped(&one_line(text)).into_owned();
@@ -240,7 +243,7 @@ fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> 
         .as_deref()
         .map(|reason| row(text!("the model: {reason}", reason = line(reason))))
         .unwrap_or_default();
-    // The reason is never cut: its end can be what matters.
+    // The reason is never cut: its end may be the important part.
     let why = question.reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let why = row(text!("asked because: {why}", why = escaped(&why).into_owned()));
     let name = line(&call.name);
@@ -256,13 +259,14 @@ fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> 
     }
 }
 
-/// A row of ours in a question. What continues it is indented further than anything that is ours, so that no words of a model can
-/// stand where ours would; that holds for a long word too, which the terminal would wrap to its first column.
+/// Renders a row of our own text in a question. Continuation rows are indented further than anything of ours, so that
+/// text of a model cannot appear in the position of our text. A long word is broken too, because the terminal would
+/// wrap it to its first column.
 fn row(text: &Text) -> String {
     line_set_in("  ", &text.words(), CONTINUED, columns_of_the_terminal().saturating_sub(1)) + "\n"
 }
 
-/// What "always" would store, where it is on offer.
+/// Describes what the answer "always" would store, if it is offered.
 fn offered(question: &Question) -> String {
     let Ok(rules) = &question.always else { return String::new() };
     let mut shown: Vec<String> = rules.iter().take(SHOWN_RULES).map(|rule| escaped(rule).into()).collect();
@@ -272,7 +276,7 @@ fn offered(question: &Question) -> String {
     row(&text!("always would allow, in this session: {rules}", rules = shown.join("; ")))
 }
 
-/// What the answer "project" would do, where it is on offer.
+/// Describes the effect of the answer "project", if it is offered.
 fn offered_for_project(question: &Question) -> String {
     if !question.offers_all {
         return String::new();
@@ -280,7 +284,7 @@ fn offered_for_project(question: &Question) -> String {
     row(&text!("\"project\" keeps all changes in this project for this session; /undo restores the files"))
 }
 
-/// A line of ours in the columns of the terminal.
+/// Wraps a line of our own text to the columns of the terminal.
 fn in_columns(text: &Text) -> String {
     in_rows(&text.words(), columns_of_the_terminal().saturating_sub(1))
 }
@@ -297,19 +301,19 @@ fn choices(question: &Question, hidden: usize) -> String {
     in_columns(&choices)
 }
 
-/// What was typed.
+/// A parsed answer.
 #[derive(Debug, PartialEq)]
-enum Said {
+enum TypedAnswer {
     Answer(UserAnswer),
     All,
-    /// With the text after it.
+    /// Allow always, with the text after the word.
     Always(String),
     /// Keep all changes in the project.
     Project,
-    /// With what was typed behind it.
+    /// Edit the call, with the text after the word.
     Edit(String),
     Unclear(Text),
-    /// Of several: these may run, and the others not.
+    /// Run the calls with these numbers and no others.
     Numbers(Vec<usize>),
     OneByOne,
 }
@@ -324,8 +328,8 @@ fn always(question: &Question, rest: &str) -> Result<UserAnswer, Text> {
     Err(text!("`always` stores exactly this call. Type it alone, or no and a reason."))
 }
 
-/// Asks on the terminal itself, whatever stdin is. The descriptor that is read is our own and does not block, so that a
-/// cancelled question leaves no thread behind that would eat the next line.
+/// Asks on the terminal itself, even if stdin is redirected. It reads a nonblocking descriptor of its own, so that a
+/// cancelled question leaves no thread that would consume the next line.
 async fn put(text: &str) -> io::Result<String> {
     const GLANCE: Duration = Duration::from_millis(30);
     crate::status::end();
@@ -334,7 +338,7 @@ async fn put(text: &str) -> io::Result<String> {
     screen.write_all(above.as_bytes())?;
     let mut resumed = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
     let mut keys = Keys::begin()?;
-    // Whatever was typed before the question stood there was not meant for it. What is typed once its last row is seen is.
+    // Input from before the question was complete was not meant for it. Input after its last row is an answer.
     let pasting = keys.settle().await?;
     screen.write_all(asks.as_bytes())?;
     let mut screen = OpenRow(screen);
@@ -347,7 +351,7 @@ async fn put(text: &str) -> io::Result<String> {
             Some(0) => Some(Ended::Nothing),
             Some(count) => answer.press(&buffer[..count]),
             None => {
-                // A paste that is not marked goes on behind the end of its first line.
+                // An unmarked paste continues after the end of its first line.
                 if ended == Some(Ended::Sent) && since.elapsed() >= SILENCE {
                     return Ok(answer.text().to_owned());
                 }
@@ -374,7 +378,8 @@ async fn put(text: &str) -> io::Result<String> {
     }
 }
 
-/// The terminal while the last row of a question stands on it. Whatever ends the question, what comes next begins a row.
+/// The terminal while the last row of a question is open. Dropping it ends the row, so that later output begins a new
+/// one.
 struct OpenRow(File);
 
 impl Drop for OpenRow {
@@ -383,13 +388,13 @@ impl Drop for OpenRow {
     }
 }
 
-/// What takes the answer that stands behind the question to what it is now.
+/// Returns the escape sequences and text that replace the displayed answer `before` by `now`.
 fn redrawn(asks: &str, before: &str, now: &str) -> String {
     match now.strip_prefix(before) {
         Some(more) => more.to_owned(),
         None => {
             let (row, columns) = (format!("{asks}{before}"), columns_of_the_terminal());
-            // Where nothing can be taken back, or nobody knows how much that would be, what is typed is shown once more.
+            // Print the answer again if the old rows cannot be erased or their number is unknown.
             match has_cursor() && rows_of(&row, columns).1 {
                 true => format!("{}\x1b[J{asks}{now}", to_the_first(&[row], columns)),
                 false => format!("\n{asks}{now}"),
@@ -398,12 +403,12 @@ fn redrawn(asks: &str, before: &str, now: &str) -> String {
     }
 }
 
-/// Prints a text without a line end on the terminal and reads a line there.
+/// Prints a text without a newline on the terminal and reads a line there.
 pub(crate) async fn read_answer(text: &str) -> io::Result<String> {
     put(text).await
 }
 
-/// Asks as [`put`] does until it is cancelled, which is an answer to nothing: [`io::ErrorKind::Interrupted`].
+/// Asks as [`put`] does. Cancelling returns [`io::ErrorKind::Interrupted`].
 pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<String> {
     tokio::select! {
         said = put(text) => said,
@@ -411,8 +416,8 @@ pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<S
     }
 }
 
-/// The question whether these files are trusted, below all that they say. It goes to the terminal in one piece: whoever agrees has
-/// seen the files, wherever the output of the program goes.
+/// Builds the question whether to trust these files, below their contents. Files and question are written to the
+/// terminal in one piece, so that the user sees the files even if the program's output is redirected.
 pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text, allows: &str) -> String {
     let room = marks::room(columns_of_the_terminal());
     let mut asked = String::new();
@@ -426,70 +431,75 @@ pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text,
     asked + allows + &text!("Trust it? [y/N] ").words()
 }
 
-/// What follows from trust, in rows of the terminal, for [`trust_of`].
+/// Renders the consequences of trust in rows of the terminal, for [`trust_of`].
 pub(crate) fn allowing(allows: &[Text]) -> String {
     allows.iter().map(|allows| in_columns(allows) + "\n").collect()
 }
 
-/// Whether what was typed is a plain yes.
+/// Returns `true` if the line is a plain yes.
 pub(crate) fn is_yes(line: &str, language: Language) -> bool {
-    matches!(said(line, language), Said::Answer(UserAnswer::Yes))
+    matches!(parse_answer(line, language), TypedAnswer::Answer(UserAnswer::Yes))
 }
 
-/// Whether the answer is a plain request to edit.
+/// Returns `true` if the line is a plain request to edit.
 pub(crate) fn is_edit(line: &str, language: Language) -> bool {
-    matches!(said(line, language), Said::Edit(rest) if rest.is_empty())
+    matches!(parse_answer(line, language), TypedAnswer::Edit(rest) if rest.is_empty())
 }
 
-fn said(line: &str, language: Language) -> Said {
+fn parse_answer(line: &str, language: Language) -> TypedAnswer {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let is_set_apart = word.ends_with([',', '.', '!', ';']);
     match meant(word.trim_end_matches([',', '.', '!', ';']).to_lowercase().as_str(), language) {
-        "y" | "yes" if rest.is_empty() => Said::Answer(UserAnswer::Yes),
-        "all" if rest.is_empty() => Said::All,
-        "always" => Said::Always(rest.to_owned()),
-        "project" if rest.is_empty() => Said::Project,
-        "e" | "edit" => Said::Edit(rest.to_owned()),
-        // One letter must not allow for a whole session what was meant to be shown.
-        "a" => Said::Unclear(text!("Type always to allow it for this session, or all to see everything.")),
-        // "no need for that" says something else without its first word.
+        "y" | "yes" if rest.is_empty() => TypedAnswer::Answer(UserAnswer::Yes),
+        "all" if rest.is_empty() => TypedAnswer::All,
+        "always" => TypedAnswer::Always(rest.to_owned()),
+        "project" if rest.is_empty() => TypedAnswer::Project,
+        "e" | "edit" => TypedAnswer::Edit(rest.to_owned()),
+        // A single letter must not allow a whole session if the user meant to see all rows.
+        "a" => TypedAnswer::Unclear(text!("Type always to allow it for this session, or all to see everything.")),
+        // The first word of "no need for that" is not an answer by itself.
         "no" if !rest.is_empty() && !is_set_apart => because(line),
         "n" | "no" if !rest.is_empty() => because(rest),
-        "n" | "no" | "" => Said::Answer(UserAnswer::No(None)),
-        // A word alone may be one that was mistyped, and what begins with a yes is none yet.
-        "y" | "yes" => Said::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it.")),
+        "n" | "no" | "" => TypedAnswer::Answer(UserAnswer::No(None)),
+        // A single word may be mistyped, and a sentence that begins with yes is not a yes.
+        "y" | "yes" => {
+            TypedAnswer::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
+        }
         _ if rest.is_empty() => {
-            Said::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
+            TypedAnswer::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
         }
         _ => because(line),
     }
 }
 
-/// A no with the person's own words.
-fn because(words: &str) -> Said {
+/// A refusal with the user's own words.
+fn because(words: &str) -> TypedAnswer {
     let end = if words.ends_with(['.', '!', '?']) { "" } else { "." };
-    Said::Answer(UserAnswer::No(Some(format!("{words}{end}"))))
+    TypedAnswer::Answer(UserAnswer::No(Some(format!("{words}{end}"))))
 }
 
-/// What was typed where there are several calls.
-fn said_of_several(line: &str, count: usize, language: Language) -> Said {
+/// Parses the answer to a question about several calls.
+fn parse_group_answer(line: &str, count: usize, language: Language) -> TypedAnswer {
     let mut words = line.split([' ', '\t', ',', '\n']).filter(|word| !word.is_empty()).peekable();
     let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
     if words.peek().is_some_and(is_number) && words.clone().all(|word| is_number(&word)) {
         let numbers: Option<Vec<usize>> =
             words.map(|word| word.parse().ok().filter(|number| (1..=count).contains(number))).collect();
-        return numbers.map_or_else(|| Said::Unclear(text!("The numbers go from 1 to {count}.", count)), Said::Numbers);
+        return numbers.map_or_else(
+            || TypedAnswer::Unclear(text!("The numbers go from 1 to {count}.", count)),
+            TypedAnswer::Numbers,
+        );
     }
     match meant(&line.trim().to_lowercase(), language) {
-        "one" => Said::OneByOne,
-        _ => said(line, language),
+        "one" => TypedAnswer::OneByOne,
+        _ => parse_answer(line, language),
     }
 }
 
-/// A word in English. Words of another language count only where the question is in that language: whoever reads English and
-/// types `s` does not mean a yes.
+/// Translates a word of an answer into English. Words of another language count only if the question is in that
+/// language: a user who reads English and types `s` does not mean yes.
 fn meant(word: &str, language: Language) -> &str {
     match word {
         _ if language != Language::Portuguese => word,
@@ -512,54 +522,66 @@ mod tests {
     #[test]
     fn only_a_plain_yes_is_a_yes() {
         for yes in ["y\n", "YES\n", " y \n"] {
-            assert_eq!(said(yes, Language::English), Said::Answer(UserAnswer::Yes));
+            assert_eq!(parse_answer(yes, Language::English), TypedAnswer::Answer(UserAnswer::Yes));
         }
         for unclear in ["yep\n", "y but carefully\n", "yes, of course\n", "sure\n", "alway\n", "s\n"] {
-            assert!(matches!(said(unclear, Language::English), Said::Unclear(_)), "{unclear}");
+            assert!(matches!(parse_answer(unclear, Language::English), TypedAnswer::Unclear(_)), "{unclear}");
         }
         for no in ["", "\n", "n\n", "No.\n"] {
-            assert_eq!(said(no, Language::English), Said::Answer(UserAnswer::No(None)), "{no}");
+            assert_eq!(parse_answer(no, Language::English), TypedAnswer::Answer(UserAnswer::No(None)), "{no}");
         }
         let reason = UserAnswer::No(Some("use the other file.".into()));
         for sentence in ["n use the other file\n", "No, use the other file\n", "use the other file.\n"] {
-            assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
+            assert_eq!(parse_answer(sentence, Language::English), TypedAnswer::Answer(reason.clone()), "{sentence}");
         }
         let reason = UserAnswer::No(Some("no need for that.".into()));
         for sentence in ["no need for that\n", "n no need for that\n", "No, no need for that.\n"] {
-            assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
+            assert_eq!(parse_answer(sentence, Language::English), TypedAnswer::Answer(reason.clone()), "{sentence}");
         }
-        assert_eq!(said("always git  log\n", Language::English), Said::Always("git  log".into()));
+        assert_eq!(parse_answer("always git  log\n", Language::English), TypedAnswer::Always("git  log".into()));
         assert_eq!(
-            (said("always\n", Language::English), said("e\n", Language::English)),
-            (Said::Always(String::new()), Said::Edit(String::new()))
+            (parse_answer("always\n", Language::English), parse_answer("e\n", Language::English)),
+            (TypedAnswer::Always(String::new()), TypedAnswer::Edit(String::new()))
         );
-        assert!(matches!(said("a\n", Language::English), Said::Unclear(_)));
+        assert!(matches!(parse_answer("a\n", Language::English), TypedAnswer::Unclear(_)));
     }
 
     #[test]
     fn of_several_calls_some_are_chosen() {
-        let said = |line: &str| said_of_several(line, 3, Language::English);
-        assert_eq!((said("1 3\n"), said("2,1\n")), (Said::Numbers(vec![1, 3]), Said::Numbers(vec![2, 1])));
-        assert_eq!((said("y\n"), said("one\n")), (Said::Answer(UserAnswer::Yes), Said::OneByOne));
-        assert_eq!((said("all\n"), said("\n")), (Said::All, Said::Answer(UserAnswer::No(None))));
+        let parse_answer = |line: &str| parse_group_answer(line, 3, Language::English);
+        assert_eq!(
+            (parse_answer("1 3\n"), parse_answer("2,1\n")),
+            (TypedAnswer::Numbers(vec![1, 3]), TypedAnswer::Numbers(vec![2, 1]))
+        );
+        assert_eq!(
+            (parse_answer("y\n"), parse_answer("one\n")),
+            (TypedAnswer::Answer(UserAnswer::Yes), TypedAnswer::OneByOne)
+        );
+        assert_eq!(
+            (parse_answer("all\n"), parse_answer("\n")),
+            (TypedAnswer::All, TypedAnswer::Answer(UserAnswer::No(None)))
+        );
         for unclear in ["4\n", "0\n", "1 yes\n", "99999999999999999999999\n"] {
-            let said = said(unclear);
-            assert!(!matches!(said, Said::Numbers(_) | Said::Answer(UserAnswer::Yes)), "{unclear}: {said:?}");
+            let said = parse_answer(unclear);
+            assert!(
+                !matches!(said, TypedAnswer::Numbers(_) | TypedAnswer::Answer(UserAnswer::Yes)),
+                "{unclear}: {said:?}"
+            );
         }
     }
 
     #[test]
     fn answers_in_portuguese_count_where_the_question_is_in_portuguese() {
-        let said = |line| said(line, Language::Portuguese);
-        let why = |line| match said(line) {
-            Said::Answer(UserAnswer::No(why)) => refusal(why).render(Language::Portuguese),
+        let parse_answer = |line| parse_answer(line, Language::Portuguese);
+        let why = |line| match parse_answer(line) {
+            TypedAnswer::Answer(UserAnswer::No(why)) => refusal(why).render(Language::Portuguese),
             other => panic!("{line} is no no: {other:?}"),
         };
         for yes in ["s\n", "SIM\n", "y\n", "yes\n"] {
-            assert_eq!(said(yes), Said::Answer(UserAnswer::Yes), "{yes}");
+            assert_eq!(parse_answer(yes), TypedAnswer::Answer(UserAnswer::Yes), "{yes}");
             assert!(is_yes(yes, Language::Portuguese));
         }
-        assert!(matches!(said("sim, mas com cuidado\n"), Said::Unclear(_)));
+        assert!(matches!(parse_answer("sim, mas com cuidado\n"), TypedAnswer::Unclear(_)));
         for no in ["", "\n", "n\n", "não\n", "NÃO\n", "nao\n", "no\n"] {
             assert_eq!(why(no), "O usuário disse que não.", "{no}");
         }
@@ -571,10 +593,13 @@ mod tests {
             assert_eq!(why(line), format!("O usuário disse não: {reason}"));
         }
         assert_eq!(
-            (said("sempre git log\n"), said("always\n")),
-            (Said::Always("git log".into()), Said::Always(String::new()))
+            (parse_answer("sempre git log\n"), parse_answer("always\n")),
+            (TypedAnswer::Always("git log".into()), TypedAnswer::Always(String::new()))
         );
-        assert_eq!((said("editar\n"), said("tudo\n")), (Said::Edit(String::new()), Said::All));
+        assert_eq!(
+            (parse_answer("editar\n"), parse_answer("tudo\n")),
+            (TypedAnswer::Edit(String::new()), TypedAnswer::All)
+        );
         for portuguese in ["s\n", "sim\n"] {
             assert!(!is_yes(portuguese, Language::English));
         }

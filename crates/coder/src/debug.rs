@@ -1,8 +1,9 @@
-//! `--debug`: what happens inside, one JSON object a line on stderr. `debug.schema.json`, beside this file, says what a line holds.
+//! `--debug`: writes internal events to stderr, one JSON object a line. `debug.schema.json` in this folder describes
+//! the lines.
 //!
-//! Calls and results are written by those who show them. The rest are events of our own crates: those that have a name have an
-//! `event` of that name here, with their fields as members; the others are `note`s. Events of the HTTP client would show keys
-//! and are left out.
+//! The code that displays calls and results also writes their lines. All other lines are tracing events of our own
+//! crates: a named event is an `event` of that name here, with its fields as members; the others are `note`s. Events of
+//! the HTTP client are left out, because they would contain keys.
 
 use crate::choices::SCHEMA as VERSION;
 use crate::shown::steers;
@@ -22,30 +23,30 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
-/// What a line is, as a JSON Schema.
+/// The JSON Schema of a line.
 pub(crate) const SCHEMA: &str = include_str!("debug.schema.json");
 
-/// The events that have a name of their own.
+/// The named events.
 const NAMED: &[&str] = &["path"];
 
 type Output = Box<dyn Fn(String) + Send>;
 
-/// Takes the lines, if they are wanted. They come from every thread.
+/// The destination of the lines, if they are enabled. Every thread writes to it.
 static OUTPUT: Mutex<Option<Output>> = Mutex::new(None);
 
-/// Writes lines to standard error from here on.
+/// Starts writing lines to standard error.
 pub(crate) fn start() {
     start_to(|line| write(&line));
 }
 
-/// Gives lines to this function from here on.
+/// Starts passing lines to this function.
 pub(crate) fn start_to(output: impl Fn(String) + Send + 'static) {
     *OUTPUT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(output));
     // Where another subscriber is set already, an earlier call of this function has set it.
     let _ = tracing::subscriber::set_global_default(Registry::default().with(Lines));
 }
 
-/// Writes no more lines.
+/// Stops writing lines.
 pub(crate) fn stop() {
     *OUTPUT.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
@@ -133,7 +134,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Lines {
                 note.as_object().cloned().unwrap_or_default()
             }
         };
-        // Several calls run side by side: what happens in one of them says in which.
+        // Several calls run in parallel, so an event names the call that it belongs to.
         let span = context.event_span(event);
         if let Some(known) =
             span.as_ref().and_then(|span| span.extensions().get::<SpanFields>().map(|known| known.0.clone()))
@@ -179,15 +180,15 @@ impl Visit for Fields {
         self.add(field, value.to_string());
     }
 
-    /// What is displayed comes here too, and looks as it displays itself. A test sees to it that our events have no field that is
-    /// written as Rust's `Debug` writes it.
+    /// Values with `Display` arrive here too, and their `Debug` form is the displayed one. A test checks that none of
+    /// our events has a field in Rust's `Debug` form.
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.add(field, format!("{value:?}"));
     }
 }
 
-/// JSON with what steers a terminal written out, which changes no value of the JSON: a string may say any character by its UTF-16
-/// units, and outside of strings there is none that steers.
+/// Escapes control characters in JSON without changing its value. They only occur in strings, where any character can
+/// be written as UTF-16 escapes.
 fn safe(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for (at, c) in line.char_indices() {

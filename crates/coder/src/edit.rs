@@ -73,10 +73,11 @@ async fn edited(part: &Part, text: &str) -> Result<String, Text> {
     in_editor(if let Part::Text { file, .. } = part { file } else { "arguments.json" }, text).await
 }
 
-/// A text as it comes out of the person's editor, where it stands in a file of this name that only they can read.
+/// Opens a text in the user's editor, in a temporary file of this name that only the user can read, and returns the
+/// edited text.
 ///
 /// # Errors
-/// Why there is none, for the person.
+/// The edit failed. The message is for the user.
 pub(crate) async fn in_editor(name: &str, text: &str) -> Result<String, Text> {
     let failed = |error: io::Error| text!("The editor cannot be started: {error}.", error = Text::from(&error));
     let folder = tempfile::Builder::new().prefix("coder-edit-").tempdir().map_err(failed)?;

@@ -70,7 +70,7 @@ pub(crate) fn explained(event: &Event<'_>) -> Text {
     }
 }
 
-/// Why a call does not count where it stands.
+/// Explains why a call at this position is ignored.
 fn why_ignored(why: Ignored) -> Text {
     match why {
         Ignored::Quote => text!("it is inside a block quote"),

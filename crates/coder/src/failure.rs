@@ -28,7 +28,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The person can mend it: what is wrong and what to do.
+    /// A failure that the user can fix. The message describes the problem and the fix.
     pub(crate) fn wrong_use(message: impl Into<Text>) -> Failure {
         Failure { status: WRONG_USE, message: message.into() }
     }
@@ -38,7 +38,8 @@ impl Failure {
         Failure { status: BROKEN, message: message.into() }
     }
 
-    /// Output could not be written. Nobody reads on: a quiet end, as with `coder ... | head`.
+    /// Output could not be written because its reader has closed it: the program ends quietly, as with `coder ... |
+    /// head`.
     pub(crate) fn output(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure { status: 0, message: Text::default() },
@@ -74,7 +75,7 @@ impl Failure {
         ExitCode::from(self.status)
     }
 
-    /// What is said of it where the program goes on.
+    /// Returns the message, for a program that continues.
     pub(crate) fn message(&self) -> &Text {
         &self.message
     }

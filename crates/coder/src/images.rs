@@ -1,4 +1,4 @@
-//! Images that a person shows the model.
+//! Attaches images of the user to a message.
 
 use crate::failure::Failure;
 use crate::project::Project;
@@ -8,18 +8,20 @@ use toolfence_agent::agent::Agent;
 use toolfence_protocol::{Image, Text, text};
 use toolfence_workspace::Root;
 
-/// The next message of the user shows the model these images, or none of them. A path is meant from the current folder.
+/// Attaches these images to the next message of the user: all of them or none. Paths are relative to the current
+/// folder.
 ///
 /// # Errors
-/// A file cannot be opened, its name is blocked, it is no image that can be sent, there are too many, or the backend takes none.
+/// A file cannot be opened, its name is blocked, it is not a supported image, there are too many, or the backend takes
+/// no images.
 pub(crate) fn attach(project: &Project, rules: &Rules, agent: &mut Agent, paths: &[PathBuf]) -> Result<(), Failure> {
-    // All are read before one counts.
+    // Reads all images before attaching any.
     let images: Vec<Image> = paths.iter().map(|path| read(project, rules, path)).collect::<Result<_, _>>()?;
     agent.attach_images(images).map_err(Failure::wrong_use)
 }
 
-/// The image of a file. One in the project is opened as every file of it is. Beside it, where screenshots are, the person may name
-/// any; names that are blocked in a project are blocked there too.
+/// Reads an image file. An image in the project is opened like every file of it. The user may also name files outside,
+/// such as screenshots, but names that are blocked in a project are blocked there too.
 fn read(project: &Project, rules: &Rules, path: &Path) -> Result<Image, Failure> {
     let wrong = |why: Text| {
         Failure::wrong_use(text!("cannot read {path}: {error}", path = path.display().to_string(), error = why))
@@ -34,7 +36,8 @@ fn read(project: &Project, rules: &Rules, path: &Path) -> Result<Image, Failure>
     let bytes = match real.strip_prefix(root.path()) {
         Ok(inside) => root.bytes(&inside.join(&*name).to_string_lossy(), Image::MOST_BYTES),
         Err(_) => {
-            // Its root is its own folder, for a walk of more has no end; so the names above it are judged here.
+            // The file's own folder is the root, because a larger folder would take too long to scan. The names above
+            // it are checked here.
             let rules = rules.policy.paths().outside_root();
             if let Some(rule) = rules.blocks(&real.join(&*name).to_string_lossy()) {
                 return Err(wrong(text!(

@@ -20,6 +20,7 @@ mod failure;
 mod help;
 mod images;
 mod input;
+mod json_output;
 mod markdown;
 mod marks;
 mod mentions;
@@ -39,7 +40,6 @@ mod rules;
 mod runtime;
 mod server;
 mod servers;
-
 mod shown;
 mod slash;
 mod status;
@@ -47,7 +47,6 @@ mod style;
 mod terminal;
 mod theme;
 mod thoughts;
-mod told;
 mod translations;
 mod view;
 
@@ -100,7 +99,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
             (None, Some(_)) => {
                 return Err(Failure::wrong_use(text!("give the message once: as an argument, or after -p")));
             }
-            // A single word is a command that was not typed right more often than something to say.
+            // A single word is more often a mistyped command than a message.
             (None, None) if !message.contains(char::is_whitespace) => return Err(help::no_command(message)),
             (None, None) => {}
         }
@@ -112,7 +111,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(_), Some(_)) => Err(Failure::wrong_use(text!("-p cannot be combined with a command"))),
         (None, Some(prompt)) => commands::ask::run(options, prompt, &cli.image, &last, cli.format()),
         (None, None) => match &cli.message {
-            // As with -p where nobody could go on with it.
+            // As with -p, because the user cannot continue the conversation without a terminal.
             Some(message) if !(io::stdin().is_terminal() && io::stdout().is_terminal()) => {
                 commands::ask::run(options, message, &cli.image, &last, cli.format())
             }

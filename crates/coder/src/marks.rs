@@ -1,25 +1,26 @@
-//! A command for the person who is asked: whole, nothing in it hidden, and the parts marked that made it ask.
+//! Renders a command for a question: complete, with nothing hidden, and with the parts marked that caused the question.
 
 use crate::shown::steers;
 use std::ops::Range;
 use toolfence_protocol::invisible;
 
-/// Columns of a row behind its mark on a terminal of 80.
+/// Columns of a row after its mark on a terminal of 80.
 pub(crate) const ROOM: usize = 74;
 /// Columns of a terminal that a row leaves free, with its mark and the edge.
 const BESIDE: usize = 6;
-/// The fewest and the most columns of a row behind its mark.
+/// Minimum and maximum number of columns of a row after its mark.
 const ROOMS: (usize, usize) = (20, 120);
-/// Stands before what continues a row that was too long.
+/// Precedes the continuation of a folded row.
 pub(crate) const FOLDED: &str = "  \\ ";
 
-/// Stand before the first line of a command and before the others.
+/// Precede the first line of a command and the others.
 const FIRST: &str = "  $ ";
 const OTHERS: &str = "  > ";
-/// Stands before the row of marks below a row.
+/// Precedes the row of carets below a row.
 const BELOW: &str = "    ";
 
-/// Columns of a row behind its mark on a terminal of so many: it breaks no row then where the model wants it.
+/// Returns the columns of a row after its mark on a terminal of this width, so that the model cannot choose where a row
+/// wraps.
 pub(crate) fn room(columns: usize) -> usize {
     columns.saturating_sub(BESIDE).clamp(ROOMS.0, ROOMS.1)
 }
@@ -32,8 +33,8 @@ struct Cell {
     marked: bool,
 }
 
-/// The rows of a command, each ended. `asks` are byte ranges; with `colour` they are underlined, or else a row of `^` stands
-/// below. Where they are all of the command there is nothing to tell apart.
+/// Returns the rows of a command, each with a newline. The byte ranges in `asks` are underlined with `colour`,
+/// otherwise marked by `^` in the row below. Nothing is marked if they cover the whole command.
 pub(crate) fn rows(command: &str, asks: &[Range<usize>], colour: bool, room: usize) -> Vec<String> {
     let asks = if covers_all(command, asks) { &[] } else { asks };
     let mut out = Vec::new();
@@ -54,7 +55,7 @@ pub(crate) fn rows(command: &str, asks: &[Range<usize>], colour: bool, room: usi
     out
 }
 
-/// Whether nothing but what stands between commands is left out.
+/// Returns `true` if only separators between commands are not covered.
 fn covers_all(command: &str, asks: &[Range<usize>]) -> bool {
     let between = |c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|');
     command.char_indices().all(|(at, c)| between(c) || asks.iter().any(|ask| ask.contains(&at)))
@@ -72,7 +73,7 @@ fn cells(line: &str, start: usize, asks: &[Range<usize>]) -> Vec<Cell> {
     line.char_indices().map(cell).collect()
 }
 
-/// Characters that look like nothing, or like a blank that they are not.
+/// Returns `true` for characters that are invisible or look like a blank.
 pub(crate) fn hides(c: char) -> bool {
     match c {
         ' '..='~' | '\t' => false,
@@ -81,7 +82,7 @@ pub(crate) fn hides(c: char) -> bool {
     }
 }
 
-/// A tab and whatever may be wide count as wide as they can be.
+/// Returns the maximum width of a character; a tab and ambiguous characters count as wide.
 pub(crate) fn columns(c: char) -> usize {
     match c {
         '\t' => 8,
@@ -124,7 +125,7 @@ fn drawn(row: &[Cell], colour: bool) -> String {
     out
 }
 
-/// `^` below what is marked; a tab below a tab, so that they stand alike.
+/// Returns `^` below each marked character, with a tab below a tab to keep them aligned.
 fn carets(row: &[Cell]) -> String {
     let mut out = String::new();
     for cell in row {

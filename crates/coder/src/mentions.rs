@@ -1,4 +1,4 @@
-//! What a message brings along: `@src/main.rs` puts a file, a folder or an image of the project below it.
+//! Expands mentions in a message: `@src/main.rs` appends a file, a folder or an image of the project.
 
 use crate::shown::{Words, language};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ const IMAGES: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
 /// A message with what it brings along.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Mentions {
-    /// What stands below the message: the name that is shown, and the text.
+    /// The texts appended to the message: the displayed name and the content.
     pub(crate) texts: Vec<(String, String)>,
     pub(crate) images: Vec<PathBuf>,
     /// What is not brought along, and why.
@@ -66,7 +66,7 @@ impl Mentions {
     fn add(&mut self, name: &str, workspace: &Workspace, left: &mut usize) -> Result<(), Why> {
         let mut wanted = ListFiles::new(name);
         (wanted.max_depth, wanted.limit) = (Some(2), MOST_ENTRIES);
-        // A glob is none of a person who names one file, and where one is meant, the model can list.
+        // A user who names a file does not write a glob; the model can list files for one.
         if name.contains(['*', '?', '[', '{']) {
             return Err(Why::Absent);
         }
@@ -124,7 +124,7 @@ impl Mentions {
         self.texts.iter().fold(message.to_owned(), |message, (_, text)| format!("{message}\n\n{text}"))
     }
 
-    /// The line that tells the person which names were brought along; `None` where there are none.
+    /// Returns the line that lists the appended names; `None` without any.
     pub(crate) fn told(&self) -> Option<Text> {
         let images = self.images.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let names: Vec<String> = self.texts.iter().map(|(name, _)| name.clone()).chain(images).collect();
@@ -132,7 +132,7 @@ impl Mentions {
     }
 }
 
-/// Why a name brings nothing along.
+/// The reason why a name appends nothing.
 enum Why {
     /// There is nothing of this name.
     Absent,
@@ -150,7 +150,8 @@ impl From<toolfence_protocol::ToolFailure> for Why {
     }
 }
 
-/// The first [`MOST_NAMES`] names behind an `@` that begins a word, outside of fences. One with spaces stands in double quotes.
+/// Returns the first [`MOST_NAMES`] names after an `@` that begins a word, outside of fences. A name with spaces is in
+/// double quotes.
 fn names(message: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut is_code = false;

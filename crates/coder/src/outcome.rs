@@ -1,8 +1,8 @@
-//! The outcome of a call, in words for a person: one short text for the row of the call, a sentence where there is more to say, and
-//! some lines of what the tool printed or changed.
+//! Describes the outcome of a call for the user: a short text for the row of the call, a sentence if there is more to
+//! say, and some lines of the tool's output or changes.
 //!
-//! The message of an error is for the model, and says what it is to do next. Where that would puzzle a person, there are words of
-//! our own here.
+//! The message of an error is for the model and names its next step. Where that would puzzle the user, this module has
+//! its own wording.
 
 use crate::shown::Words;
 use crate::style::Style;
@@ -20,7 +20,7 @@ const SHOWN_OF_DIFF: usize = 32;
 /// The tool whose results are plans.
 const PLAN: &str = "plan";
 
-/// What is known of a call beside its result.
+/// Facts about a call in addition to its result.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Known {
     /// The person has ended the turn.
@@ -115,14 +115,15 @@ fn lines_of(result: &ToolResult) -> usize {
 enum DiffLine {
     /// The names of the files, and sentences about them.
     Head,
-    /// Where the lines below it stand.
+    /// The position of the lines below it.
     Place,
     Added,
     Removed,
     Same,
 }
 
-/// The lines of a diff. What stands inside a hunk may look like the name of a file: a hunk says at its beginning how long it is.
+/// Splits a diff into lines. A line inside a hunk may look like the name of a file, so the length in the hunk's header
+/// decides.
 fn lines_of_diff(diff: &str) -> impl Iterator<Item = (DiffLine, &str)> {
     let (mut old, mut new) = (0_usize, 0_usize);
     // A line may end in a CR that is part of it.
@@ -200,7 +201,7 @@ pub(crate) fn details(result: &ToolResult, seen: bool, hints: bool) -> Vec<(Styl
         return Vec::new();
     }
     let most = if result.success { SHOWN } else { SHOWN_OF_FAILURE };
-    // The sentence for the model that says where all of it is; a person is told how to see that.
+    // This sentence tells the model where the complete output is; the user gets a different hint.
     let is_pointer = |line: &str| overflow_of(result).is_some_and(|id| line.starts_with('[') && line.contains(id));
     let lines: Vec<&str> = result.output.lines().filter(|line| !hints || !is_pointer(line)).collect();
     let tail = lines.len().saturating_sub(most.1);

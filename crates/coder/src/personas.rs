@@ -1,8 +1,7 @@
-//! Who the model can be: personas by name, those that come with the program, the person's own, and those of the project.
+//! Finds personas by name: those of the user, the built-in ones, and those of the project.
 //!
-//! A name is looked for among the person's own first, so that they can have a `coder` of their own; then among those that come
-//! with the program; then in the project, which can therefore not stand in for one that the person knows. A persona in another
-//! language than English is `NAME.LANG.md` beside `NAME.md`.
+//! The user's personas come first, so that users can replace `coder`; the project's come last and therefore never
+//! replace one that the user knows. A persona in a language other than English is `NAME.LANG.md` next to `NAME.md`.
 
 use crate::config::places::{self, Places, has_link};
 use crate::failure::Failure;
@@ -36,7 +35,7 @@ const ENDING: &str = ".md";
 /// The languages that have an ending of their own.
 const LANGUAGES: &[(Language, &str)] = &[(Language::English, "en"), (Language::Portuguese, "pt")];
 
-/// Where a persona stands.
+/// The origin of a persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     BuiltIn,
@@ -57,7 +56,7 @@ impl Place {
         }
     }
 
-    /// The place in the person's words.
+    /// Describes the origin to the user.
     pub(crate) fn told(self) -> Text {
         match self {
             Place::BuiltIn => text!("built in"),
@@ -79,12 +78,12 @@ pub(crate) struct Found {
     pub(crate) source: String,
 }
 
-/// The folders in which personas are looked for.
+/// The folders that are searched for personas.
 #[derive(Debug)]
 pub(crate) struct Folders {
     own: Option<PathBuf>,
     project: PathBuf,
-    /// The root of the project, from which no link may lead to its personas.
+    /// The root of the project. Links on the way from it to its personas are refused.
     root: PathBuf,
 }
 
@@ -100,10 +99,10 @@ impl Folders {
         self.own.as_deref()
     }
 
-    /// The folder of the project.
+    /// Returns the folder of the project's personas.
     ///
     /// # Errors
-    /// A link is on the way to it, and leads who knows where.
+    /// A link is on the way to it, which may lead anywhere.
     pub(crate) fn project(&self) -> Result<&Path, Failure> {
         if has_link(&self.root, &self.project) {
             return Err(places::cannot_read(&self.project, text!("it is a link; put the file itself there")));
@@ -111,7 +110,7 @@ impl Folders {
         Ok(&self.project)
     }
 
-    /// The persona of this name in this language, or else in English; `None` where there is none of this name.
+    /// Returns the persona of this name in this language, or else in English; `None` if it does not exist.
     pub(crate) fn find(&self, name: &str, language: Language) -> Result<Option<Found>, Failure> {
         if !is_name(name) {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! A call in few words, and what it would do, for the person who is asked.
+//! Summarizes a call and its effects for the user who is asked.
 
 use crate::marks::{self, FOLDED};
 use crate::question::Question;
@@ -14,7 +14,7 @@ use toolfence_workspace::quoted;
 
 /// Rows of a diff or of an argument that are shown at first.
 const MOST_ROWS: usize = 60;
-/// So many more are shown too: a question that hides only these would have to be answered twice for them.
+/// Additional rows displayed instead of hiding only these, which would make the user answer twice.
 const FEW_ROWS: usize = 8;
 /// Characters of a label and of what a model says for itself.
 const MOST_CHARS: usize = 160;
@@ -57,7 +57,7 @@ impl Preview {
             },
         };
         let names = match (question.targets.as_slice(), path) {
-            // Nobody could tell what it names.
+            // Without the path the arguments would not identify the file.
             ([], Some(path)) => plain(&text!("file: {name}", name = quoted(path)), room),
             (targets, _) => targets.iter().flat_map(|target| plain(&file_row(target), room)).collect(),
         };
@@ -73,7 +73,7 @@ impl Preview {
         Preview::of(plain(removals, room), if colour { rows.into_iter().map(tinted).collect() } else { rows })
     }
 
-    /// `names` are always shown: nobody can say yes to a file that is not there.
+    /// The rows of `names` are never hidden, because the user cannot approve a file without seeing its name.
     fn of(names: Vec<String>, rows: Vec<String>) -> Preview {
         let first = names.len() + if rows.len() <= MOST_ROWS + FEW_ROWS { rows.len() } else { MOST_ROWS };
         Preview { names: names.len(), rows: [names, rows].concat(), first }
@@ -84,7 +84,7 @@ impl Preview {
         self.rows.len() - self.first
     }
 
-    /// What is shown at first; what is left out is told.
+    /// Returns the rows displayed at first, with the number of hidden ones.
     pub(crate) fn shown(&self) -> String {
         let shown = self.rows[..self.first].concat();
         match self.hidden() {
@@ -156,7 +156,7 @@ fn file_row(target: &Target) -> Text {
     }
 }
 
-/// A command is never cut: nobody can say yes to what is not there.
+/// Returns the rows of a command, which is never cut: the user must see all of it.
 fn command_rows(
     call: &ToolCall,
     argument: &str,
@@ -215,7 +215,8 @@ fn plain(words: &(impl Words + ?Sized), room: usize) -> Vec<String> {
     marked(&words.words(), "  ", "  ", room)
 }
 
-/// The lines of a text, each with a mark before it, so that none can be taken for one of ours. Long ones are folded.
+/// Returns the lines of a text, each with a mark before it so that none looks like our own output. Long lines are
+/// folded.
 fn marked(text: &str, first: &str, others: &str, room: usize) -> Vec<String> {
     let mut rows = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -230,7 +231,7 @@ fn marked(text: &str, first: &str, others: &str, room: usize) -> Vec<String> {
     rows
 }
 
-/// The lines of a file that somebody else wrote: marked, folded, and with nothing in them that steers or cannot be seen.
+/// Returns the lines of a file from outside: marked, folded, and with control and invisible characters escaped.
 pub(crate) fn file_rows(text: &str, room: usize) -> String {
     let mut seen = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {

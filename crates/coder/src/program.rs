@@ -12,7 +12,7 @@ use std::time::Duration;
 use toolfence_agent::backend::{Backend, Command, CommandOptions};
 use toolfence_protocol::text;
 
-/// What stands before a program in the place of the URL of a server, where it is kept what replies have shown.
+/// Prefix of a program that takes the place of a server's URL in profiles.
 pub(crate) const PLACE: &str = "command://";
 
 /// The program with how it is talked with. `root` is the project.
@@ -44,8 +44,8 @@ pub(crate) fn name(config: &Config) -> Result<String, Failure> {
     Ok(named(config)?.words.swap_remove(0))
 }
 
-/// The words of the settings. As in a shell, `~/` at the beginning of a word is the home. A program whose path begins at no root is
-/// looked for beside the file that names it.
+/// Returns the command line of the settings. As in a shell, `~/` at the beginning of a word is the home folder. A
+/// relative program path is resolved against the folder of the settings file that names it.
 fn named(config: &Config) -> Result<CommandOptions, Failure> {
     let missing = || {
         Failure::wrong_use(text!(

@@ -1,27 +1,27 @@
-//! The words of a model: as they came where a program reads them, and as rendered Markdown where a person does.
+//! Writes the words of a model: unchanged for programs, and as rendered Markdown for the user.
 
 use crate::failure::Failure;
 use crate::markdown::{Look, Markdown, width_of};
 use crate::status::to_the_first;
 use crate::terminal::Terminal;
 
-/// Whose words these are.
+/// The kind of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Voice {
     Answer,
-    /// What the model thinks before it answers.
+    /// The reasoning before the answer.
     Reasoning,
 }
 
-/// The words of a turn on standard output, and what stands between them.
+/// The words of a turn on standard output, and the separators between them.
 pub(crate) struct Prose {
     pub(crate) out: Terminal,
-    /// Who speaks, as long as that was not said.
+    /// The name of the speaker until it has been printed.
     speaker: Option<String>,
     rendered: Option<Rendered>,
     /// Whether anything was written since the last call.
     begun: bool,
-    /// Whether something else stands above.
+    /// Whether other output precedes the words.
     below: bool,
     /// Of words as they came: whether the row of the cursor is not empty, and the line breaks that wait for what follows.
     open: bool,
@@ -33,13 +33,13 @@ struct Rendered {
     voice: Voice,
     /// Whether the last row may be drawn again.
     live: bool,
-    /// The row that is not settled, as it stands there.
+    /// The unfinished row as it was drawn.
     tail: String,
-    /// What comes next is another paragraph.
+    /// Whether the next words begin another paragraph.
     parted: bool,
 }
 
-/// Stands before each row of what is thought, where no colour tells it apart.
+/// Precedes each row of reasoning if no colour distinguishes it.
 const THOUGHT: &str = "| ";
 
 impl Rendered {
@@ -91,12 +91,12 @@ impl Prose {
         self.rendered.is_some()
     }
 
-    /// Whether anything stands here since the last call.
+    /// Returns `true` if anything was written since the last call.
     pub(crate) fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// Says who speaks, where that was not said.
+    /// Prints the speaker's name if it has not been printed.
     pub(crate) fn introduce(&mut self) -> Result<(), Failure> {
         match self.speaker.take() {
             Some(name) => self.out.name(&name),
@@ -122,14 +122,14 @@ impl Prose {
         self.rows(&rows, &tail)
     }
 
-    /// What comes next is another paragraph than what stands there.
+    /// Begins another paragraph.
     fn part(&mut self) {
         if let Some(rendered) = &mut self.rendered {
             rendered.parted = self.begun;
         }
     }
 
-    /// Puts rows above the one that is not settled, and draws that anew. It is one write, so that nothing flickers.
+    /// Inserts rows above the unfinished row and redraws that. A single write avoids flicker.
     fn rows(&mut self, rows: &str, tail: &str) -> Result<(), Failure> {
         let Some(rendered) = &mut self.rendered else { return Ok(()) };
         if rows.is_empty() && tail == rendered.tail {
@@ -140,7 +140,7 @@ impl Prose {
         let standing = without_looks(&before);
         let is_wrapped = width_of(&standing) >= self.out.columns();
         match tail.strip_prefix(&before).filter(|_| !is_wrapped) {
-            // What is added to the row stands behind it.
+            // Text added to the row follows the part already drawn.
             Some(more) if rows.is_empty() && !before.is_empty() => drawn.push_str(more),
             // So does the end of a row that was drawn as it is settled.
             _ if !before.is_empty() && !rendered.parted && !is_wrapped && rows.starts_with(&*before) => {
@@ -177,7 +177,7 @@ impl Prose {
         if body.is_empty() {
             return Ok(());
         }
-        // Without the blank lines that the blocks cut out of it leave behind.
+        // Removed tool blocks leave no blank lines.
         let between = if self.begun { self.held.min(2) } else { usize::from(self.below) };
         self.out.write(&"\n".repeat(between))?;
         self.out.write(body)?;
@@ -186,7 +186,7 @@ impl Prose {
         Ok(())
     }
 
-    /// Something else is about to stand where the words were; what follows keeps its distance from it.
+    /// Prepares for other output after the words; later words keep their distance from it.
     pub(crate) fn interrupt(&mut self) -> Result<(), Failure> {
         self.end_line()?;
         (self.begun, self.below) = (false, true);
@@ -196,7 +196,7 @@ impl Prose {
         Ok(())
     }
 
-    /// The cursor goes to the beginning of a row, and no word of before is open.
+    /// Moves the cursor to the beginning of a row and closes open words.
     pub(crate) fn end_line(&mut self) -> Result<(), Failure> {
         self.held = 0;
         if let Some(rendered) = &mut self.rendered {

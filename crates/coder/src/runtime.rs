@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use toolfence_agent::agent::Canceller;
 use toolfence_protocol::{Text, text};
 
-/// Ctrl-C again within this time ends the turn, whatever it does by then.
+/// A second Ctrl-C within this time ends the turn, even if its tools have not stopped.
 pub(crate) const TWICE: Duration = Duration::from_secs(2);
 
 /// Runs one future to its end; signals stop the turn it drives.
@@ -24,11 +24,11 @@ pub(crate) fn run<T>(canceller: Canceller, future: impl Future<Output = T>) -> R
     Turns::new()?.run(canceller, future)
 }
 
-/// Runs a server until it ends by itself or a signal asks it to, which readies what `server` is given. A second signal ends
-/// the program at once.
+/// Runs a server until it ends by itself or a signal asks it to, which resolves the receiver passed to `server`. A
+/// second signal ends the program at once.
 ///
 /// # Errors
-/// The program was told to end. What the server had under way has ended by then.
+/// A signal ended the program. The server's work has ended by then.
 pub(crate) fn serve<F: Future<Output = Result<(), Failure>>>(
     server: impl FnOnce(oneshot::Receiver<()>) -> F,
 ) -> Result<(), Failure> {
@@ -41,7 +41,7 @@ pub(crate) fn serve<F: Future<Output = Result<(), Failure>>>(
         let mut signals = Signals::new()?;
         tokio::spawn(async move {
             seen.store(signals.next().await, Ordering::SeqCst);
-            let _ = asked.send(()); // nobody waits where the server has ended already
+            let _ = asked.send(()); // the receiver is gone if the server has ended already
             std::process::exit(signals.next().await.into());
         });
         server(wait).await
@@ -58,12 +58,12 @@ pub(crate) fn run_with_signals<T>(future: impl AsyncFnOnce(&mut Signals) -> Resu
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
     let ended = runtime.block_on(async { future(&mut Signals::new()?).await });
-    // Everything that counts has ended with the future.
+    // All important work has ended with the future.
     runtime.shutdown_background();
     ended
 }
 
-/// Why there is no runtime.
+/// Describes why the runtime could not start.
 pub(crate) fn cannot_start(error: std::io::Error) -> Failure {
     Failure::broken(text!("cannot start the runtime: {error}", error = Text::from(&error)))
 }
@@ -77,34 +77,35 @@ pub(crate) struct Turns {
 #[derive(Default)]
 struct State {
     phase: Mutex<Phase>,
-    /// The status to end with, once somebody wants the whole program to end.
+    /// The exit status, once the whole program has been asked to end.
     ending: AtomicU8,
 }
 
-/// What a signal meets.
+/// The state of the program in which a signal arrives.
 #[derive(Debug, Default)]
 enum Phase {
-    /// Nothing that would have to be stopped: the program ends.
+    /// There is nothing to stop: the program ends.
     #[default]
     Idle,
-    /// A person types a line behind this mark, at a terminal that is in its usual mode.
+    /// The user types a line after this mark, at a terminal in its usual mode.
     Prompt(&'static str),
-    /// A conversation at a terminal is neither at its prompt nor in a turn. `stop`: Ctrl-C came, and stops the next turn.
+    /// A conversation at a terminal is neither at its prompt nor in a turn. `stop` means that Ctrl-C was pressed and
+    /// stops the next turn.
     Between { stop: bool },
-    /// A turn that has not run yet. It forgets what was wished before it began, so that a signal waits until it has.
+    /// A turn that has not started yet. Starting it clears earlier cancellations, so a signal is held until then.
     Beginning(Option<u8>),
-    /// A turn under way.
+    /// A running turn.
     Turn(Canceller),
 }
 
-/// What a signal comes to.
+/// The effect of a signal.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     /// The program ends.
     Ends,
-    /// The person is told how to leave, and sees the mark again.
+    /// Prints how to leave, and the mark again.
     Tells(&'static str),
-    /// The turn was told, or will be.
+    /// The turn was cancelled, or will be once it has started.
     Stops,
 }
 
@@ -113,7 +114,7 @@ impl State {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a signal. `again`: a Ctrl-C came moments ago.
+    /// Handles a signal. `again` means that another Ctrl-C came moments ago.
     fn heard(&self, status: u8, again: bool) -> Outcome {
         let mut phase = self.phase();
         match &mut *phase {
@@ -125,7 +126,7 @@ impl State {
                 Outcome::Stops
             }
             Phase::Beginning(waiting) => {
-                // What ends the program counts for more than what stops a turn.
+                // Ending the program takes precedence over stopping a turn.
                 if waiting.is_none_or(|waiting| waiting == INTERRUPTED) {
                     *waiting = Some(status);
                 }
@@ -149,7 +150,7 @@ impl State {
         }
     }
 
-    /// A turn is about to begin. Gives the phase that follows it.
+    /// Announces a turn. Returns the phase that follows it.
     fn begins(&self) -> Phase {
         let mut phase = self.phase();
         let before = std::mem::take(&mut *phase);
@@ -158,7 +159,7 @@ impl State {
         if matches!(before, Phase::Idle) { Phase::Idle } else { Phase::Between { stop: false } }
     }
 
-    /// The turn has begun.
+    /// Records that the turn has started.
     fn begun(&self, canceller: Canceller) {
         let mut phase = self.phase();
         if let Phase::Beginning(Some(status)) = *phase {
@@ -178,31 +179,32 @@ impl Turns {
         Ok(Turns { runtime: Some(runtime), state })
     }
 
-    /// Reads a line of a conversation without a line editor. On a terminal, Ctrl-C drops what was typed of it, as the terminal
-    /// does by itself, and says how to leave; a second one within moments leaves.
+    /// Reads a line of a conversation without a line editor. On a terminal, Ctrl-C discards the typed input, as the
+    /// terminal does by itself, and prints how to leave; a second one within moments leaves.
     pub(crate) fn at_prompt<T>(&self, mark: &'static str, read: impl FnOnce() -> T) -> T {
         self.reading(Phase::Prompt(mark), read)
     }
 
-    /// Reads a message in a line editor, which takes Ctrl-C as a key: one that comes as a signal was pressed before the editor was
-    /// ready.
+    /// Reads a message in a line editor, which handles Ctrl-C as a key. A Ctrl-C that arrives as a signal was pressed
+    /// before the editor was ready.
     pub(crate) fn in_editor<T>(&self, read: impl FnOnce() -> T) -> T {
         self.reading(Phase::Between { stop: false }, read)
     }
 
-    /// A conversation begins. At a terminal, Ctrl-C is for what it does from here on.
+    /// Begins a conversation. At a terminal, Ctrl-C stops its current work from here on.
     pub(crate) fn converse(&self) {
         if io::stdin().is_terminal() {
             *self.state.phase() = Phase::Between { stop: false };
         }
     }
 
-    /// Whether somebody wants the whole program to end.
+    /// Returns `true` if the whole program has been asked to end.
     pub(crate) fn is_ending(&self) -> bool {
         self.state.ending.load(Ordering::SeqCst) != 0
     }
 
-    /// After a person at a terminal has sent a line, Ctrl-C is for what the line began, even before that runs.
+    /// Runs `read` in this phase. After the user has sent a line at a terminal, Ctrl-C stops the work of that line,
+    /// even before it starts.
     fn reading<T>(&self, phase: Phase, read: impl FnOnce() -> T) -> T {
         let terminal = io::stdin().is_terminal();
         let [during, after] =
@@ -213,10 +215,11 @@ impl Turns {
         read
     }
 
-    /// Runs a turn. Ctrl-C stops its tools, or ends it; between turns it ends the program, but for a conversation at a terminal.
+    /// Runs a turn. Ctrl-C stops its tools or ends it. Between turns it ends the program, except in a conversation at a
+    /// terminal.
     ///
     /// # Errors
-    /// The program was told to end. What the turn had started has ended by then.
+    /// A signal ended the program. The work of the turn has ended by then.
     pub(crate) fn run<T>(&self, canceller: Canceller, turn: impl Future<Output = T>) -> Result<T, Failure> {
         let runtime = self.runtime.as_ref().expect("it is taken in drop only");
         let after = self.state.begins();
@@ -238,7 +241,7 @@ impl Turns {
 }
 
 impl Drop for Turns {
-    /// Does not wait for work that blocks: everything that counts has ended with its turn.
+    /// Do not wait for blocking work: all important work has ended with its turn.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -257,7 +260,7 @@ async fn listen(mut signals: Signals, state: Arc<State>) {
         match state.heard(status, again) {
             Outcome::Stops => {}
             Outcome::Tells(mark) => {
-                // Where the terminal is gone there is nobody to tell.
+                // If the terminal is gone, there is no other output for the error.
                 let _ = Terminal::stdout().write(&format!(
                     "\n{}\n{mark}",
                     text!("Ctrl-C again, /quit or Ctrl-D ends the conversation; `coder --continue` continues it.")
@@ -272,11 +275,11 @@ async fn listen(mut signals: Signals, state: Arc<State>) {
     }
 }
 
-/// The signals that are listened to, each with the status of whoever ends by it.
+/// The handled signals, each with the exit status that it causes.
 pub(crate) struct Signals(Vec<(u8, Signal)>);
 
 impl Signals {
-    /// Whoever started the program with a signal ignored, as `nohup` does, wants it so.
+    /// A signal that was ignored at the start, as with `nohup`, stays ignored.
     fn new() -> Result<Signals, Failure> {
         let ignored = ignored_signals();
         let wanted = [
@@ -305,7 +308,7 @@ impl Signals {
     }
 }
 
-/// The signals that this program was started with as ignored, the first one in the lowest bit.
+/// Returns the signals that were ignored when this program started, as bits; the first signal is the lowest bit.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -317,7 +320,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// A turn that ends when it is stopped, and forgets what was wished before it, as an agent's turn does.
+    /// Runs a turn that ends when it is stopped and, like an agent's turn, clears earlier cancellations first.
     fn stopped_within(turns: &Turns, canceller: &Canceller) -> bool {
         let turn = async { tokio::time::timeout(Duration::from_secs(20), canceller.cancelled()).await.is_ok() };
         turns.run(canceller.clone(), turn).is_ok_and(|stopped| stopped)

@@ -1,6 +1,6 @@
-//! Which server answers: the one that the settings name, a provider, or one that answers on this machine.
+//! Finds the server that answers: the one of the settings, a provider, or one on this machine.
 //!
-//! Nothing but this machine is looked at without being named, and what was only found there is sent no key.
+//! Only this machine is searched without being named, and a server that was found there is sent no key.
 
 use crate::choices::BackendKind;
 use crate::config::{Config, places, redactor};
@@ -22,35 +22,35 @@ use toolfence_protocol::{Text, text};
 use toolfence_server::proxy::ProxyOptions;
 use toolfence_session::persona::Persona;
 
-/// The key that is meant for this program, whoever answers.
+/// The variable of the key for this program, which is sent to any server.
 const KEY: &str = "TOOLFENCE_API_KEY";
 
-/// Base URLs that are looked at in the place of the usual ones, with commas between them; empty to look at none.
+/// The variable with base URLs to search instead of the usual ones, separated by commas; empty to search none.
 const LOCAL_SERVERS: &str = "TOOLFENCE_LOCAL_SERVERS";
 
-/// Where Ollama listens, by its own variable.
+/// Ollama's own variable for its address.
 const OLLAMA_HOST: &str = "OLLAMA_HOST";
 const OLLAMA_PORT: &str = "11434";
 
-/// How long the first piece of a reply may take while a user watches: as long as the setting can say.
+/// Maximum wait for the first piece of a reply while a user watches, which is the maximum of the setting.
 const LONGEST_WAIT: Duration = Duration::from_secs(86_400);
 
-/// How long a command may take that prints the key: it may ask the person for a password.
+/// Time limit for a command that prints the key. It may ask the user for a password.
 const KEY_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long is waited before a server is looked at again that loads its model.
+/// Time between two requests to a server that is loading its model.
 const LOOKS_AGAIN: Duration = Duration::from_millis(500);
 
-/// What is read of a key, in bytes.
+/// Maximum number of bytes of a key.
 const LONGEST_KEY: u64 = 64 << 10;
 
-/// Models that are named of a server.
+/// Maximum number of a server's models listed in a message.
 const MOST_NAMED: usize = 3;
 
-/// The name that is sent where neither the person nor the server names a model: a server that has only one takes any.
+/// The name sent if neither the user nor the server names a model. A server with a single model accepts any name.
 const ANY: &str = "default";
 
-/// The model that settings, options or the persona name.
+/// Returns the model that settings, options or the persona name.
 pub(crate) fn model_of(config: &Config, persona: &Persona) -> Option<String> {
     config.model.get().cloned().or_else(|| persona.model.clone())
 }
@@ -58,20 +58,20 @@ pub(crate) fn model_of(config: &Config, persona: &Persona) -> Option<String> {
 /// The server that answers.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
-    /// Where it is, but for a provider, which model, and how it is asked. The key is there once it is looked up.
+    /// The address (except for a provider), the model, and the request options. The key is added when it is looked up.
     options: HttpOptions,
     preset: Option<Preset>,
-    /// What is said of the choice, where the person did not make it.
+    /// A note about the choice, if the user did not make it.
     pub(crate) chosen: Option<Text>,
-    /// Whether nobody named the model.
+    /// Whether no model was named.
     any_model: bool,
 }
 
 impl Server {
-    /// The server of the settings, or else one that answers on this machine; `None` where no server answers.
+    /// Returns the server of the settings, or one on this machine; `None` if the backend needs no server.
     ///
     /// # Errors
-    /// No server is named and none answers: what to do is in the message.
+    /// No server is named and none answers. The message explains what to do.
     pub(crate) fn of(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
         let named = Server::settled(config, persona)?;
         let backend = config.backend.value();
@@ -86,11 +86,11 @@ impl Server {
         }
     }
 
-    /// The base URL and the model of the server that would answer, as far as it can be told without a key and without waiting: no
-    /// command of the settings runs. `known` gives the models that earlier runs knew of a server.
+    /// Returns the base URL and the model of the server that would probably answer, without a key and without waiting:
+    /// no command of the settings runs. `known` returns the models of a server that earlier runs have recorded.
     ///
     /// # Errors
-    /// The settings do not fit each other.
+    /// The settings contradict each other.
     pub(crate) fn likely(
         config: &Config,
         persona: &Persona,
@@ -110,12 +110,12 @@ impl Server {
         }
         let listed = wait(models(server.options()))?.unwrap_or_default();
         let listed = choose_model(&listed).map(|model| model.name.clone());
-        // A server may list its models only to whoever has the key.
+        // A server may list its models only to clients with the key.
         let model = listed.or_else(|| <[String; 1]>::try_from(known(&base_url)).ok().map(|[only]| only));
         Ok(Some((base_url, model.unwrap_or_else(|| ANY.to_owned()))))
     }
 
-    /// The server that the settings name, without a look at any.
+    /// Returns the server that the settings name, without contacting it.
     pub(crate) fn settled(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
         let base_url = config.base_url.get().cloned();
         let model = model_of(config, persona);
@@ -127,7 +127,7 @@ impl Server {
         };
         Ok(match config.backend.value() {
             BackendKind::Replay => None,
-            // It is no server, but what its replies show is kept all the same.
+            // It is not a server, but its profile is stored as well.
             BackendKind::Command => {
                 let program = program::name(config)?;
                 let place = Some(format!("{}{program}", program::PLACE));
@@ -145,19 +145,20 @@ impl Server {
                     Failure::wrong_use(text!("the provider backend needs a model: give --model, such as gpt-4o-mini"))
                 })?;
                 let preset = Preset::of_model(&model).map(|(preset, _)| preset);
-                // An address counts only where the provider has none of its own: its key goes there.
+                // A configured address counts only if the provider has none of its own, because the provider's key is
+                // sent there.
                 let own = preset.is_some_and(|preset| preset.base_url.is_empty());
                 Some(server(base_url.filter(|_| own), model, preset)?)
             }
         })
     }
 
-    /// The model, as the backend names it.
+    /// Returns the model's name as the backend uses it.
     pub(crate) fn model(&self) -> &str {
         &self.options.model
     }
 
-    /// The base URL and the model as the server knows it: what is known of a backend is kept by them.
+    /// Returns the base URL and the model, which identify the stored profile of a backend.
     pub(crate) fn place(&self) -> (String, String) {
         let named = Preset::of_model(self.model()).filter(|_| self.preset.is_some());
         let (preset, model) = named.map_or((None, self.model()), |(preset, model)| (Some(preset), model));
@@ -165,23 +166,23 @@ impl Server {
         (base_url.unwrap_or_default(), model.to_owned())
     }
 
-    /// What the library is told.
+    /// Returns the options for the library.
     pub(crate) fn options(&self) -> HttpOptions {
         self.options.clone()
     }
 
-    /// What must be shown nowhere, each under a name that says so.
+    /// Returns the values that must never be displayed, each with a name for its redaction.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = (String, String)> {
         let key = self.options.key.iter();
         let values = key.chain(self.options.headers.iter().map(|(_, value)| value));
         values.map(|value| (KEY.to_owned(), value.clone()))
     }
 
-    /// With the key that is meant for this program, the one that the settings name, or the one in the provider's usual variable.
-    /// Another service's key, such as OPENAI_API_KEY, is never sent to a server that was only named by its URL.
+    /// Adds the key for this program, the one of the settings, or the one in the provider's usual variable. The key of
+    /// another service, such as OPENAI_API_KEY, is never sent to a server that was only named by its URL.
     ///
     /// # Errors
-    /// The provider wants a key and there is none, or the settings name one that cannot be had.
+    /// The provider needs a key that is missing, or the key of the settings cannot be read.
     fn with_key(mut self, config: &Config) -> Result<Server, Failure> {
         let of_preset = || self.preset.and_then(|preset| variable(preset.key_variable));
         self.options.key = key_of(config)?.or_else(of_preset);
@@ -196,7 +197,7 @@ impl Server {
         Ok(self)
     }
 
-    /// The model that the server lists, where the person named none.
+    /// Sets the model that the server lists, if the user named none.
     fn with_listed_model(mut self) -> Result<Server, Failure> {
         let mut patience = Patience::new(self.options.first_byte);
         let listed = loop {
@@ -220,7 +221,7 @@ impl Server {
     }
 }
 
-/// The key that is meant for this program, or the one that the settings name.
+/// Returns the key for this program, or the one of the settings.
 fn key_of(config: &Config) -> Result<Option<String>, Failure> {
     match (variable(KEY), config.api_key_env.text(), config.api_key_command.text()) {
         (Some(key), ..) => Ok(Some(key)),
@@ -238,15 +239,15 @@ fn key_of(config: &Config) -> Result<Option<String>, Failure> {
     }
 }
 
-/// How the settings want the upstream of the proxy to be reached, and with which key. Headers, certificate and the key of the settings
-/// go to another server than their `base_url` never.
+/// Sets the request options and the key for the upstream of the proxy. Headers, certificate and key of the settings are
+/// never sent to a server other than their `base_url`.
 ///
 /// # Errors
-/// The settings name a file or a key that cannot be had.
+/// A file or key of the settings cannot be read.
 pub(crate) fn reach_upstream(config: &Config, upstream: &str, wanted: &mut ProxyOptions) -> Result<(), Failure> {
     let options = options_of(config, String::new())?;
     (wanted.proxy, wanted.authorities) = (options.proxy, options.authorities);
-    // What says who is asking is for the server that the settings name, where they name one.
+    // Credentials are only for the server that the settings name, if they name one.
     let host = |url: &str| crate::config::profile::address(url).trim_end_matches("/v1").to_owned();
     let is_other = config.base_url.text().is_some_and(|named| host(named) != host(upstream));
     if is_other {
@@ -258,7 +259,7 @@ pub(crate) fn reach_upstream(config: &Config, upstream: &str, wanted: &mut Proxy
     Ok(())
 }
 
-/// How the settings want a server to be asked.
+/// Builds the request options for a server from the settings.
 fn options_of(config: &Config, model: String) -> Result<HttpOptions, Failure> {
     let mut options = HttpOptions::new(model);
     let http = &config.http;
@@ -267,7 +268,8 @@ fn options_of(config: &Config, model: String) -> Result<HttpOptions, Failure> {
     options.stop = config.stop.values().cloned().collect();
     options.first_byte = Duration::from_secs(http.first_byte.value());
     if !http.first_byte.is_set() && io::stdin().is_terminal() && io::stderr().is_terminal() {
-        // The user sees that nothing has come and can press Ctrl-C. A small machine needs minutes for a long prompt.
+        // The user sees that there is no reply yet and can press Ctrl-C. A small machine needs minutes for a long
+        // prompt.
         options.connect = Some(options.first_byte);
         options.first_byte = LONGEST_WAIT;
     }
@@ -298,13 +300,13 @@ fn content(path: Option<PathBuf>, key: &str) -> Result<Option<Vec<u8>>, Failure>
     }
 }
 
-/// The key that a command of the settings prints. No shell sees its line, and it does not wait for ever. What it says beside the
-/// key, such as a question, goes to the person.
+/// Returns the key that a command of the settings prints. The command runs without a shell and has a time limit. Its
+/// standard error, such as a password prompt, goes to the user.
 fn printed_key(line: &str) -> Result<String, Failure> {
     let wrong = |why: Text| Failure::wrong_use(text!("{place}: {what}", place = "api_key_command", what = why));
     let words = CommandOptions::parse(line).map_err(|error| wrong(error.text()))?.words;
     let Some((program, arguments)) = words.split_first() else { return Err(wrong(text!("it names no program"))) };
-    // A program beside the project's files would be the project's.
+    // A relative path would run a program of the project.
     if program.contains('/') && !program.starts_with('/') {
         return Err(wrong(text!("it begins with the name of a program in the PATH, or with its absolute path")));
     }
@@ -338,17 +340,17 @@ fn printed_key(line: &str) -> Result<String, Failure> {
     Ok(key)
 }
 
-/// Whether there is a key for this provider.
+/// Returns `true` if there is a key for this provider.
 pub(crate) fn has_key(preset: &Preset) -> bool {
     variable(preset.key_variable).is_some()
 }
 
-/// The servers that answer on this machine.
+/// Returns the servers that answer on this machine.
 pub(crate) fn look() -> Result<Vec<LocalServer>, Failure> {
     wait(local_servers(&addresses()))
 }
 
-/// What a server has, in a few words.
+/// Describes a server and its models in a few words.
 pub(crate) fn described(server: &LocalServer) -> Text {
     let names: Vec<&str> = server.models.iter().take(MOST_NAMED).map(|model| model.name.as_str()).collect();
     let names = names.join(", ");
@@ -360,7 +362,7 @@ pub(crate) fn described(server: &LocalServer) -> Text {
     }
 }
 
-/// A server on this machine that has the model, or where none is named, one that has a model in memory, or else any.
+/// Finds a server on this machine that has the model. If none is named, it prefers a server with a model in memory.
 fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
     let mut servers = look()?;
     let wanted = model_of(config, persona);
@@ -396,27 +398,28 @@ fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
     }
     let mut options = options_of(config, model)?;
     options.base_url = Some(server.base_url.clone());
-    // They may be secrets that are meant for another server.
+    // They may contain secrets for another server.
     options.headers.clear();
     Ok(Server { options, preset: None, chosen: Some(chosen), any_model: false })
 }
 
-/// Waits for servers that load their models, together no longer than for the first piece of a reply.
+/// Waits for servers that load their models. The total wait is limited to the time limit for the first piece of a
+/// reply.
 struct Patience {
     begun: Instant,
     most: Duration,
-    told: bool,
+    reported: bool,
 }
 
 impl Patience {
     fn new(most: Duration) -> Patience {
-        Patience { begun: Instant::now(), most, told: false }
+        Patience { begun: Instant::now(), most, reported: false }
     }
 
-    /// Waits a moment, and says so the first time.
+    /// Waits a moment, and prints a note the first time.
     ///
     /// # Errors
-    /// It has lasted too long.
+    /// The total wait is over.
     fn wait(&mut self, kind: &Text, base_url: &str) -> Result<(), Failure> {
         let (seconds, base_url) = (self.most.as_secs(), redactor().text(base_url).into_owned());
         if self.begun.elapsed() >= self.most {
@@ -428,7 +431,7 @@ impl Patience {
                 seconds
             )));
         }
-        if !std::mem::replace(&mut self.told, true) {
+        if !std::mem::replace(&mut self.reported, true) {
             tell(&text!(
                 "{kind} at {url} is loading its model; waiting for it up to {seconds} s",
                 kind = kind.clone(),
@@ -452,7 +455,7 @@ fn choice(servers: &[LocalServer], wanted: Option<&str>) -> Option<(usize, Strin
         let is = |name: &str| name == wanted || name.strip_suffix(":latest") == Some(wanted);
         server.models.iter().any(|model| is(&model.name))
     };
-    // llama.cpp with one model answers to any name.
+    // llama.cpp with one model accepts any name.
     let takes_any = |server: &LocalServer| server.kind == Some("llama.cpp") && server.models.len() == 1;
     let at = servers.iter().position(has).or_else(|| servers.iter().position(takes_any))?;
     Some((at, wanted.to_owned()))
@@ -469,7 +472,7 @@ fn kind(server: &LocalServer) -> Text {
     }
 }
 
-/// What to do where no server on this machine can answer: one page.
+/// Explains on one page what to do if no server on this machine can answer.
 fn nothing_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
     let looked: Vec<String> = addresses();
     let mut page = match wanted {
@@ -537,7 +540,7 @@ fn nothing_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
     page
 }
 
-/// The base URLs that are looked at. Ollama's own variable moves its address, where it stays on this machine.
+/// Returns the base URLs to search. Ollama's own variable changes its address if that stays on this machine.
 pub(crate) fn addresses() -> Vec<String> {
     if let Ok(list) = std::env::var(LOCAL_SERVERS) {
         let urls = list.split(',').map(|url| url.trim().trim_end_matches('/'));
@@ -552,8 +555,8 @@ pub(crate) fn addresses() -> Vec<String> {
     urls
 }
 
-/// The base URL that a value of `OLLAMA_HOST` means: a host, a port, both, or a URL. A server that listens on all addresses
-/// is reached on this machine's own.
+/// Parses a value of `OLLAMA_HOST` into a base URL: a host, a port, both, or a URL. A server that listens on all
+/// addresses is reached at the loopback address.
 fn ollama(host: &str) -> Option<String> {
     let host = host.trim().trim_end_matches('/');
     let (scheme, host) = host.split_once("://").unwrap_or(("http", host));
@@ -572,7 +575,7 @@ fn ollama(host: &str) -> Option<String> {
     (is_port && !name.contains(char::is_whitespace)).then(|| format!("{scheme}://{name}:{port}/v1"))
 }
 
-/// Whether the host of a URL is this machine by its name alone; the library looks again before it asks.
+/// Returns `true` if the host of a URL names this machine. The library checks again before it connects.
 fn is_loopback(url: &str) -> bool {
     let host = url.split_once("://").map_or("", |(_, rest)| rest);
     ["127.", "localhost:", "[::1]:"].iter().any(|own| host.starts_with(own))

@@ -1,7 +1,7 @@
-//! The servers of the Model Context Protocol that the settings name: started, trusted, and their tools.
+//! Starts the MCP (Model Context Protocol) servers of the settings, and manages their trust and their tools.
 //!
-//! What a server says of its tools reaches the model only where the person has trusted exactly that, together with the command
-//! and what the command may do. No file of a project names servers.
+//! The model receives a server's tool descriptions only if the user has trusted exactly these, together with the
+//! command and its permissions. Files of a project cannot name servers.
 
 use crate::commands::config::ask_for_trust;
 use crate::config::places::Places;
@@ -24,10 +24,10 @@ use toolfence_policy::toolbox::Tool;
 use toolfence_protocol::{Text, text};
 use toolfence_tools::CommandRunner;
 
-/// What allows every tool of a server.
+/// The pattern that allows every tool of a server.
 const EVERY: &str = "*";
 
-/// How long a person at a terminal waits for servers before it is said what is waited for.
+/// Delay before a user at a terminal is informed that the program waits for servers.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// A server of the settings that has not been started.
@@ -37,25 +37,25 @@ pub(crate) struct Wanted {
     options: Result<ServerOptions, Text>,
 }
 
-/// A server of the settings, and what came of starting it.
+/// A server of the settings, and the result of starting it.
 #[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) rule: ServerRule,
     pub(crate) origin: Origin,
-    /// By which it is trusted.
+    /// The key under which its trust is stored.
     pub(crate) key: PathBuf,
     pub(crate) started: Result<Arc<Server>, Text>,
-    /// Whether the model is told of its tools: they were trusted when it was started.
+    /// Whether the model has its tools, because the server was trusted when it was started.
     pub(crate) offered: bool,
 }
 
 impl Wanted {
-    /// What the settings say of it.
+    /// Returns its settings.
     pub(crate) fn rule(&self) -> &ServerRule {
         &self.rule
     }
 
-    /// Starts it and waits until it has told its tools, or will not.
+    /// Starts the server and waits until it has listed its tools or failed.
     pub(crate) fn start(self, commands: Arc<CommandRunner>) -> Found {
         let Wanted { rule, origin, options } = self;
         let started = options
@@ -65,12 +65,12 @@ impl Wanted {
 }
 
 impl Found {
-    /// Whether the person trusts the server with what it says now.
+    /// Returns `true` if the user trusts the server's current description.
     pub(crate) fn is_trusted(&self, places: &Places) -> bool {
         self.started.as_ref().is_ok_and(|server| trust::holds(places, &self.key, server.told()))
     }
 
-    /// Shows what the server says and asks about it. What is agreed to is kept.
+    /// Displays the server's description, asks whether to trust it, and stores a yes.
     pub(crate) fn ask(&self, places: &Places) -> Result<bool, Failure> {
         let Some(told) = self.told() else { return Ok(false) };
         let files = [told];
@@ -81,13 +81,14 @@ impl Found {
         Ok(true)
     }
 
-    /// What a person has to agree to, under its key; `None` where the server has not started.
+    /// Returns the key of the server and the description that the user has to trust; `None` if it has not started.
     pub(crate) fn told(&self) -> Option<(PathBuf, String)> {
         let server = self.started.as_ref().ok()?;
         Some((self.key.clone(), server.told().to_owned()))
     }
 
-    /// What a person agrees to, in short: all that the server says may be longer than the terminal, and begins with what it may do.
+    /// Summarizes the permissions that trust grants. The full description may be longer than the terminal and begins
+    /// with them.
     pub(crate) fn allows(&self) -> [Text; 2] {
         let rule = &self.rule;
         let paths = match rule.paths.is_empty() {
@@ -113,17 +114,17 @@ impl Found {
         ]
     }
 
-    /// The server, where the model is told of its tools.
+    /// Returns the server if the model has its tools.
     pub(crate) fn on_offer(&self) -> Option<&Arc<Server>> {
         self.started.as_ref().ok().filter(|_| self.offered)
     }
 
-    /// The tools of it that are on offer, by the name that the model has for them.
+    /// Returns the model's names for the tools that it has from this server.
     pub(crate) fn tools(&self) -> impl Iterator<Item = String> {
         self.on_offer().into_iter().flat_map(Server::tools).map(|tool| tool.spec().name.to_string())
     }
 
-    /// Those of its tools that run without a question because the settings say so.
+    /// Returns the tools of this server that the settings allow to run without a question.
     pub(crate) fn allowed(&self) -> Vec<String> {
         let every = self.rule.allow.iter().any(|name| name == EVERY);
         let wanted = |name: &str| every || self.rule.allow.iter().any(|allowed| allowed == name);
@@ -132,7 +133,7 @@ impl Found {
     }
 }
 
-/// The servers of the settings. Of two of one name the stronger layer's counts.
+/// Returns the servers of the settings. If two have the same name, the stronger layer wins.
 pub(crate) fn rules(config: &Config) -> Vec<(ServerRule, Origin)> {
     let mut rules: Vec<(ServerRule, Origin)> = Vec::new();
     for item in config.mcp.items() {
@@ -142,7 +143,7 @@ pub(crate) fn rules(config: &Config) -> Vec<(ServerRule, Origin)> {
     rules
 }
 
-/// The values of variables of servers that are written in the settings, which nobody has to read elsewhere.
+/// Returns the values of servers' variables that the settings contain literally. They are removed from records.
 pub(crate) fn secrets(config: &Config) -> impl Iterator<Item = (String, String)> {
     let value = |(name, value): (String, String)| match other_variable(&value) {
         Some(other) => Some((name, std::env::var(other).ok()?)),
@@ -151,13 +152,13 @@ pub(crate) fn secrets(config: &Config) -> impl Iterator<Item = (String, String)>
     rules(config).into_iter().flat_map(|(rule, _)| rule.env).filter_map(value)
 }
 
-/// Whether the variables of a server are those that the settings of a conversation give it, so that they are taken out of all that is
-/// written down.
+/// Returns `true` if the settings of the conversation give the server the same variables, so that they are redacted
+/// from everything recorded.
 pub(crate) fn has_secrets_of(rule: &ServerRule, config: &Config) -> bool {
     rule.env.is_empty() || rules(config).iter().any(|(known, _)| known.name == rule.name && known.env == rule.env)
 }
 
-/// The variable of the person's that stands for a value: `$` and its name, and nothing else.
+/// Returns the name of the user's variable if the value is `$NAME` and nothing else.
 fn other_variable(value: &str) -> Option<&str> {
     let name = value.strip_prefix('$')?;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -165,16 +166,16 @@ fn other_variable(value: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// By which a server is trusted.
+/// Returns the key under which the trust of a server is stored.
 pub(crate) fn key(name: &str) -> PathBuf {
     format!("mcp.{name}").into()
 }
 
-/// The servers of the settings, all or the one of this name, as they can be started.
+/// Returns the servers of the settings, or only the one of this name, ready to be started.
 pub(crate) fn wanted(config: &Config, places: &Places, only: Option<&str>) -> Vec<Wanted> {
     let mut letters = HashSet::new();
     let all = rules(config).into_iter().map(|(rule, origin)| {
-        // A model's spelling of a tool's name is understood without these.
+        // These characters do not distinguish names, because the model's spelling of a tool may lack them.
         let is_new = letters.insert(rule.name.replace(['_', '-'], ""));
         let options = if is_new {
             options(&rule, places)
@@ -186,7 +187,7 @@ pub(crate) fn wanted(config: &Config, places: &Places, only: Option<&str>) -> Ve
     all.filter(|wanted| only.is_none_or(|name| wanted.rule.name == name)).collect()
 }
 
-/// Starts servers side by side, all or the one of this name, and waits until each has told its tools, or will not.
+/// Starts servers in parallel, all or only the one of this name, and waits until each has listed its tools or failed.
 pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunner>, only: Option<&str>) -> Vec<Found> {
     let all = wanted(config, places, only);
     let mut waits: Vec<String> = all.iter().map(|wanted| wanted.rule.name.clone()).collect();
@@ -202,7 +203,7 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
         };
         std::thread::spawn(move || {
             let found = catch_unwind(AssertUnwindSafe(|| wanted.start(commands))).unwrap_or(failed);
-            // Whoever asked waits until all have answered.
+            // The receiver waits until all servers have answered.
             let _ = done.send((at, found));
         });
     }
@@ -232,8 +233,8 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
     found.into_iter().map(|(_, server)| server).collect()
 }
 
-/// Settles which of them are on offer: those that the person trusts. Who is there is asked about the others, where `asks` says that
-/// somebody is; what is left out is told.
+/// Offers the tools of trusted servers. With `asks`, the user is asked about the other servers. Prints which servers
+/// are left out.
 pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(), Failure> {
     for found in all {
         let name = found.rule.name.as_str();
@@ -264,10 +265,10 @@ pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(
     Ok(())
 }
 
-/// What the library wants to know of a server.
+/// Builds the library's options for a server.
 ///
 /// # Errors
-/// A variable of the person's is not set; or one of its paths would let it write what is trusted or settled.
+/// A variable of the user is not set, or one of the paths would let the server write trust records or settings.
 fn options(rule: &ServerRule, places: &Places) -> Result<ServerOptions, Text> {
     let mut options = ServerOptions::new(&rule.name, &rule.command.0);
     for (name, value) in &rule.env {

@@ -1,29 +1,29 @@
-//! What a person is shown: words in the language that was settled, with nothing in them that steers a terminal.
+//! Text for the user: words in the selected language, without control characters that act on a terminal.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use toolfence_protocol::invisible::{escaped, steers_terminal as steers};
 use toolfence_protocol::{Language, Text};
 
-/// Whether everything that is said from then on is in Portuguese.
+/// Whether later messages are in Portuguese.
 static PORTUGUESE: AtomicBool = AtomicBool::new(false);
 
-/// Settles the language of everything that is said from then on.
+/// Sets the language of later messages.
 pub(crate) fn set_language(wanted: Language) {
     PORTUGUESE.store(wanted == Language::Portuguese, Ordering::Relaxed);
 }
 
-/// The language of what is said.
+/// Returns the language of messages.
 pub(crate) fn language() -> Language {
     if PORTUGUESE.load(Ordering::Relaxed) { Language::Portuguese } else { Language::English }
 }
 
-/// What can be shown: a string as it is, a text in the language that was settled.
+/// Text that can be displayed: a plain string, or a text in the selected language.
 pub(crate) trait Words {
-    /// The words, not yet [`escaped`].
+    /// Returns the words, which are not [`escaped`] yet.
     fn words(&self) -> Cow<'_, str>;
 
-    /// Whether these are sentences for people, which may be broken between any two words.
+    /// Returns `true` for sentences, which may be broken between any two words.
     fn is_prose(&self) -> bool {
         false
     }
@@ -61,7 +61,7 @@ impl<W: Words + ?Sized> Words for &W {
     }
 }
 
-/// Whether a text can be shown as it is: nothing in it steers the terminal, not even a line end.
+/// Returns `true` if the text can be displayed unchanged: it has no control characters, not even a line end.
 pub(crate) fn is_plain(text: &str) -> bool {
     text.char_indices().all(|(at, c)| !c.is_control() && !steers(c, &text[at..]))
 }

@@ -1,7 +1,7 @@
-//! The status: what is being waited for, in a few rows below all that was printed.
+//! The status: a few rows below all other output that display what the program waits for.
 //!
-//! It is for a terminal that can move its cursor and nothing else. Whatever is printed takes it away first, so that it leaves
-//! nothing behind; its rows are cut to the width of the terminal, so that none fills a second one.
+//! It only needs a terminal that can move its cursor. Any other output erases it first, so that no trace of it remains.
+//! Its rows are cut to the width of the terminal, so that none wraps.
 
 use crate::markdown::{in_rows, rows_of};
 use crate::marks::columns;
@@ -23,9 +23,9 @@ use toolfence_protocol::{Text, ToolCall, text};
 
 /// The one status line of the program.
 static LINE: Mutex<Option<Line>> = Mutex::new(None);
-/// Whether there is one: asked before everything that is printed.
+/// Whether there is a status line. Every other output checks this first.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
-/// On which output a row is open.
+/// The output on which a row is open.
 static OPEN: AtomicU8 = AtomicU8::new(NOT_OPEN);
 const NOT_OPEN: u8 = 0;
 const OPEN_ON_STDOUT: u8 = 1;
@@ -33,25 +33,25 @@ const OPEN_ON_STDERR: u8 = 2;
 static CHANGED: Condvar = Condvar::new();
 static TICKER: Once = Once::new();
 
-/// Between two looks at what has changed.
+/// Time between two checks for changes.
 const TICK: Duration = Duration::from_millis(100);
-/// What takes no longer has no status line: nothing flashes by.
+/// Delay before the status appears, so that short waits do not flash.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// Bytes that are kept of the text of an argument, and arguments that are told apart.
+/// Maximum number of bytes kept of the text of an argument, and of arguments that are kept.
 const MOST_TEXT: usize = 512;
 const MOST_ARGUMENTS: usize = 32;
-/// Bytes of the end of a thought that are kept, once there are twice as many.
+/// Bytes kept of the end of a thought. The rest is dropped once there are twice as many.
 const END_OF_THOUGHT: usize = 2 << 10;
-/// Lines that are shown of what is written or printed.
+/// Maximum number of lines of written or printed text in the status.
 const MOST_ROWS: usize = 5;
-/// Bytes of such a line that are kept.
+/// Bytes kept of such a line.
 const MOST_OF_LINE: usize = 256;
-/// Columns beside the text of a row below the line.
+/// Columns used around the text of a row below the status line.
 const BESIDE: usize = 6;
 /// Narrower terminals have no status line.
 const FEWEST_COLUMNS: usize = 12;
 
-/// Which of the program's outputs the line is drawn on.
+/// The program output on which the line is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
     Stdout,
@@ -63,18 +63,18 @@ struct Line {
     colour: bool,
     signs: bool,
     what: What,
-    /// An empty row stands above.
+    /// Whether an empty row precedes the line.
     parted: bool,
     since: Instant,
-    /// The rows as they stand there.
+    /// The rows as they were drawn last.
     drawn: Option<Vec<String>>,
 }
 
-/// What is being waited for.
+/// What the program waits for.
 pub(crate) enum What {
     /// The first piece of a reply.
     Model,
-    /// Tools of which this one is shown.
+    /// Running tools, of which this one is displayed.
     Tools(ToolSoFar),
     /// A call that is being written.
     Call(CallSoFar),
@@ -82,28 +82,28 @@ pub(crate) enum What {
     Thought(ThoughtSoFar),
 }
 
-/// A thought as far as it came.
+/// The part of a thought received so far.
 #[derive(Default)]
 pub(crate) struct ThoughtSoFar {
-    /// Its end.
+    /// The end of the thought.
     text: String,
     lines: Lines,
 }
 
-/// A call as far as it was written.
+/// The part of a call received so far.
 pub(crate) struct CallSoFar {
     id: String,
     name: String,
     arguments: Vec<Argument>,
 }
 
-/// A call that runs.
+/// A running call.
 pub(crate) struct ToolSoFar {
     id: String,
     label: String,
-    /// What the tool said last of how far it is.
+    /// The last progress note of the tool.
     said: String,
-    /// The last lines of what it printed.
+    /// The last lines of its output.
     printed: Vec<String>,
 }
 
@@ -111,14 +111,14 @@ struct Argument {
     name: String,
     /// The beginning of its text.
     text: String,
-    /// The last lines of its text, of which the last one may go on.
+    /// The last lines of its text. The last one may be incomplete.
     last: Vec<String>,
     breaks: usize,
-    /// Something stands behind the last line break.
+    /// Whether text follows the last line break.
     open: bool,
 }
 
-/// Shows the line, or another one in its place. The cursor is at the beginning of an empty row.
+/// Displays a status line, and replaces an earlier one. The cursor must be at the beginning of an empty row.
 pub(crate) fn begin(output: Output, colour: bool, signs: bool, what: What, parted: bool) {
     let drawn = lock().as_mut().filter(|line| line.output == output).and_then(|line| line.drawn.take());
     if drawn.is_none() {
@@ -126,12 +126,12 @@ pub(crate) fn begin(output: Output, colour: bool, signs: bool, what: What, parte
     }
     *lock() = Some(Line { output, colour, signs, what, parted, since: Instant::now(), drawn });
     ACTIVE.store(true, Ordering::SeqCst);
-    // Where no thread can be started there is no status line.
+    // Without a thread there is no status line.
     TICKER.call_once(|| drop(thread::Builder::new().name("status".to_owned()).spawn(tick)));
     CHANGED.notify_all();
 }
 
-/// More of the call that is being written.
+/// Adds to the call that is being written.
 pub(crate) fn written(id: &str, arg: &str, text: &str) {
     if let Some(Line { what: What::Call(call), .. }) = &mut *lock()
         && call.id == id
@@ -140,15 +140,15 @@ pub(crate) fn written(id: &str, arg: &str, text: &str) {
     }
 }
 
-/// More of the thought that is under way.
+/// Adds to the current thought.
 pub(crate) fn thought(text: &str) {
     if let Some(Line { what: What::Thought(thought), .. }) = &mut *lock() {
         thought.push(text);
     }
 }
 
-/// A tool that runs says how far it is.
-pub(crate) fn said(id: &str, note: &str) {
+/// Records a progress note of a running tool.
+pub(crate) fn note_progress(id: &str, note: &str) {
     if let Some(Line { what: What::Tools(tool), .. }) = &mut *lock()
         && tool.id == id
     {
@@ -156,7 +156,7 @@ pub(crate) fn said(id: &str, note: &str) {
     }
 }
 
-/// A command that runs has printed this last.
+/// Records the last output of a running command.
 pub(crate) fn printed(id: &str, end: &str) {
     if let Some(Line { what: What::Tools(tool), .. }) = &mut *lock()
         && tool.id == id
@@ -166,7 +166,7 @@ pub(crate) fn printed(id: &str, end: &str) {
     }
 }
 
-/// Takes the line away where it shows this call, which is withdrawn; gives what the line called it.
+/// Erases the line if it displays this withdrawn call. Returns the label that was displayed.
 pub(crate) fn withdraw(id: &str) -> Option<String> {
     let label = match &*lock() {
         Some(Line { what: What::Call(call), .. }) if call.id == id => label(&call.known()),
@@ -176,18 +176,18 @@ pub(crate) fn withdraw(id: &str) -> Option<String> {
     Some(label)
 }
 
-/// A row is not ended yet, for what follows belongs to it.
+/// Marks the row as open: the following output belongs to it.
 pub(crate) fn open_row(output: Output) {
     let open = if output == Output::Stdout { OPEN_ON_STDOUT } else { OPEN_ON_STDERR };
     OPEN.store(open, Ordering::SeqCst);
 }
 
-/// Goes on in the row that is open; `false` where something else was printed, which has ended it.
+/// Continues the open row. Returns `false` if other output has ended it.
 pub(crate) fn go_on() -> bool {
     OPEN.swap(NOT_OPEN, Ordering::SeqCst) != NOT_OPEN
 }
 
-/// Takes the line away, or ends the row that is open: something else is printed.
+/// Erases the status line or ends the open row, before other output.
 pub(crate) fn end() {
     match OPEN.swap(NOT_OPEN, Ordering::SeqCst) {
         OPEN_ON_STDOUT => Output::Stdout.write("\n"),
@@ -199,13 +199,13 @@ pub(crate) fn end() {
         && let Some(rows) = &line.drawn
     {
         let first = to_the_first(rows, line.output.columns());
-        // Of one row only what stands in it is taken away: that much every terminal can.
+        // For a single row only its content is erased, which every terminal supports.
         let clear = if rows.len() > 1 || first.len() > 1 { "\x1b[J" } else { "\x1b[K" };
         line.output.write(&format!("{first}{clear}"));
     }
 }
 
-/// Says something on standard error: in rows of the terminal, where it is one.
+/// Prints a line on standard error, wrapped to the rows of a terminal.
 pub(crate) fn say(text: &str) {
     end();
     let text = escaped(text);
@@ -213,7 +213,7 @@ pub(crate) fn say(text: &str) {
         true => in_rows(&text, Output::Stderr.columns().saturating_sub(1)).into(),
         false => text,
     };
-    // Where the terminal is gone there is nobody to tell.
+    // If the terminal is gone, there is no other output for the error.
     let _ = writeln!(io::stderr(), "{rows}");
 }
 
@@ -221,16 +221,18 @@ fn lock() -> MutexGuard<'static, Option<Line>> {
     LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What takes the cursor from the end of the last of these rows to the beginning of the first one. They were drawn on a terminal
-/// that may have become narrower since. Most terminals wrap then what no longer fits, and move the cursor along; the others cut it.
-/// Where terminals do not agree how many rows that are, a row too few is taken back: what stands above was printed for good.
+/// Returns the sequence that moves the cursor from the end of the last of these rows to the beginning of the first. The
+/// terminal may have become narrower since they were drawn. Most terminals then wrap the rows and move the cursor
+/// along; the others cut them. If the number of rows is uncertain, it assumes the smaller one, because the output above
+/// must not be erased.
 pub(crate) fn to_the_first(rows: &[impl AsRef<str>], columns: usize) -> String {
     let taken = |row: &str| if wraps_anew() { rows_of(row, columns).0 } else { 1 };
     let above: usize = rows.iter().map(|row| taken(row.as_ref())).sum::<usize>().saturating_sub(1);
     format!("\r{}", "\x1b[A".repeat(above))
 }
 
-/// Whether the terminal wraps its rows anew when it becomes narrower. Those that do not are known by what they say of themselves.
+/// Returns `true` if the terminal rewraps its rows when it becomes narrower. Terminals that do not are recognized by
+/// the variables that they set.
 fn wraps_anew() -> bool {
     static ANEW: OnceLock<bool> = OnceLock::new();
     *ANEW.get_or_init(|| {
@@ -238,17 +240,17 @@ fn wraps_anew() -> bool {
         let term = std::env::var("TERM").unwrap_or_default();
         let cuts =
             ["linux", "rxvt", "screen", "st-"].iter().any(|name| term.starts_with(name)) || is_set("XTERM_VERSION");
-        // Whatever tmux runs in, it is tmux that wraps.
+        // Inside tmux it is tmux that wraps, in any terminal.
         is_set("TMUX") || !cuts
     })
 }
 
-/// Draws the line again and again while there is one.
+/// Redraws the line as long as there is one.
 fn tick() {
     let mut line = lock();
     loop {
         line = match &mut *line {
-            // Nothing has to be drawn before there is a line again.
+            // Without a line there is nothing to draw.
             None => CHANGED.wait(line).unwrap_or_else(PoisonError::into_inner),
             Some(shown) => {
                 shown.draw();
@@ -260,14 +262,14 @@ fn tick() {
 
 impl Output {
     fn write(self, text: &str) {
-        // Where the terminal is gone nobody misses the line.
+        // If the terminal is gone, the error does not matter.
         let _ = match self {
             Output::Stdout => io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
             Output::Stderr => io::stderr().write_all(text.as_bytes()),
         };
     }
 
-    /// Columns of the terminal, as it is now.
+    /// Returns the current number of columns of the terminal.
     pub(crate) fn columns(self) -> usize {
         self.size().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
     }
@@ -294,7 +296,7 @@ impl Line {
         }
         let mut rows = vec![row(&self.what, waited, self.signs, width - 1)];
         let below = self.what.below(width.saturating_sub(BESIDE));
-        // They must not push all that was printed out of a low terminal.
+        // They must not push all other output out of a low terminal.
         let below = &below[below.len() - below.len().min(self.output.height() / 4)..];
         let bar = if self.signs { "  │ " } else { "  | " };
         let dots = if self.signs { "…" } else { "..." };
@@ -306,10 +308,10 @@ impl Line {
             let style = if matches!(self.what, What::Model | What::Thought(_)) { Style::Dim } else { Style::Action };
             let before = self.drawn.as_deref().unwrap_or_default();
             let mut out = to_the_first(before, width);
-            // Where the terminal became narrower, the rows stand in more of them.
+            // In a terminal that became narrower, the old rows take up more rows.
             let is_wrapped = out.len() > 1 + "\x1b[A".len() * before.len().saturating_sub(1);
             out.push_str(if is_wrapped { "\x1b[J" } else { "" });
-            // Over what stands there, and then what is left of that: nothing flickers.
+            // Overwrite the rows first and erase the rest afterwards, to avoid flicker.
             for (index, row) in rows.iter().enumerate() {
                 let style = if index == usize::from(self.parted) { style } else { Style::Dim };
                 let (on, off) = if self.colour { codes(style) } else { ("", "") };
@@ -325,7 +327,7 @@ impl Line {
 }
 
 impl What {
-    /// The lines that are shown below the row.
+    /// Returns the lines displayed below the status row.
     fn below(&self, width: usize) -> Cow<'_, [String]> {
         match self {
             What::Model => [].as_slice().into(),
@@ -336,12 +338,12 @@ impl What {
     }
 }
 
-/// What stands before a call.
+/// Returns the sign that precedes a call.
 pub(crate) fn arrow(signs: bool) -> &'static str {
     if signs { "→" } else { "->" }
 }
 
-/// The words of the line, in so many columns at most.
+/// Returns the words of the line, in at most `width` columns.
 fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
     let spinner = if signs { ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇"] } else { ["|", "/", "-", "\\", "|", "/"] };
     let turn = spinner[usize::try_from(waited.as_millis() / TICK.as_millis()).unwrap_or(0) % spinner.len()];
@@ -367,7 +369,7 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
             fitted(&format!("{} {}", arrow(signs), tool.label), &tail, dots, width)
         }
         What::Call(call) => {
-            // One long line does not change any more once it is as wide as the terminal.
+            // A single long line no longer changes once it is as wide as the terminal.
             let tail = match (call.size(), waited.as_secs()) {
                 (Some(size), _) => format!("  {}", size.words()),
                 (None, 0) => String::new(),
@@ -378,7 +380,7 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
     }
 }
 
-/// The text with what stands behind it, cut where both need more columns. Nothing in it steers the terminal.
+/// Joins `text` and `tail`, and cuts `text` if both need more columns. Control characters are escaped.
 fn fitted(text: &str, tail: &str, dots: &str, width: usize) -> String {
     let text = escaped(text).replace(['\n', '\t'], " ");
     let columns = |text: &str| text.chars().map(columns).sum::<usize>();
@@ -417,19 +419,19 @@ impl CallSoFar {
         argument.open = text.bytes().last().map_or(argument.open, |byte| byte != b'\n');
     }
 
-    /// The call as its label takes it.
+    /// Returns the call in the form that its label is made from.
     fn known(&self) -> ToolCall {
         let arguments = self.arguments.iter().filter(|argument| !argument.name.contains('/'));
         let args = arguments.map(|argument| (argument.name.clone(), Value::from(argument.text.as_str())));
         ToolCall::new("", &self.name, args.collect())
     }
 
-    /// The last lines of the argument that is written, where it has several.
+    /// Returns the last lines of the argument that is being written, if it has several.
     fn last(&self) -> &[String] {
         self.arguments.last().filter(|argument| argument.breaks > 0).map_or(&[], |argument| &argument.last)
     }
 
-    /// How many lines were written, where that is more than one.
+    /// Describes the number of lines written so far, if there is more than one.
     fn size(&self) -> Option<Text> {
         let lines = |argument: &Argument| argument.breaks + usize::from(argument.open);
         let long = self.arguments.iter().map(lines).filter(|lines| *lines > 1);
@@ -460,13 +462,13 @@ impl ThoughtSoFar {
         if self.text.len() > 2 * END_OF_THOUGHT {
             let over = self.text.len() - END_OF_THOUGHT;
             let start = (over..self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(over);
-            // Words that stood there stay where they were as long as they can.
+            // Cut at a word, so that displayed words keep their position as long as possible.
             let line = self.text[start..].find(['\n', ' ']).map_or(start, |at| start + at + 1);
             self.text.drain(..line);
         }
     }
 
-    /// Its last rows on a terminal of so many columns.
+    /// Returns the last rows of the thought on a terminal of this width.
     fn last(&self, width: usize) -> Vec<String> {
         let rows = in_rows(&escaped(self.text.trim_end()), width.max(1));
         let rows: Vec<&str> = rows.lines().filter(|row| !row.trim().is_empty()).collect();

@@ -1,4 +1,4 @@
-//! What reaches the terminal. Text of a model, a tool or a file goes through [`escaped`] first, always.
+//! Terminal output. Text of a model, a tool or a file always goes through [`escaped`] first.
 
 use crate::choices::{Color, Notice};
 use crate::failure::Failure;
@@ -32,13 +32,13 @@ pub(crate) fn set_colours(wanted: Color) {
     COLOURS.store(wanted, Ordering::Relaxed);
 }
 
-/// How a person is told that a turn is over which took long.
+/// How the user is notified of the end of a long turn.
 static NOTICE: AtomicU8 = AtomicU8::new(BELL);
 const BELL: u8 = 0;
 const OSC9: u8 = 1;
 const NO_NOTICE: u8 = 2;
 
-/// Who waited for so many seconds or longer may have looked away.
+/// Seconds after which a turn counts as long.
 static LONG: AtomicU64 = AtomicU64::new(20);
 
 /// Sets how a terminal reports the end of a long turn, and how many seconds are long.
@@ -52,7 +52,7 @@ pub(crate) fn set_notice(wanted: Notice, seconds: u64) {
     LONG.store(seconds, Ordering::Relaxed);
 }
 
-/// Calls a person back to the terminal who waited this long, and says for what.
+/// Notifies the user at the terminal if the turn took long, with a description of it.
 pub(crate) fn notify(took: Duration, what: &Text) {
     let notice = match NOTICE.load(Ordering::Relaxed) {
         _ if took.as_secs() < LONG.load(Ordering::Relaxed) || !io::stdout().is_terminal() => return,
@@ -60,11 +60,11 @@ pub(crate) fn notify(took: Duration, what: &Text) {
         OSC9 => format!("\x1b]9;{}\x1b\\", what.words()),
         _ => return,
     };
-    // Where the terminal is gone there is nobody to tell.
+    // If the terminal is gone, there is no one to notify.
     let _ = io::stdout().write_all(notice.as_bytes()).and_then(|()| io::stdout().flush());
 }
 
-/// Tells the person something that is no failure, on standard error.
+/// Prints a note for the user on standard error.
 pub(crate) fn tell(note: &(impl Words + ?Sized)) {
     status::say(&format!("coder: {}", note.words()));
 }
@@ -130,7 +130,7 @@ impl Terminal {
     pub(crate) fn look(&self) -> Look {
         /// The widest text that is read with ease.
         const MOST_COLUMNS: usize = 120;
-        /// What is narrower is taken for a terminal that does not know.
+        /// A narrower terminal is assumed not to know its width.
         const FEWEST_COLUMNS: usize = 10;
         let columns = self.output.columns().saturating_sub(1);
         Look { width: columns.clamp(FEWEST_COLUMNS, MOST_COLUMNS), colour: self.colour, signs: self.signs }
@@ -189,12 +189,13 @@ impl Terminal {
         written.map_err(Failure::output)
     }
 
-    /// Writes text of any origin and a newline behind it.
+    /// Writes text of any origin and a newline.
     pub(crate) fn line(&mut self, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
         self.styled_line(Style::Plain, text)
     }
 
-    /// Writes text of any origin in a style, and a newline behind it that has none. What people read is broken between words.
+    /// Writes text of any origin in a style, and a newline without style. Sentences for people are wrapped between
+    /// words.
     pub(crate) fn styled_line(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
         if style == Style::Plain && !text.is_prose() {
             return self.exact_line(style, text);
@@ -203,19 +204,19 @@ impl Terminal {
         self.exact_line(style, &rows)
     }
 
-    /// Writes sentences for people and a newline behind them.
+    /// Writes sentences for people and a newline.
     pub(crate) fn told(&mut self, text: &str) -> Result<(), Failure> {
         let rows = self.in_rows(text).into_owned();
         self.exact_line(Style::Plain, &rows)
     }
 
-    /// Writes text of any origin and a newline behind it. Its lines stay as they are: it may be copied, or compared.
+    /// Writes text of any origin and a newline. Its lines are not wrapped, because they may be copied or compared.
     pub(crate) fn exact_line(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
         self.styled(style, text)?;
         self.write("\n")
     }
 
-    /// Writes a line of a list and a newline behind it. On a terminal, what continues it is set in.
+    /// Writes a line of a list and a newline. On a terminal, continuation rows are indented.
     pub(crate) fn hanging(&mut self, text: &str) -> Result<(), Failure> {
         const SET_IN: usize = 4;
         if !self.is_terminal {

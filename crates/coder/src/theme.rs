@@ -1,9 +1,9 @@
-//! Which colours there are, where there are any: by the theme that the person settled.
+//! The colours of the theme that the user selected.
 
 use crate::style::Style;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What a colour stands for in rendered Markdown and in code.
+/// The meaning of a colour in rendered Markdown and in code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tint {
     /// A line that is added, and strings.
@@ -12,7 +12,7 @@ pub(crate) enum Tint {
     Yellow,
     /// Keywords.
     Magenta,
-    /// Code within a sentence, and where a piece of a diff stands.
+    /// Code within a sentence, and the position of a hunk in a diff.
     Cyan,
     /// A line that is taken away.
     Red,
@@ -34,7 +34,7 @@ struct Theme {
 
 /// The names are those of the setting `terminal.theme`.
 const THEMES: &[Theme] = &[
-    // The colours that the terminal has under these names: whoever chose them for its background sees them here.
+    // The terminal's own colours of these names, which the user may have chosen for the background.
     Theme {
         name: "auto",
         dim: "\x1b[2m",
@@ -73,7 +73,7 @@ const THEMES: &[Theme] = &[
         cyan: "\x1b[38;5;24m",
         red: "\x1b[38;5;124m",
     },
-    // No colours: what stands out is bold or underlined.
+    // No colours: emphasis is bold or underlined.
     Theme {
         name: "mono",
         dim: "\x1b[2m",

@@ -30,7 +30,7 @@ pub(crate) fn are_folded() -> bool {
 pub(crate) struct Lines {
     ended: usize,
     column: usize,
-    /// Up to the last one in which anything stands.
+    /// The number of lines up to the last one that is not blank.
     count: usize,
 }
 

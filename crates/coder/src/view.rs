@@ -1,7 +1,7 @@
-//! A turn as a person sees it: the words of the model as they come, and calls as one line each, with what came of them.
+//! Displays a turn to the user: the words of the model as they arrive, and each call on one line with its outcome.
 //!
-//! A tool block is never shown as it was written. While a call is being written, while a tool runs and while the first piece of a
-//! reply is awaited, a terminal shows so in its [`status`].
+//! A tool block is never displayed as it was written. While a call is being written, a tool runs, or the first piece of
+//! a reply is awaited, a terminal displays the [`status`].
 
 use crate::debug;
 use crate::failure::Failure;
@@ -25,69 +25,69 @@ use toolfence_protocol::text;
 use toolfence_protocol::{ErrorCode, Message, Text, ToolCall, ToolResult};
 use toolfence_session::{Answer, Compacted};
 
-/// Columns that are kept free behind the label of a call whose row is open, for what comes of it.
+/// Columns that stay free after the label of a call whose row is open, for its outcome.
 const KEPT_FREE: usize = 24;
-/// Rows of a line of output, at most.
+/// Maximum number of rows for a line of output.
 const MOST_ROWS: usize = 3;
 
-/// Whoever answers questions.
+/// Answers questions on behalf of the user.
 pub(crate) trait Person: Send {
-    /// Whether this may run.
+    /// Asks whether this call may run.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer>;
 
-    /// What is shown of this, if a question about it can be one about several.
+    /// Returns the text displayed for this call if it may be part of a question about several calls.
     fn shows(&self, _: &Pending) -> Option<String> {
         None
     }
 
-    /// Whether the person was shown all that is to be seen of a call, where there was a question about it.
+    /// Returns `true` if there was a question about this call and the user saw all of it.
     fn has_seen(&self, _id: &str) -> bool {
         true
     }
 
-    /// Whether these may run, in one question: an answer to each, or only one to the first, after which the others are no
-    /// more asked about together. `None` where each is to be asked about by itself.
+    /// Asks about several calls in one question. Returns an answer for each, or a single answer to the first; the
+    /// others are then asked about separately. Returns `None` if each call needs a question of its own.
     fn ask_together<'a>(&'a mut self, _: Vec<&'a Pending>) -> BoxFuture<'a, Option<Vec<Answer>>> {
         Box::pin(async { None })
     }
 }
 
-/// Shows a turn.
+/// Displays a turn.
 pub(crate) struct View<P> {
     prose: Prose,
-    /// Where the lines of calls and results go: standard error where standard output is for the answer alone.
+    /// Output for the lines of calls and results: standard error if standard output is reserved for the answer.
     work: Option<Terminal>,
     person: P,
     canceller: Canceller,
     labels: HashMap<String, String>,
-    /// The call that was shown last and has no answer yet.
+    /// The call that was displayed last and has no result yet.
     current: Option<String>,
     trouble: Option<Failure>,
-    /// How often the model was called.
+    /// Number of requests to the model.
     rounds: u32,
-    /// Whether the reply had an answer, or something was said of why it has none.
-    told: bool,
-    /// Whether the lines of calls go to a terminal that can take a line back.
+    /// Whether the reply had an answer, or its absence was explained.
+    has_answer: bool,
+    /// Whether the lines of calls go to a terminal that can erase a line.
     live: bool,
-    /// The calls that run, in their order, and since when.
+    /// The running calls in their order, with their start times.
     running: Vec<(String, Instant)>,
-    /// The last lines of what those have printed.
+    /// The last lines that the running calls have printed.
     printed: HashMap<String, String>,
-    /// The calls whose change the person has seen and allowed.
+    /// The calls whose change the user has seen and allowed.
     seen: HashSet<String>,
-    /// When the person was last seen.
+    /// When the user was last active.
     alone_since: Instant,
-    /// What the person chose for calls whose turn has not come: what was shown of each, and the answer.
+    /// The user's answers for calls that have not been reached yet, with the text that was displayed for each.
     chosen: HashMap<String, (String, Answer)>,
-    /// The person wants to be asked about each call of this reply by itself.
+    /// Whether the user wants to be asked about each call of this reply separately.
     singly: bool,
-    /// Whether a person can ask for more of the last result.
+    /// Whether the user can ask for the rest of the last result.
     talks: bool,
-    /// The last result, whole.
+    /// The complete last result.
     last: Option<ToolResult>,
     thoughts: Thoughts,
-    /// Text with a tool block that does not begin a line: the event that reports the block follows at once, and its JSON is not
-    /// for a person.
+    /// Text with a tool block that does not begin a line. The event that reports the block follows at once, and its
+    /// JSON is not displayed.
     glued: Option<String>,
 }
 
@@ -98,10 +98,10 @@ impl<P> Drop for View<P> {
 }
 
 impl<P: Person> View<P> {
-    /// A view on standard output; with `apart` the calls go to standard error.
+    /// Returns a view on standard output. With `apart`, calls go to standard error.
     pub(crate) fn new(person: P, canceller: Canceller, apart: bool) -> View<P> {
         let (out, work) = (Terminal::stdout(), apart.then(Terminal::stderr));
-        // What reads the answer may show it on the same terminal, and nobody knows when.
+        // The reader of a pipe may display the answer on the same terminal, at an unknown time.
         let live = work.as_ref().unwrap_or(&out).takes_back() && (out.is_terminal() || !out.is_read());
         View {
             prose: Prose::new(out),
@@ -112,7 +112,7 @@ impl<P: Person> View<P> {
             current: None,
             trouble: None,
             rounds: 0,
-            told: false,
+            has_answer: false,
             live,
             running: Vec::new(),
             printed: HashMap::new(),
@@ -127,7 +127,8 @@ impl<P: Person> View<P> {
         }
     }
 
-    /// For a conversation: a person sees once a turn under which name the model speaks, and can ask for more of what was shown.
+    /// Sets up the view for a conversation: it displays the model's name once in each turn, and the user can ask for
+    /// the rest of a result.
     pub(crate) fn speaker(mut self, name: &str) -> View<P> {
         self.prose.speaker(name);
         self.talks = true;
@@ -138,11 +139,11 @@ impl<P: Person> View<P> {
         self.work.as_mut().unwrap_or(&mut self.prose.out)
     }
 
-    /// Shows what is being waited for from here on.
+    /// Displays in the status what the program waits for from now on.
     fn wait(&mut self, what: What) -> Result<(), Failure> {
         if self.live {
             self.prose.end_line()?;
-            // A call stands apart from the words above it, also while it is written.
+            // An empty row separates a call from the words above it, also while it is being written.
             let parted =
                 matches!(what, What::Call(_) | What::Thought(_)) && self.prose.has_begun() && self.work.is_none();
             self.work().wait(what, parted);
@@ -150,7 +151,7 @@ impl<P: Person> View<P> {
         Ok(())
     }
 
-    /// Shows the tool that runs, where one can be shown.
+    /// Displays the running tool in the status, if there is one to display.
     fn wait_for_tool(&mut self) -> Result<(), Failure> {
         let runs = |id: &&String| self.running.iter().any(|(running, _)| running == *id);
         let shown = self.current.as_ref().filter(runs).or_else(|| self.running.first().map(|(id, _)| id));
@@ -159,10 +160,10 @@ impl<P: Person> View<P> {
         self.wait(What::Tools(ToolSoFar::new(&id, &label)))
     }
 
-    /// Ends the line of a turn. Whoever looked away while a turn took long is called back.
+    /// Ends the line of a turn. After a long turn, it notifies a user who may have looked away.
     ///
     /// # Errors
-    /// What could not be written during the turn.
+    /// Output failed during the turn.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         status::end();
         if let Some(trouble) = self.trouble.take() {
@@ -174,17 +175,17 @@ impl<P: Person> View<P> {
         Ok(())
     }
 
-    /// The last result of the turn, of which only the beginning may have been shown.
+    /// Returns the last result of the turn, which may have been displayed only in part.
     pub(crate) fn last(&mut self) -> Option<ToolResult> {
         self.last.take()
     }
 
-    /// All that the model thought in the turn.
+    /// Returns all thoughts of the model in this turn.
     pub(crate) fn thoughts(&mut self) -> Option<String> {
         self.thoughts.take()
     }
 
-    /// A piece of a thought.
+    /// Displays a piece of a thought.
     fn think(&mut self, text: &str) -> Result<(), Failure> {
         let begins = self.thoughts.push(text);
         if !(self.live && self.prose.is_rendered() && thoughts::are_folded()) {
@@ -197,7 +198,7 @@ impl<P: Person> View<P> {
         Ok(())
     }
 
-    /// Something else than a thought comes: a long one that was folded is one line from here on.
+    /// Ends the current thought. A long thought that was folded is reduced to one line.
     fn end_thought(&mut self) -> Result<(), Failure> {
         if let Some(text) = self.glued.take() {
             self.say(Voice::Answer, &text)?;
@@ -211,16 +212,16 @@ impl<P: Person> View<P> {
             return self.prose.write(Voice::Reasoning, text);
         }
         let time = took(time.as_millis().try_into().unwrap_or(u64::MAX));
-        let told = text!("thought for {took}, {lines} {lines|line|lines}", took = time, lines);
-        let told = if self.talks { text!("{thought}; /thoughts shows them", thought = told) } else { told };
+        let summary = text!("thought for {took}, {lines} {lines|line|lines}", took = time, lines);
+        let summary = if self.talks { text!("{thought}; /thoughts shows them", thought = summary) } else { summary };
         let parted = self.prose.has_begun();
         self.prose.interrupt()?;
         self.prose.introduce()?;
         self.prose.out.write(if parted { "\n" } else { "" })?;
-        self.prose.out.styled_line(Style::Dim, &told)
+        self.prose.out.styled_line(Style::Dim, &summary)
     }
 
-    /// Output that cannot be written ends the turn.
+    /// Keeps an output error, which ends the turn.
     fn keep(&mut self, written: Result<(), Failure>) {
         if let Err(failure) = written {
             self.trouble.get_or_insert(failure);
@@ -228,7 +229,7 @@ impl<P: Person> View<P> {
         }
     }
 
-    /// A call stands here from now on: its label, which is followed by what came of it.
+    /// Displays the label of a call; its outcome will follow in the same row.
     fn begin_call(&mut self, id: &str, tool: &str) -> Result<(), Failure> {
         self.end_thought()?;
         self.labels.entry(id.to_owned()).or_insert_with(|| tool.to_owned());
@@ -237,7 +238,7 @@ impl<P: Person> View<P> {
         self.prose.introduce()?;
         self.prose.out.write(if parted { "\n" } else { "" })?;
         self.current = Some(id.to_owned());
-        // A line of --debug that comes meanwhile would stand in the open row.
+        // A line of --debug in between would break into the open row.
         if !self.live && !debug::is_on() {
             self.open_row(id, KEPT_FREE)?;
         }
@@ -249,7 +250,7 @@ impl<P: Person> View<P> {
         self.work().open_row(Style::Action, &label)
     }
 
-    /// `→` and the label of a call: on a terminal in one row, of whose columns so many stay free.
+    /// Returns `→` and the label of a call. On a terminal they fit in one row with `kept_free` columns to spare.
     fn label_in_row(&mut self, id: &str, kept_free: usize) -> String {
         let label = self.labels.get(id).cloned().unwrap_or_default();
         let work = self.work();
@@ -273,9 +274,9 @@ impl<P: Person> View<P> {
             false => text,
         };
         let (columns, needs) = (self.work().look().width, 2 + width_of(&escaped(&text)));
-        // What fits stands in the row of the call; a sentence stands below it.
+        // An outcome that fits goes into the row of the call; a sentence goes below it.
         let is_short = needs <= columns / 2;
-        // What else was printed meanwhile has ended the row.
+        // Other output in between has ended the row.
         let kept_free = if status::go_on() {
             KEPT_FREE
         } else {
@@ -305,7 +306,7 @@ impl<P: Person> View<P> {
         Ok(())
     }
 
-    /// What the person says to a call, or has said to it where nothing has changed since.
+    /// Returns the user's answer to a call, or the earlier answer if the call has not changed since.
     async fn answer(&mut self, pending: &Pending, later: &[Pending]) -> Answer {
         let chosen = self.chosen.remove(&pending.call().id);
         if let Some((shown, answer)) = chosen
@@ -397,23 +398,23 @@ impl<P: Person> View<P> {
                 self.aside(Style::Dim, text!("a call of {tool} above is in the reasoning and does not count", tool))
             }
             Event::ForgedResult { .. } => {
-                self.told = true;
+                self.has_answer = true;
                 self.aside(Style::Bad, text!("the model invented a result; it and the rest of the reply are dropped"))
             }
             _ => Ok(()),
         }
     }
 
-    /// A line about the reply, between prose and calls.
+    /// Prints a line about the reply, between prose and calls.
     fn aside(&mut self, style: Style, text: Text) -> Result<(), Failure> {
         self.end_thought()?;
         self.prose.interrupt()?;
         self.work().styled_line(style, &format!("! {}", text.words()))
     }
 
-    /// Another reply begins. Where the one before was neither an answer nor answered, the model was told why not.
+    /// Begins another reply. If the previous one had neither an answer nor results, the model was sent the reason.
     fn begin_round(&mut self) -> Result<(), Failure> {
-        // Ids may come again with another reply.
+        // Another reply may reuse an id.
         self.labels.clear();
         self.printed.clear();
         self.chosen.clear();
@@ -422,7 +423,7 @@ impl<P: Person> View<P> {
         self.rounds += 1;
         self.end_thought()?;
         self.prose.end_line()?;
-        match std::mem::take(&mut self.told) || self.rounds == 1 {
+        match std::mem::take(&mut self.has_answer) || self.rounds == 1 {
             true => Ok(()),
             false => {
                 self.aside(Style::Dim, text!("no call in this reply counts; the model is reminded how to write one"))
@@ -438,8 +439,8 @@ impl<P: Person> Host for View<P> {
     }
 
     fn compacted(&mut self, done: &Compacted) {
-        // The same is asked once more: there was no reply that could have held a call.
-        self.told = true;
+        // The same request is sent again: there was no reply that could have held a call.
+        self.has_answer = true;
         let written = self.aside(Style::Dim, describe_compaction(done));
         self.keep(written);
     }
@@ -454,7 +455,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn broke_off(&mut self, why: &Text) {
-        self.told = true;
+        self.has_answer = true;
         let written = self.aside(Style::Bad, text!("the reply ended early: {why}", why = one_line(&why.words())));
         self.keep(written);
     }
@@ -474,7 +475,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn progress(&mut self, id: &str, note: &str) {
-        status::said(id, &one_line(note));
+        status::note_progress(id, &one_line(note));
     }
 
     fn printed(&mut self, id: &str, end: &str) {
@@ -484,11 +485,11 @@ impl<P: Person> Host for View<P> {
 
     fn answered(&mut self, result: &ToolResult) {
         debug::result(result);
-        self.told = true;
+        self.has_answer = true;
         let ran = self.running.iter().position(|(id, _)| *id == result.id).map(|at| self.running.remove(at));
         let ran = ran.map(|(_, since)| since.elapsed());
         let mut result = result.clone();
-        // What was stopped has no output; what was seen of it stays.
+        // A stopped call has no output, so the lines displayed so far stay.
         let is_stopped = result.error.as_ref().is_some_and(|error| error.code == ErrorCode::Cancelled);
         if let Some(printed) = self.printed.remove(&result.id).filter(|_| is_stopped && result.output.is_empty()) {
             result.output = printed;
@@ -524,7 +525,7 @@ impl<P: Person> Host for View<P> {
     }
 }
 
-/// The first tool block in the text that does not begin a line, with its fences.
+/// Returns the range of the first tool block that does not begin a line, with its fences.
 fn glued_block(text: &str) -> Option<Range<usize>> {
     const OPENING: &str = "```tool";
     let mut at = 0;
@@ -553,7 +554,8 @@ fn without_signs(text: &str) -> String {
         .unwrap_or_else(|| text.to_owned())
 }
 
-/// A line of output or of a change below a call. On a terminal it takes few rows, and nothing in it steers.
+/// Prepares a line of output or of a change below a call. On a terminal it takes few rows and its control characters
+/// are escaped.
 fn printed<'l>(line: &'l str, work: &Terminal) -> Cow<'l, str> {
     const BEFORE: usize = 4;
     if !work.is_terminal() {

@@ -7,11 +7,11 @@ use crate::commands::sessions::{Start, begin, report_recording_error};
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::images;
+use crate::json_output::JsonOutput;
 use crate::mentions::Mentions;
 use crate::model::Model;
 use crate::rules;
 use crate::terminal::tell;
-use crate::told::Told;
 use crate::view::View;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ pub(crate) fn run(
             stopped
         }
         format => {
-            let mut told = Told::new(person, agent.canceller(), format == OutputFormat::StreamJson);
+            let mut told = JsonOutput::new(person, agent.canceller(), format == OutputFormat::StreamJson);
             let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut told))?;
             told.end(&stopped, &mut agent)?;
             stopped

@@ -1,4 +1,4 @@
-//! The language that the environment names, for whoever has set none.
+//! Determines the language from the environment if no setting names one.
 
 use super::settings::Settings;
 use super::value::{Layer, Origin};

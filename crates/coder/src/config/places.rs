@@ -57,8 +57,8 @@ impl Places {
         &self.root
     }
 
-    /// Whether whoever writes to this path can write the person's settings, or what is trusted: it is one of their folders, holds one
-    /// or is in one, by name or by real name.
+    /// Returns `true` if write access to this path allows changing the user's settings or trust records: the path is
+    /// one of their folders, contains one or lies in one, by name or by real path.
     pub(crate) fn are_reached_through(&self, path: &Path) -> bool {
         let path = real(path);
         let folders = [self.user.as_deref().and_then(Path::parent), self.state.as_deref()];
@@ -71,8 +71,8 @@ impl Places {
         self.root.join(".toolfence/commands")
     }
 
-    /// What steers the program and lies inside the root, as when that is somebody's home: by name and by real name,
-    /// relative to the root.
+    /// Returns the program's own files inside the root, for example if the root is the user's home folder. The paths
+    /// are relative to the root, by name and by real path.
     pub(crate) fn inside_the_root(&self) -> Vec<String> {
         let folder = self.user.as_deref().and_then(Path::parent);
         let every = [folder, self.user.as_deref(), self.state.as_deref()];
@@ -106,7 +106,7 @@ fn real(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Reads the person's own file, through links; `None` where there is none.
+/// Reads a file of the user and follows links; `None` if it does not exist.
 pub(crate) fn read_own(path: &Path) -> Result<Option<String>, Failure> {
     read(path, OFlags::empty())
 }

@@ -1,8 +1,8 @@
-//! What replies and probes have shown of backends, beyond one run: one file for each server and model, in the person's own state
-//! folder.
+//! Profiles store what replies and probes have shown about backends: one file for each server and model, in the user's
+//! state folder.
 //!
-//! A profile says how a backend is talked to and how its replies are read, and nothing else: no rule about what may run comes from it. Settings and options count over
-//! it, so nothing that is learned can undo what the person says.
+//! A profile only decides how the program talks to a backend and reads its replies. It never affects what may run.
+//! Settings and options take precedence over it.
 
 use super::Config;
 use super::places::{Places, read_own};
@@ -120,7 +120,7 @@ impl Known {
             Some(FIELD) => self.reasons_beside_grammar.as_ref().is_some_and(|fact| fact.value == YES),
             _ => false,
         });
-        // A name that a later version knows is none here.
+        // A name from a later version is ignored.
         let named = |fact: &Fact| Dialect::ALL.iter().copied().find(|dialect| dialect.name() == fact.value);
         learned.dialect = self.dialect.as_ref().and_then(named);
         learned
@@ -191,7 +191,8 @@ impl Profiles {
         places.state.as_ref().map(|state| Profiles(state.join(FOLDER)))
     }
 
-    /// What is known of a model of a server. A file that cannot be read is told and put aside, so that it is told once.
+    /// Returns the profile of a model on a server. An unreadable file is reported and renamed, so that it is reported
+    /// only once.
     pub(crate) fn known(&self, base_url: &str, model: &str) -> Option<Known> {
         let path = self.path(base_url, model);
         self.read(&path).unwrap_or_else(|why| {
@@ -204,7 +205,7 @@ impl Profiles {
         })
     }
 
-    /// What is known of a model of a server, as sessions take it.
+    /// Returns the profile of a model on a server in the form that sessions use.
     pub(crate) fn learned(&self, base_url: &str, model: &str) -> Learned {
         self.known(base_url, model).map(|known| known.learned()).unwrap_or_default()
     }
@@ -238,12 +239,12 @@ impl Profiles {
         written.map_err(|error| self.unwritable(&error))
     }
 
-    /// Forgets what is known of a model of a server. Says whether there was anything.
+    /// Deletes the profile of a model on a server. Returns whether there was one.
     pub(crate) fn forget(&self, base_url: &str, model: &str) -> Result<bool, Failure> {
         removed(&self.path(base_url, model)).map_err(|error| Failure::broken(self.unwritable(&error)))
     }
 
-    /// Every profile there is, in the order of servers and models. A file under another name than its own is none.
+    /// Returns all profiles, ordered by server and model. A file whose name does not match its content is ignored.
     pub(crate) fn all(&self) -> Vec<Known> {
         let files = std::fs::read_dir(&self.0).into_iter().flatten().flatten().map(|entry| entry.path());
         let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
@@ -254,7 +255,7 @@ impl Profiles {
         all
     }
 
-    /// The models of a server of which there is a profile.
+    /// Returns the models of a server that have a profile.
     pub(crate) fn models(&self, base_url: &str) -> Vec<String> {
         let base_url = address(base_url);
         self.all().into_iter().filter(|known| known.base_url == base_url).map(|known| known.model).collect()
@@ -271,14 +272,14 @@ impl Profiles {
             Ok(known) if known.v == VERSION => Ok(Some(known)),
             Ok(known) => Err(text!("it has version {version}, and this program reads version 1", version = known.v)),
             Err(error) => {
-                // Where it cannot be put aside either, it is told again the next time.
+                // If the rename fails, the file is reported again next time.
                 let _ = std::fs::rename(path, path.with_extension("broken"));
                 Err(error.to_string().into())
             }
         }
     }
 
-    /// Written whole or not at all, so that a reader needs no lock.
+    /// Writes the file atomically, so that readers need no lock.
     fn write(&self, path: &Path, known: &Known) -> io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
         serde_json::to_writer(&mut file, known)?;
@@ -287,7 +288,8 @@ impl Profiles {
         Ok(())
     }
 
-    /// Held while a profile is read, changed and written: two processes that learn at a time lose nothing.
+    /// Returns a lock that is held while a profile is read, changed and written, so that two processes do not overwrite
+    /// each other's results.
     fn lock(&self) -> io::Result<File> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(self.0.join("lock"))?;
@@ -308,7 +310,7 @@ fn removed(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// The server that a URL names: without user and password, which are not for files, and with one spelling for each.
+/// Normalizes the URL of a server, without user and password, which must not be stored.
 pub(crate) fn address(base_url: &str) -> String {
     let plain = base_url.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = plain.split_once("://").unwrap_or(("http", plain));
@@ -323,16 +325,16 @@ pub(crate) struct Profile {
     profiles: Profiles,
     base_url: String,
     model: String,
-    /// What is known beside that; nothing where there is no file.
+    /// The stored profile; `None` if there is no file.
     known: Option<Known>,
-    /// What the session has been given and what of it is stored.
+    /// The values that the session started with, and those stored since.
     last: Learned,
-    /// It was told that nothing can be stored.
-    told: bool,
+    /// Whether a failure to store was reported.
+    reported: bool,
 }
 
 impl Profile {
-    /// The profile as it counts beside the settings: what they say is not taken from it.
+    /// Opens a profile. Values that the settings define are not taken from it.
     pub(crate) fn open(profiles: Profiles, base_url: String, model: String, config: &Config) -> Profile {
         let known = profiles.known(&base_url, &model);
         let mut last = counting(known.as_ref().map(Known::learned).unwrap_or_default(), config);
@@ -341,28 +343,28 @@ impl Profile {
         if last.reasoning == Reasoning::Known {
             last.reasoning = Reasoning::Unknown;
         }
-        Profile { profiles, base_url, model, known, last, told: false }
+        Profile { profiles, base_url, model, known, last, reported: false }
     }
 
-    /// What is known of the backend.
+    /// Returns the stored profile of the backend.
     pub(crate) fn known(&self) -> Option<&Known> {
         self.known.as_ref()
     }
 
-    /// What a session is to know from its first reply on.
+    /// Returns what a session should know before its first reply.
     pub(crate) fn learned(&self) -> Learned {
         self.last
     }
 
-    /// Stores what a session has learned by now. Where that fails the work goes on, and the person is told once.
+    /// Stores what a session has learned so far. A failure does not stop the work and is reported once.
     pub(crate) fn keep(&mut self, now: Learned) {
         if now == self.last {
             return;
         }
         match self.profiles.store(&self.base_url, &self.model, self.last, now) {
             Ok(()) => self.last = now,
-            Err(why) if !self.told => {
-                self.told = true;
+            Err(why) if !self.reported => {
+                self.reported = true;
                 tell(&text!("the profile of this backend cannot be saved: {why}", why));
             }
             Err(_) => {}
@@ -370,7 +372,7 @@ impl Profile {
     }
 }
 
-/// What counts of a profile where these settings are: a key that is set counts in its place.
+/// Removes the parts of a profile that the settings override.
 pub(crate) fn counting(learned: Learned, config: &Config) -> Learned {
     let mut counting = learned;
     if config.reasoning.is_set() {

@@ -1,5 +1,5 @@
-//! Which files of projects the person trusts, settings and commands: by path and by the hash of the content, in the person's own
-//! state folder.
+//! Records which files of projects the user trusts, settings and commands, by path and content hash in the user's state
+//! folder.
 
 use super::places::{Places, read_own};
 use crate::failure::Failure;
@@ -78,7 +78,7 @@ pub(crate) fn listed(places: &Places) -> String {
     list.ok().flatten().unwrap_or_default()
 }
 
-/// What is trusted so far. A line that is none is left out: it trusts nothing.
+/// Reads the trust records. An invalid line is skipped and trusts nothing.
 fn list(places: &Places) -> Result<Vec<Trusted>, Failure> {
     let text = read_own(&folder(places)?.join(FILE))?.unwrap_or_default();
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())

@@ -1,49 +1,50 @@
-//! The answer to a question, as it is typed: one line, edited at its end. Enter sends it once nothing has followed for a moment; a
-//! paste is a part of the line, whatever stands in it.
+//! Edits the answer to a question: one line, edited at its end. Enter sends it if no input follows for a moment; a
+//! paste is inserted into the line, whatever it contains.
 //!
-//! A terminal that marks no pastes cannot be told from a person, and neither can one whose marks got lost: an unmarked paste that is
-//! `y` and the end of its line answers yes. To ask once more where both came in one read would not be right. What is typed over a slow
-//! line, dictated, or sent by a shell in an editor and by `expect` comes in one read too, and so does what is typed while the
-//! machine is busy; who often has to press Enter twice does so out of habit. What follows the end of a line tells a paste well: nobody
-//! types on within that moment, and a clipboard rarely holds an answer alone.
+//! Without paste marks, or if they are lost, a paste looks like typing: an unmarked paste of `y` and a line end answers
+//! yes. Asking again whenever both arrive in one read would be wrong: text typed over a slow connection or on a busy
+//! machine, dictated text, and text sent by an editor's shell or by `expect` arrive in one read too, and a user who
+//! often has to press Enter twice gets used to it. Input after the line end identifies a paste well: a user rarely
+//! types on within that moment, and a clipboard rarely contains only an answer.
 
 use super::modes::{PASTE_BEGINS, PASTE_ENDS};
 use crate::markdown::rub_out;
 
-/// Bytes of an answer at most; what comes behind them is dropped.
+/// Maximum number of bytes of an answer; the rest is dropped.
 const MOST: usize = 16 << 10;
-/// Bytes of a sequence at most: what is longer is none.
+/// Maximum length of an escape sequence in bytes. Anything longer is not treated as one.
 const MOST_OF_SEQUENCE: usize = 32;
 
 /// How an answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// With Enter.
+    /// Enter was pressed.
     Sent,
-    /// With Ctrl-D where nothing was typed.
+    /// Ctrl-D was pressed on an empty answer.
     Nothing,
 }
 
-/// The answer to a question as far as it was typed.
+/// The answer typed so far.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     text: String,
     pasting: bool,
-    /// A paste was given up whose end did not come. What still comes of it looks like keys, so only Enter in a read of its own sends.
+    /// A paste was given up because its end did not arrive. Its remaining bytes look like keys, so only Enter in a
+    /// separate read sends the answer.
     was_pasting: bool,
-    /// Keys that are not whole: the beginning of a sequence, of a mark or of a character.
+    /// Incomplete input: the beginning of a sequence, a mark or a character.
     rest: Vec<u8>,
-    /// Enter was the last key.
+    /// Whether Enter was the last key.
     sent: bool,
 }
 
 impl Answer {
-    /// An answer of which nothing was typed; `pasting` where the terminal is in the middle of a paste.
+    /// Returns an empty answer. `pasting` means that a paste is in progress.
     pub(crate) fn new(pasting: bool) -> Answer {
         Answer { pasting, ..Answer::default() }
     }
 
-    /// Nothing has come for so long that a paste under way has no end: from here on keys are keys again.
+    /// Gives up a paste whose end has not arrived for too long, so that input counts as keys again.
     pub(crate) fn give_up_paste(&mut self) {
         self.was_pasting |= self.pasting;
         self.pasting = false;
@@ -53,8 +54,8 @@ impl Answer {
         &self.text
     }
 
-    /// Takes what one read of the terminal gave. The end that it gives holds where no key follows: a terminal that marks no pastes
-    /// gives one as lines, in one piece or in several.
+    /// Processes the bytes of one terminal read. The returned end only counts if no key follows: a terminal without
+    /// paste marks sends a paste as lines, in one read or several.
     pub(crate) fn press(&mut self, keys: &[u8]) -> Option<Ended> {
         let mut is_pasted = false;
         if !keys.is_empty() && std::mem::take(&mut self.sent) {
@@ -106,7 +107,7 @@ impl Answer {
                             self.rest = left.to_vec();
                             break;
                         }
-                        // A character that began and does not go on.
+                        // An incomplete character that never continues.
                         0 => {
                             self.add(char::REPLACEMENT_CHARACTER);
                             left = &left[end..];
@@ -121,7 +122,8 @@ impl Answer {
         None
     }
 
-    /// Takes of a paste what is there; gives what stands behind its end. What may go on is kept.
+    /// Consumes the available part of a paste and returns the bytes after its end. A possibly incomplete end mark is
+    /// kept.
     fn paste<'k>(&mut self, keys: &'k [u8]) -> &'k [u8] {
         let end = keys.windows(PASTE_ENDS.len()).position(|piece| piece == PASTE_ENDS);
         let begun = |keys: &[u8]| (1..PASTE_ENDS.len()).rev().find(|length| keys.ends_with(&PASTE_ENDS[..*length]));
@@ -139,7 +141,8 @@ impl Answer {
         }
     }
 
-    /// Adds the characters of these bytes; gives how many bytes they were. Only the beginning of a character at the end is left.
+    /// Adds the characters of these bytes and returns the number of bytes consumed. Only an incomplete character at the
+    /// end is left.
     fn characters(&mut self, bytes: &[u8]) -> usize {
         let mut used = 0;
         for chunk in bytes.utf8_chunks() {
@@ -181,7 +184,7 @@ fn sequence(keys: &[u8]) -> Option<usize> {
         b'O' => (keys.len() > 2).then_some(3),
         // Another sequence begins.
         0x1b => Some(1),
-        // An end of line is one behind Esc too.
+        // A line end after Esc is still a line end.
         b'\r' | b'\n' => Some(1),
         byte if byte.is_ascii() => Some(2),
         _ => Some(1),

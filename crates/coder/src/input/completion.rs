@@ -1,4 +1,4 @@
-//! What Tab offers: slash commands and what stands behind them, and names of files.
+//! Completes slash commands, their arguments, and file names on Tab.
 
 use crate::personas::Folders;
 use crate::shown::is_plain;
@@ -9,7 +9,7 @@ use toolfence_workspace::Workspace;
 
 /// Where words come from.
 pub(crate) struct Completions {
-    /// What can be typed behind a slash.
+    /// The slash commands.
     pub(crate) commands: Vec<Slash>,
     /// Where the personas are; none where there are no settings.
     pub(crate) personas: Option<Folders>,

@@ -82,7 +82,7 @@ impl Past {
 /// A file that was there already, from a backup say, may be readable for others.
 fn keep_private(file: &File) {
     const OWNER_ALONE: u32 = 0o600;
-    // Whoever wants no history links the file to a device, which is everybody's.
+    // A user who wants no history may link the file to a shared device.
     let is_open = |meta: std::fs::Metadata| meta.is_file() && meta.permissions().mode() & 0o777 & !OWNER_ALONE != 0;
     if file.metadata().is_ok_and(is_open) {
         // One of another owner stays as that one wants it.

@@ -36,9 +36,9 @@ const IN_EDITOR: &str = "editor";
 pub(crate) enum Typed {
     /// A line, or several.
     Line(String),
-    /// A message, whatever it begins with: a paste of which nobody has seen the beginning is no command.
+    /// A message that is never parsed as a command, because the user has not seen the beginning of a paste in it.
     Message(String),
-    /// The person wants to go on with this in an editor of their own.
+    /// The user wants to continue the text in an external editor.
     InEditor(String),
     /// Ctrl-C, and whether there was nothing to drop.
     Interrupted { empty: bool },
@@ -49,7 +49,7 @@ pub(crate) enum Typed {
 /// How a line is typed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Typing<'a> {
-    /// The marks that may stand in front of it.
+    /// The marks that may precede the line.
     pub(crate) marks: &'a [&'a str],
     /// Whether the keys are those of vi, and not those of Emacs.
     pub(crate) vi: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Typing<'a> {
 pub(crate) struct LineEditor {
     reedline: Reedline,
     pastes: Arc<Mutex<Pastes>>,
-    /// What stands in front of the line that is typed.
+    /// The mark before the line that is being typed.
     mark: Arc<Mutex<String>>,
     /// Whether the line that is shown is empty.
     empty: Arc<AtomicBool>,
@@ -124,14 +124,14 @@ impl LineEditor {
         Some(LineEditor { reedline, pastes, mark, empty, leaves, past: past.filter(|_| kept) })
     }
 
-    /// Reads a line behind this mark. What was typed since the last one stands there already.
+    /// Reads a line after this mark. Input typed since the last line is already in it.
     ///
     /// # Errors
-    /// The terminal does not do what the editor needs.
+    /// The terminal lacks a feature that the editor needs.
     pub(crate) fn read(&mut self, mark: &str, context: &str) -> Result<Typed, String> {
         crate::status::end();
         mark.clone_into(&mut self.mark.lock().unwrap_or_else(PoisonError::into_inner));
-        // It may be a paste: nobody has seen it yet.
+        // It may be a paste that the user has not seen.
         let typed = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).fold_paste(&modes::typed());
         self.insert(typed);
         self.leaves.store(false, Ordering::SeqCst);
@@ -172,7 +172,7 @@ impl LineEditor {
         self.pastes.lock().unwrap_or_else(PoisonError::into_inner).unfold(line)
     }
 
-    /// Keeps a line for the next conversation, as it was sent: there is nothing then that a label could stand for.
+    /// Stores a line for the next conversation with its pastes expanded, because their labels are not stored.
     fn keep(&mut self, line: &str, text: &str) {
         if line.starts_with(' ') {
             return;

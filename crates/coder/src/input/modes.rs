@@ -1,8 +1,8 @@
-//! What the terminal does with keys while the model works: it shows none of them, and what was typed waits for the next message.
+//! Sets the terminal modes for input during a turn: keys are not echoed, and typed text is kept for the next message.
 //!
-//! The line editor sets modes of its own while it reads. Between two lines this module does: what is typed into a running turn
-//! would otherwise stand in the middle of the reply, and an end of line in it would send half a thought. The terminal marks pastes
-//! all the time: a paste that begins in a turn and goes on at a question is none of the answer.
+//! The line editor sets its own modes while it reads. This module sets them between two lines: otherwise input would be
+//! echoed into the reply, and a line end would send an incomplete message. Paste marks stay enabled all the time, so
+//! that a paste that begins in a turn and continues at a question does not answer it.
 
 use crate::markdown::rub_out;
 use rustix::fs::{Mode, OFlags};
@@ -15,29 +15,29 @@ use std::time::{Duration, Instant};
 
 /// The modes in which the program found its terminal; set where a person edits lines on it.
 static FOUND: OnceLock<Termios> = OnceLock::new();
-/// Whether keys are kept now instead of shown.
+/// Whether keys are currently kept instead of echoed.
 static QUIET: AtomicBool = AtomicBool::new(false);
-/// What was typed meanwhile, as it came.
+/// The raw input typed during a turn.
 static TYPED: Mutex<Taken> = Mutex::new(Taken::new());
-/// The modes to go back to once a question is answered that changed them.
+/// The modes to restore after a question has changed them.
 static ASKED: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// The most bytes that are kept of what is typed during a turn.
 const MOST_TYPED: usize = 4 << 20;
-/// Who types is silent for so long where nothing more comes of what was typed before.
+/// Silence after which earlier input is considered complete.
 pub(crate) const SILENCE: Duration = Duration::from_millis(80);
-/// A paste whose end does not come for so long has none.
+/// Time without input after which a paste is considered to have no end.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Between two looks at the terminal.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// With these a terminal marks where a paste begins and ends, so that no line of it can be taken for keys (DEC mode 2004).
+/// Makes the terminal mark where a paste begins and ends, so that its lines are not mistaken for keys (DEC mode 2004).
 const MARK_PASTES: &[u8] = b"\x1b[?2004h";
 const MARK_NO_PASTES: &[u8] = b"\x1b[?2004l";
 pub(super) const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 pub(super) const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// What was typed, and whether a paste in it goes on.
+/// The typed input, and whether a paste in it is incomplete.
 struct Taken {
     bytes: Vec<u8>,
     pasting: bool,
@@ -74,7 +74,7 @@ fn taken() -> MutexGuard<'static, Taken> {
     TYPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers the modes that the terminal has. Gives whether there is a terminal whose modes can be set.
+/// Stores the current modes of the terminal. Returns whether there is a terminal whose modes can be set.
 pub(super) fn remember() -> bool {
     match tcgetattr(io::stdin()) {
         Ok(modes) => {
@@ -85,7 +85,7 @@ pub(super) fn remember() -> bool {
     }
 }
 
-/// Gives the terminal back as it was found. For a program that ends in the middle of something.
+/// Restores the original modes of the terminal, for a program that ends early.
 pub(crate) fn restore() {
     if let Some(found) = FOUND.get() {
         set(found);
@@ -111,7 +111,7 @@ fn give_back(terminal: &mut File, found: &Termios) {
     }
 }
 
-/// Whether the terminal can do more than show one line below the other.
+/// Returns `true` if the terminal can move its cursor.
 pub(crate) fn has_cursor() -> bool {
     std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
@@ -122,12 +122,12 @@ fn terminal() -> io::Result<File> {
     Ok(File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?))
 }
 
-/// While it lives, nothing that is typed is shown, and all of it is kept.
+/// Suppresses the echo of typed keys and keeps them, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Quiet(());
 
 impl Quiet {
-    /// Nothing where nobody edits lines on the terminal.
+    /// Returns `None` if no line is edited on the terminal.
     pub(crate) fn begin() -> Option<Quiet> {
         set(&quiet()?);
         mark_pastes(true);
@@ -145,7 +145,7 @@ impl Drop for Quiet {
     }
 }
 
-/// While it lives, the terminal is as it was found although a turn is under way: an editor is open.
+/// Restores the original modes during a turn while an editor is open, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Shown(bool);
 
@@ -172,8 +172,8 @@ impl Drop for Shown {
     }
 }
 
-/// While it lives, each key can be read from the terminal as it is pressed, none is shown by the terminal, and pastes are marked: a
-/// question is answered.
+/// Reads single keys from the terminal while a question is open: keys are not echoed and pastes are marked, until it is
+/// dropped.
 pub(crate) struct Keys {
     terminal: File,
     /// During a turn the terminal is in these modes already, and what was typed is for the next message.
@@ -198,8 +198,8 @@ impl Keys {
         Ok(Keys { terminal, in_turn })
     }
 
-    /// Waits until nothing comes any more of what was typed before: it was meant for no question. Gives whether a paste is under way
-    /// whose end did not come.
+    /// Waits until all earlier input has arrived, which was not meant for the question. Returns whether a paste is in
+    /// progress whose end has not arrived.
     pub(crate) async fn settle(&mut self) -> io::Result<bool> {
         let (mut buffer, mut since) = ([0; 4096], Instant::now());
         loop {
@@ -226,7 +226,7 @@ impl Keys {
         if has_cursor() { self.terminal.write_all(MARK_PASTES) } else { Ok(()) }
     }
 
-    /// What was typed since: `None` where nothing was, 0 where the terminal is gone.
+    /// Reads the input since the last call: `None` without input, 0 if the terminal is gone.
     ///
     /// # Errors
     /// The terminal cannot be read.
@@ -247,13 +247,14 @@ impl Drop for Keys {
     }
 }
 
-/// What was typed while nothing read a line, as the text that a line editor would have made of it.
+/// Returns the input typed while no line was read, as the text that a line editor would have made of it.
 pub(super) fn typed() -> String {
     if let (Some(found), Some(quiet)) = (FOUND.get(), quiet()) {
         // A line without its end can be read only in these modes.
         set(&quiet);
         keep_typed();
-        // The terminal holds a few KiB: the rest of a long paste comes once those are read, and its lines must not be taken for keys.
+        // The terminal buffers a few KiB. The rest of a long paste arrives once these are read, and its lines must not
+        // be mistaken for keys.
         let mut since = Instant::now();
         while is_pasting() && since.elapsed() < LONGEST_PAUSE {
             std::thread::sleep(GLANCE);
@@ -284,7 +285,7 @@ fn set(modes: &Termios) {
     let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
 }
 
-/// Takes what the terminal has for us, without waiting; gives whether there was anything.
+/// Stores the available terminal input without waiting. Returns whether there was any.
 fn keep_typed() -> bool {
     let Ok(mut terminal) = terminal() else { return false };
     let (mut buffer, mut came) = ([0; 4096], false);
@@ -295,7 +296,7 @@ fn keep_typed() -> bool {
     came
 }
 
-/// The text that these keys write. Keys that move the cursor have no meaning here: nobody saw where it was.
+/// Converts keys to text. Cursor keys are ignored, because the user could not see the cursor.
 fn text_of(keys: &str) -> String {
     let mut text = String::new();
     let mut keys = keys.chars().peekable();

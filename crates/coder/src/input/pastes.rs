@@ -1,4 +1,4 @@
-//! Pastes of more than a few lines: the line shows a label in their place, and the message has their text.
+//! Folds long pastes: the line shows a label, and the message contains the text.
 
 use super::joined;
 use crate::shown::{Words, steers};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolfence_protocol::text;
 use toolfence_protocol::text::Field;
 
-/// A paste of no more lines and bytes stands in the line as it is.
+/// A paste of at most this many lines and bytes is inserted unchanged.
 const MOST_LINES: usize = 5;
 const MOST_BYTES: usize = 1000;
 
@@ -16,7 +16,7 @@ const MOST_BYTES: usize = 1000;
 const MOST_PASTES: usize = 64;
 const MOST_KEPT: usize = 64 << 20;
 
-/// The pastes that labels stand for.
+/// The stored pastes with their labels.
 #[derive(Debug, Default)]
 pub(super) struct Pastes {
     /// Label and text, the oldest first.
@@ -24,13 +24,13 @@ pub(super) struct Pastes {
 }
 
 impl Pastes {
-    /// What the line shows of a text that is put into it: the text itself, or the label that stands for it.
+    /// Returns the text as displayed in the line: unchanged, or the label for it.
     pub(super) fn fold(&mut self, text: &str) -> String {
         self.shown(clean(text), MOST_LINES)
     }
 
-    /// What the line shows of a paste. Lines that would be taken for a command at the beginning of it are never shown as they are,
-    /// wherever they are put: what stands before them may go away, by a key that comes together with the paste.
+    /// Returns a paste as displayed in the line. Text that would be parsed as a command at the beginning of the line is
+    /// always folded: the text before it may be deleted by a key that arrives with the paste.
     pub(super) fn fold_paste(&mut self, pasted: &str) -> String {
         let text = clean(pasted);
         let is_like_command = joined(&text).trim_start().starts_with(['!', '/']);
@@ -39,7 +39,8 @@ impl Pastes {
 
     fn shown(&mut self, text: String, most: usize) -> String {
         let lines = text.lines().count();
-        // A tab would move what stands behind it, and some marks turn the text around them: such a text is not shown.
+        // A tab would shift the text after it, and some characters reverse the text around them, so such a text is
+        // folded.
         let shows = |text: &str| text.char_indices().all(|(at, c)| c != '\t' && !steers(c, &text[at..]));
         if lines <= most && text.len() <= MOST_BYTES && shows(&text) {
             return text;
@@ -57,7 +58,7 @@ impl Pastes {
         label
     }
 
-    /// A label that stands for this text alone.
+    /// Creates a unique label for this text.
     fn label(&self, text: &str, lines: usize) -> String {
         let first =
             text!("[Pasted {count} {count|line|lines}]", count = Field::Grouped(lines as u64)).words().into_owned();
@@ -70,14 +71,14 @@ impl Pastes {
         std::iter::once(first.clone()).chain(others).find(is_free).unwrap_or(first)
     }
 
-    /// Whether a paste that nobody sees stands where the line begins.
+    /// Returns `true` if the line begins with a folded paste.
     pub(super) fn begin(&self, line: &str) -> bool {
         let line = joined(line);
         let line = line.trim_start();
         self.kept.iter().any(|(label, _)| line.starts_with(label.as_str()))
     }
 
-    /// The line with the texts in the place of their labels. What was pasted is not looked at for labels.
+    /// Replaces the labels in a line by their texts. Labels inside a paste are not replaced.
     pub(super) fn unfold(&self, line: &str) -> String {
         let mut text = String::with_capacity(line.len());
         let mut rest = line;
@@ -99,15 +100,15 @@ impl Pastes {
     }
 }
 
-/// A text without what steers a terminal; the ends of lines are LF.
+/// Removes terminal control characters and converts line ends to LF.
 fn clean(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
-/// The keys of the line editor, with pastes folded, and with the list of what Tab offers behind the mark that stands in front of the
-/// line. The key for the person's own editor ends the line: the editor of the line would go on where it stood, over what is said
-/// meanwhile.
+/// The edit mode of the line editor. It folds pastes and sets the marker of the completion list. The key for the user's
+/// external editor ends the line, because the line editor would otherwise resume at its old position, over later
+/// output.
 pub(super) struct Folding {
     pub(super) keys: Box<dyn EditMode>,
     pub(super) pastes: Arc<Mutex<Pastes>>,

@@ -1,17 +1,17 @@
-//! Code with its comments, strings, numbers and keywords told apart.
+//! Highlights comments, strings, numbers and keywords in code.
 //!
-//! It reads a line once and keeps nothing of it but what a comment or a string goes on with. A grammar would have to read a block
-//! again with each line, and takes a comment that is not closed yet for an error.
+//! It reads each line once and keeps only the open comment or string between lines. A full grammar would reparse the
+//! block with each line, and would treat an unclosed comment as an error.
 
 use super::rows::{Cell, Ink, push};
 use crate::theme::Tint;
 
-/// How a language writes what is told apart.
+/// The syntax of a language that is highlighted.
 struct Language {
     names: &'static [&'static str],
-    /// What begins a comment that goes to the end of the line.
+    /// The marks of comments that end with the line.
     line: &'static [&'static str],
-    /// What begins and ends other comments and strings that go over lines.
+    /// The start and end marks of comments and strings that may span lines.
     blocks: &'static [(&'static str, &'static str, Part)],
     quotes: &'static str,
     keywords: &'static str,
@@ -127,16 +127,16 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
-/// The looks of the lines of a block of code.
+/// Highlights the lines of a block of code.
 pub(super) struct Highlighter {
     language: Option<&'static Language>,
     is_diff: bool,
-    /// What ends the comment or the string that the last line left open.
+    /// The end mark of the comment or string that the last line left open.
     open: Option<(&'static str, Part)>,
 }
 
 impl Highlighter {
-    /// Of a block whose fence says this of it.
+    /// Returns a highlighter for a block whose fence has this info string.
     pub(super) fn new(info: &str) -> Highlighter {
         let name = info.trim().split([' ', ',', '{', ':']).next().unwrap_or_default().to_ascii_lowercase();
         let name = &*name;
@@ -144,7 +144,7 @@ impl Highlighter {
         Highlighter { language, is_diff: matches!(name, "diff" | "patch"), open: None }
     }
 
-    /// The next line, which has no end.
+    /// Highlights the next line, which has no newline.
     pub(super) fn line(&mut self, line: &str) -> Vec<Cell> {
         let mut cells = Vec::new();
         if self.is_diff {
@@ -173,7 +173,7 @@ impl Highlighter {
         cells
     }
 
-    /// How long the next part of a line is, and how it looks. `before` is the character before it.
+    /// Returns the length and the style of the next part of a line. `before` is the previous character.
     fn part(&mut self, language: &Language, rest: &str, c: char, before: char) -> (usize, Ink) {
         if let Some((end, part)) = self.open {
             let length = rest.find(end).map(|at| at + end.len());
@@ -182,7 +182,7 @@ impl Highlighter {
             }
             return (length.unwrap_or(rest.len()), ink_of(part));
         }
-        // A `#` within a word of the shell begins nothing.
+        // A `#` within a word of the shell does not begin a comment.
         let begins =
             |mark: &&&str| rest.starts_with(**mark) && (**mark != "#" || !before.is_alphanumeric() && before != '$');
         if language.line.iter().find(begins).is_some() {
@@ -211,13 +211,13 @@ impl Highlighter {
     }
 }
 
-/// Characters of a string that is told apart.
+/// Maximum number of characters of a highlighted string.
 const LONGEST_STRING: usize = 1000;
 
-/// How long a string is that ends in its line; one that does not is a mark of its own, such as an apostrophe.
+/// Returns the length of a string that ends in its line. An unclosed quote is a mark of its own, such as an apostrophe.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
-    // Where none of many marks ends, each is looked behind.
+    // The search is bounded, because every unclosed quote starts one.
     for (at, c) in rest.char_indices().skip(1).take(LONGEST_STRING) {
         if c == quote && !escaped {
             return at + c.len_utf8();

@@ -1,12 +1,12 @@
-//! Emphasis, code, links and the like within one paragraph, by pulldown-cmark.
+//! Parses emphasis, code, links and other inline markup of a paragraph with pulldown-cmark.
 
 use super::rows::{BREAK, Cell, Ink, Look, push};
 use crate::theme::Tint;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-/// Stands before a text so that nothing in it begins a block. A word and a blank: what stands behind them is read as it is at the
-/// beginning of a line.
+/// Precedes a text so that it cannot begin a block. After a word and a blank, text is parsed as at the beginning of a
+/// line.
 const BEFORE: &str = "a ";
 
 #[cfg(test)]
@@ -15,10 +15,10 @@ thread_local! {
     pub(super) static READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// A text as it looks.
+/// A text with its styles.
 pub(super) struct Inline {
     pub(super) cells: Vec<Cell>,
-    /// The byte of the text up to which nothing that may follow can change how it looks.
+    /// The byte offset up to which no further text can change the result.
     pub(super) settled: usize,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn read(text: &str, look: Look, base: Ink) -> Inline {
     Inline { cells: reader.cells, settled }
 }
 
-/// For each bracket that opens, whether it is closed and no target of a link can follow. Ordered by their places.
+/// Returns for each opening bracket, in order, whether it is closed and cannot be followed by a link target.
 fn closed_brackets(source: &str) -> Vec<(usize, bool)> {
     let bytes = source.as_bytes();
     let (mut found, mut open): (Vec<(usize, bool)>, Vec<usize>) = Default::default();
@@ -55,7 +55,7 @@ fn closed_brackets(source: &str) -> Vec<(usize, bool)> {
             b']' => {
                 let is_closed = bytes.get(at + 1).is_some_and(|next| *next != b'(');
                 if let Some(index) = open.pop() {
-                    // One that stands in another is a text as long as the other may be a link.
+                    // A nested bracket is plain text as long as the outer one may be a link.
                     found[index].1 = is_closed;
                 }
             }
@@ -65,15 +65,15 @@ fn closed_brackets(source: &str) -> Vec<(usize, bool)> {
     found
 }
 
-/// The first character of a piece of plain text that something behind it could still give a meaning.
+/// Returns the first character of a plain text whose meaning may depend on the text after it.
 fn first_open(source: &str, range: Range<usize>, closed: &[(usize, bool)]) -> Option<usize> {
     let mut at = range.start;
-    // A run may go beyond the piece.
+    // A run may extend beyond the piece.
     while let Some(found) = source.get(at..range.end).and_then(|rest| rest.find(['*', '~', '_', '`', '<', '['])) {
         at += found;
         let rest = &source[at..];
         let c = rest.as_bytes()[0];
-        // All marks of a run have one meaning; brackets have no runs, so that each is looked at once.
+        // All marks of a run have the same meaning. Brackets form no runs and are examined one by one.
         let length = if matches!(c, b'[' | b'<') { 1 } else { rest.bytes().take_while(|byte| *byte == c).count() };
         let next = rest[length..].chars().next();
         let before = source[..at].chars().next_back();
@@ -85,7 +85,7 @@ fn first_open(source: &str, range: Range<usize>, closed: &[(usize, bool)]) -> Op
             b'[' => !closed.binary_search_by_key(&at, |(at, _)| *at).is_ok_and(|index| closed[index].1),
             _ => opens,
         };
-        // A backslash before it says that it is a text.
+        // A backslash before it makes it plain text.
         if is_open && before != Some('\\') {
             return Some(at);
         }
@@ -96,16 +96,16 @@ fn first_open(source: &str, range: Range<usize>, closed: &[(usize, bool)]) -> Op
 
 struct InlineReader {
     look: Look,
-    /// The looks under way; the last one counts.
+    /// The active styles; the last one applies.
     inks: Vec<Ink>,
     cells: Vec<Cell>,
-    /// The links and images under way: the target, and where the text began.
+    /// The open links and images: the target, and where the text began.
     links: Vec<(String, usize)>,
     depth: usize,
 }
 
 impl InlineReader {
-    /// `end` is the byte behind the event, and the first bytes of a text are skipped.
+    /// Handles an event. `end` is the byte offset after it, and the first `skipped` bytes of a text are ignored.
     fn event(&mut self, event: Event<'_>, end: usize, skipped: usize) {
         match event {
             Event::Text(text) => self.text(text.get(skipped..).unwrap_or_default(), end),
@@ -137,7 +137,7 @@ impl InlineReader {
             }
             Event::End(TagEnd::Link | TagEnd::Image) => self.end_link(end),
             Event::SoftBreak | Event::HardBreak => self.text(" ", end),
-            // The paragraph itself, and what only extensions have that are off.
+            // The paragraph itself, and events of disabled extensions.
             _ => {}
         }
     }
@@ -150,7 +150,7 @@ impl InlineReader {
         let begin = self.cells.len();
         let ink = self.ink();
         push(&mut self.cells, text, ink);
-        // Where each character is one of the source, a row may end behind any of them.
+        // If each character is one of the source, a row may end after any of them.
         let mut at = end.saturating_sub(text.len());
         let exact = self.cells.len() - begin == text.chars().count();
         for cell in &mut self.cells[begin..] {
@@ -163,12 +163,12 @@ impl InlineReader {
         }
     }
 
-    /// What was written from a cell on is one piece that ends here.
+    /// Marks the cells from `begin` on as one piece that ends at `end`.
     fn placed(&mut self, begin: usize, end: usize) {
         self.cells[begin..].iter_mut().for_each(|cell| (cell.at, cell.inside) = (end, true));
     }
 
-    /// A mark of Markdown, where nothing else shows what it means.
+    /// Writes a Markdown mark if nothing else displays its meaning.
     fn mark(&mut self, mark: &str, end: usize) {
         if !self.look.colour {
             let begin = self.cells.len();
@@ -191,14 +191,14 @@ impl InlineReader {
         self.closes(end);
     }
 
-    /// Something is over: the last cell is its last one.
+    /// Ends a construct: the last cell is its last one.
     fn closes(&mut self, end: usize) {
         if let Some(last) = self.cells.last_mut() {
             (last.at, last.inside) = (end, self.depth > 0);
         }
     }
 
-    /// The target stands behind the text of a link, but for one whose text it is.
+    /// Writes the target after the text of a link, unless the text is the target.
     fn end_link(&mut self, end: usize) {
         let (target, begin) = self.links.pop().unwrap_or_default();
         let text: String = self.cells[begin.min(self.cells.len())..].iter().map(|cell| cell.c).collect();

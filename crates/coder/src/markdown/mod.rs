@@ -1,14 +1,14 @@
-//! The Markdown of a model while it comes, as rows of a terminal.
+//! Renders the Markdown of a model as rows of a terminal while it arrives.
 //!
-//! What was printed is never changed: a row is given once nothing that may follow can change it. A paragraph gives its rows as
-//! they fill up, a list its items, a block of code its lines, and only a table waits for its last row. What is not settled yet is
-//! the [tail](Markdown::tail), one row that whoever prints it may draw again and again below the others. The rows depend on the
-//! text and the width alone, and on no division into pieces.
+//! Printed rows never change: a row is returned once no further input can change it. A paragraph returns its rows as
+//! they fill up, a list its items, a block of code its lines; only a table waits for its last row. The unsettled rest
+//! is the [tail](Markdown::tail), a single row that the caller may redraw below the others. The rows depend only on the
+//! text and the width, not on how the text is split into pieces.
 //!
-//! Blocks are found line by line, as CommonMark does it; what stands in a paragraph is pulldown-cmark's. Each line is looked at a
-//! bounded number of times, and what is kept is bounded: what never ends is given as it is. Three things differ from CommonMark,
-//! for a row that was given cannot be changed: a heading that is underlined has one line that fits a row, definitions of
-//! links are texts, and a blank line stands where one was written. HTML is shown as it is.
+//! Blocks are parsed line by line as in CommonMark, and pulldown-cmark parses the text of a paragraph. Each line is
+//! examined a bounded number of times and memory is bounded: constructs that never end are returned as text. Because
+//! printed rows cannot change, three things differ from CommonMark: an underlined heading has one line that fits a row,
+//! link definitions are text, and a blank line appears wherever one was written. HTML is displayed as text.
 
 mod code;
 mod inline;
@@ -20,38 +20,38 @@ use rows::{BREAK, Cell, Ink, columns, draw, is_odd, push, width, wrapped, writte
 pub(crate) use rows::{Look, cut, in_parts, in_rows, line_in_rows, line_set_in, rows_of, rub_out, width_of};
 use table::{Side, Table};
 
-/// Bytes of a paragraph that wait for something that is open to be closed.
+/// Maximum number of bytes of a paragraph that wait for an open construct to close.
 const MOST_OPEN: usize = 4 << 10;
-/// Bytes of a line whose end has to be awaited to know what it is.
+/// Maximum number of bytes of a line whose end is needed to classify it.
 const MOST_LINE: usize = 16 << 10;
-/// How often the beginning of a line is looked at before its end.
+/// Maximum number of times that the beginning of a line is examined before its end.
 const MOST_TRIES: usize = 8;
-/// Marks of a fence that are shown.
+/// Maximum length of a displayed fence.
 const MOST_FENCE: usize = 16;
-/// Quotes and items that stand in each other.
+/// Maximum nesting of quotes and items.
 const DEEPEST: usize = 12;
-/// The fewest columns of a text, however deep it stands.
+/// Minimum width of a text in columns, however deeply it is nested.
 const NARROWEST: usize = 12;
 
-/// A text of a model under way.
+/// A text of a model that is being received.
 pub(crate) struct Markdown {
     look: Look,
-    /// The look of all of it.
+    /// The base style of the text.
     base: Ink,
-    /// The line under way, where it is not known yet what it is.
+    /// The current line as long as its kind is unknown.
     line: String,
     tries: usize,
-    /// The line under way is known to be one of the paragraph that is open, and stands there.
+    /// Whether the current line is known to belong to the open paragraph, which contains it already.
     in_text: bool,
     containers: Vec<Container>,
     leaf: Leaf,
-    /// A blank line came since the last row.
+    /// Whether a blank line followed the last row.
     gap: bool,
     /// Whether there are rows.
     begun: bool,
-    /// The quotes around the last row.
+    /// The number of quotes around the last row.
     quotes: usize,
-    /// The rows that were not taken yet, each ended.
+    /// The rows that the caller has not taken yet, each with a newline.
     out: String,
 }
 
@@ -65,14 +65,14 @@ enum Container {
 struct Item {
     /// Columns by which its lines are indented.
     indent: usize,
-    /// What is shown before its first row, and only there.
+    /// The mark before its first row.
     mark: String,
     shown: bool,
-    /// The number of an item in an ordered list, and what stands behind the number.
+    /// The number of an item in an ordered list, and the character after the number.
     number: Option<(u64, char)>,
 }
 
-/// What is open.
+/// The open block.
 enum Leaf {
     Nothing,
     Paragraph(Paragraph),
@@ -83,7 +83,7 @@ enum Leaf {
         indent: usize,
         code: Highlighter,
     },
-    /// A block of indented code, and the blank lines of it that may be its last ones.
+    /// A block of indented code, and its blank lines that may be its last ones.
     Indented {
         blank: usize,
     },
@@ -93,19 +93,19 @@ enum Leaf {
 
 #[derive(Debug, Default)]
 struct Paragraph {
-    /// What was not given yet, its lines joined.
+    /// The text that was not returned yet, with its lines joined.
     text: String,
-    /// Lines that have ended.
+    /// The number of complete lines.
     lines: usize,
-    /// Something of it was given.
+    /// Whether a part of it was returned.
     given: bool,
-    /// So long has the text to be before it is looked at again.
+    /// The length that the text must reach before it is examined again.
     next: usize,
-    /// It may be the head of a table.
+    /// Whether it may be the head of a table.
     piped: bool,
 }
 
-/// A line: the containers that go on, those that begin, and what is in them.
+/// A parsed line: the containers that continue, those that begin, and the content.
 struct Reading<'l> {
     matched: usize,
     begins: Vec<Container>,
@@ -114,7 +114,7 @@ struct Reading<'l> {
 
 enum Kind<'l> {
     Blank,
-    /// Of a paragraph. `lazy` says that it goes on with one although the containers of that do not.
+    /// A line of a paragraph. `lazy` means that it continues a paragraph although the containers of that end.
     Text {
         text: &'l str,
         lazy: bool,
@@ -139,7 +139,7 @@ enum Kind<'l> {
 }
 
 impl Markdown {
-    /// The beginning of a text; `dim` where all of it matters less.
+    /// Returns the beginning of a text; `dim` if the whole text is less important.
     pub(crate) fn new(look: Look, dim: bool) -> Markdown {
         Markdown {
             look,
@@ -156,7 +156,7 @@ impl Markdown {
         }
     }
 
-    /// Takes the next piece; gives the rows that are settled by now, each with its end.
+    /// Processes the next piece and returns the rows that are settled now, each with a newline.
     pub(crate) fn feed(&mut self, look: Look, piece: &str) -> String {
         self.look = look;
         for c in piece.chars() {
@@ -169,7 +169,7 @@ impl Markdown {
         std::mem::take(&mut self.out)
     }
 
-    /// The text is over, or something else stands in it; gives the rest of its rows. What comes then begins anew.
+    /// Ends the text, or interrupts it for other output, and returns the remaining rows. Later text begins anew.
     pub(crate) fn finish(&mut self, look: Look) -> String {
         self.look = look;
         if self.in_text || !self.line.is_empty() {
@@ -181,7 +181,7 @@ impl Markdown {
         out
     }
 
-    /// What is not settled yet, as one row without an end: the last of the rows that it would be now.
+    /// Returns the unsettled rest as one row without a newline: the last of the rows that it would take now.
     pub(crate) fn tail(&self, look: Look) -> String {
         let mut out = String::new();
         let prefix = self.prefix(look);
@@ -219,7 +219,7 @@ impl Markdown {
         leaf + self.line.capacity() + self.containers.len() * size_of::<Container>()
     }
 
-    /// The next character of a line of which it is not known what it is.
+    /// Adds a character to a line whose kind is unknown.
     fn push(&mut self, c: char) {
         let ends_word = c == ' ' && self.line.ends_with(|last: char| !last.is_whitespace());
         self.line.push(c);
@@ -232,9 +232,9 @@ impl Markdown {
         }
     }
 
-    /// Where the line can only be one of a paragraph, its words are given while they come.
+    /// Returns words early if the line can only belong to a paragraph.
     fn try_text(&mut self) {
-        // A row of a table may have its first line between two cells later.
+        // A later row may still have its first line break between two cells.
         if matches!(self.leaf, Leaf::Table(_)) {
             return;
         }
@@ -267,7 +267,7 @@ impl Markdown {
         self.take_line(&line);
     }
 
-    /// What a line is, in the state that is open.
+    /// Classifies a line in the current state.
     fn read<'l>(&self, line: &'l str) -> Reading<'l> {
         let (mut rest, mut matched) = (line, 0);
         for container in &self.containers {
@@ -363,7 +363,8 @@ impl Markdown {
         }
     }
 
-    /// The item of a list that begins here, and what stands in it. `interrupts` a paragraph only where it can be nothing else.
+    /// Parses the list item that begins here and its content. With `interrupts`, it must be unambiguous enough to
+    /// interrupt a paragraph.
     fn item<'l>(&self, rest: &'l str, indent: usize, matched: usize, interrupts: bool) -> Option<(Item, &'l str)> {
         let text = rest.trim_start();
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -383,9 +384,9 @@ impl Markdown {
         if interrupts && (inner.is_empty() || number.is_some_and(|(number, _)| number != 1)) {
             return None;
         }
-        // What is indented further is code in the item.
+        // Text that is indented further is code in the item.
         let blank = if inner.is_empty() || blanks(behind) > 4 { 1.min(behind.len()) } else { blanks(behind) };
-        // The numbers of a list go up by one, whatever the others are.
+        // The numbers of a list go up by one, regardless of the numbers in the source.
         let number = number.map(|(first, end)| match self.containers.get(matched) {
             Some(Container::Item(Item { number: Some((before, same)), .. })) if *same == end => (before + 1, end),
             _ => (first, end),
@@ -398,10 +399,10 @@ impl Markdown {
         Some((item, &behind[blank..]))
     }
 
-    /// Takes a whole line.
+    /// Processes a complete line.
     fn take_line(&mut self, line: &str) {
         let is_code = matches!(self.leaf, Leaf::Fenced { .. });
-        // A tab of code stays one where no container has to be taken off before it.
+        // A tab in code is kept unless a container must be removed before it.
         let line = if is_code && self.containers.is_empty() { line.to_owned() } else { expanded(line) };
         let reading = self.read(&line);
         let Reading { matched, begins, kind } = reading;
@@ -480,7 +481,7 @@ impl Markdown {
                 self.as_it_is(text, Ink::DIM);
                 self.leaf = Leaf::Html;
             }
-            // A container with nothing in it, or what was dealt with above.
+            // An empty container, or a line handled above.
             _ => {}
         }
     }
@@ -493,11 +494,11 @@ impl Markdown {
         self.gap = true;
     }
 
-    /// Makes the paragraph that is open the place of what comes, or begins one.
+    /// Continues the open paragraph, or begins one.
     fn begin_text(&mut self, matched: usize, begins: Vec<Container>, lazy: bool) {
         let goes_on = begins.is_empty() && (lazy || matched == self.containers.len());
         if goes_on && let Leaf::Paragraph(paragraph) = &mut self.leaf {
-            // It is no table, for this line would have said so.
+            // It is not a table, because this line would have been its delimiter row.
             paragraph.piped = false;
             return;
         }
@@ -525,7 +526,7 @@ impl Markdown {
         }
     }
 
-    /// Gives the rows of the paragraph that are settled.
+    /// Returns the settled rows of the paragraph.
     fn settle(&mut self) {
         let room = self.room();
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
@@ -534,12 +535,12 @@ impl Markdown {
         }
         let inline = inline::read(&paragraph.text, self.look, self.base);
         let rows = wrapped(&inline.cells, room);
-        // The last row is not full yet. A row ends where nothing goes on that began before.
+        // The last row is not full yet. A row is settled only if no construct continues after it.
         let whole = rows.iter().take(rows.len() - 1).rposition(|(range, next)| {
             let last = range.end.max(*next) - 1;
             !inline.cells[last].inside && inline.cells[last].at <= inline.settled
         });
-        // A text that does not settle is looked at again when it is longer by a part of it, so that all looks together are few.
+        // An unsettled text is examined again after it has grown by an eighth, which bounds the total work.
         paragraph.next = paragraph.text.len() + paragraph.text.len() / 8;
         if let Some(whole) = whole {
             let next = rows[whole].1;
@@ -557,7 +558,7 @@ impl Markdown {
         if text.ends_with('\r') {
             text.pop();
         }
-        // Two backslashes are one that is shown.
+        // Two backslashes display one.
         let is_signed = text.ends_with('\\') && !text.ends_with("\\\\");
         let is_hard = is_signed || text.ends_with("  ");
         if is_signed {
@@ -569,7 +570,7 @@ impl Markdown {
         }
     }
 
-    /// Closes what is open, and the containers from this one on.
+    /// Closes the open block, and the containers from this one on.
     fn close(&mut self, matched: usize) {
         match std::mem::replace(&mut self.leaf, Leaf::Nothing) {
             Leaf::Paragraph(paragraph) => {
@@ -586,7 +587,7 @@ impl Markdown {
             }
             _ => {}
         }
-        // An item in which nothing stands is there all the same.
+        // An empty item is displayed all the same.
         let empty = |container: &Container| matches!(container, Container::Item(item) if !item.shown);
         if self.containers.iter().skip(matched).any(empty) {
             self.give(vec![Vec::new()]);
@@ -610,7 +611,7 @@ impl Markdown {
         self.give(vec![cells]);
     }
 
-    /// A row of what is not wrapped: the terminal does that, so that it can be copied.
+    /// Writes a row without wrapping: the terminal wraps it, so that it can be copied.
     fn as_it_is(&mut self, text: &str, ink: Ink) {
         let mut cells = Vec::new();
         push(&mut cells, &text.replace(BREAK, "\\u{2028}"), ink);
@@ -630,7 +631,7 @@ impl Markdown {
         }
     }
 
-    /// Gives these lines, each in rows. Lines of code are whole.
+    /// Writes these lines, each in rows. Lines of code are not wrapped.
     fn give(&mut self, lines: Vec<Vec<Cell>>) {
         for cells in lines {
             if matches!(self.leaf, Leaf::Fenced { .. }) {
@@ -651,7 +652,7 @@ impl Markdown {
         self.out.push('\n');
     }
 
-    /// What stands before a row, with the blank row that was written.
+    /// Writes the prefix of a row, after a pending blank row.
     fn begin_row(&mut self) {
         let quotes = self.containers.iter().filter(|container| **container == Container::Quote).count();
         if std::mem::take(&mut self.gap) && self.begun {
@@ -671,7 +672,7 @@ impl Markdown {
         (self.begun, self.quotes) = (true, quotes);
     }
 
-    /// What stands before the next row.
+    /// Returns the prefix of the next row.
     fn prefix(&self, look: Look) -> Vec<Cell> {
         let mut cells = Vec::new();
         for container in &self.containers {
@@ -687,7 +688,7 @@ impl Markdown {
         cells
     }
 
-    /// Columns that a text has.
+    /// Returns the number of columns available for text.
     fn room(&self) -> usize {
         let before: usize = self.containers.iter().map(Container::columns).sum();
         self.look.width.saturating_sub(before).max(NARROWEST)
@@ -709,14 +710,14 @@ fn quote_cells(look: Look) -> Vec<Cell> {
     cells
 }
 
-/// A fence stays, so that code can be told from text without colours, and copied with what it is.
+/// A fence is displayed, so that code is distinguishable without colours and can be copied with its language.
 fn fence_cells(fence: char, length: usize, info: &str) -> Vec<Cell> {
     let mut cells = Vec::new();
     push(&mut cells, &format!("{}{info}", fence.to_string().repeat(length)), Ink::DIM);
     cells
 }
 
-/// The end of a text, so many bytes at most, from the beginning of a word.
+/// Returns the end of a text from the beginning of a word, at most `most` bytes.
 fn end_of(text: &str, most: usize) -> &str {
     let mut at = text.len().saturating_sub(most);
     while !text.is_char_boundary(at) {
@@ -726,17 +727,17 @@ fn end_of(text: &str, most: usize) -> &str {
     if at == 0 { end } else { end.split_once([' ', BREAK]).map_or(end, |(_, words)| words) }
 }
 
-/// Blanks at the beginning.
+/// Counts the blanks at the beginning.
 fn blanks(line: &str) -> usize {
     line.bytes().take_while(|byte| *byte == b' ').count()
 }
 
-/// A line with its tabs as blanks.
+/// Replaces the tabs of a line by blanks.
 fn expanded(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
         match c {
-            // Beyond the beginning it does not matter how wide one is.
+            // After the indentation the width of a tab does not matter.
             '\t' => out.push_str(&"    "[out.len() % 4..]),
             c => out.push(c),
         }
@@ -744,7 +745,7 @@ fn expanded(line: &str) -> String {
     out
 }
 
-/// What stands behind the mark of a quote.
+/// Returns the text after a quote mark.
 fn quoted(line: &str) -> Option<&str> {
     let inner = line.trim_start_matches(' ').strip_prefix('>').filter(|_| blanks(line) < 4)?;
     Some(inner.strip_prefix(' ').unwrap_or(inner))

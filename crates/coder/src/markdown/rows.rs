@@ -1,4 +1,4 @@
-//! Rows of a terminal: characters with their looks, broken between words by the columns they take.
+//! Rows of a terminal: characters with their styles, wrapped between words by display width.
 
 use crate::shown::steers;
 use crate::theme::{self, Tint};
@@ -8,10 +8,10 @@ use std::ops::Range;
 use toolfence_protocol::invisible;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Stands in a text where its author ended a line. A text of a model never holds it: it is written out.
+/// Represents a line break of the author. Text of a model never contains it, because it is escaped there.
 pub(super) const BREAK: char = '\u{2028}';
 
-/// What a row is drawn for.
+/// The properties of the terminal that a row is drawn for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
     /// The columns of a row at most.
@@ -58,9 +58,9 @@ impl Ink {
 pub(super) struct Cell {
     pub(super) c: char,
     pub(super) ink: Ink,
-    /// The byte behind it in the text that it is from.
+    /// The byte offset in the source text after the character.
     pub(super) at: usize,
-    /// Whether what stands behind it belongs to something that began before it, such as an emphasis.
+    /// Whether the following text belongs to something that began earlier, such as an emphasis.
     pub(super) inside: bool,
 }
 
@@ -69,8 +69,8 @@ const SELECTOR: char = '\u{fe0f}';
 /// Joins the pictures around it to one.
 const JOINER: char = '\u{200d}';
 
-/// Columns of a character at most. The selector of coloured pictures may make what it follows wider, and a letter of a flag is as wide
-/// as the flag where it is shown by itself.
+/// Returns the maximum width of a character. The selector of coloured pictures may widen the character before it, and a
+/// letter of a flag is as wide as the flag if it is displayed alone.
 pub(super) fn columns(c: char) -> usize {
     match c {
         SELECTOR => 1,
@@ -79,8 +79,8 @@ pub(super) fn columns(c: char) -> usize {
     }
 }
 
-/// Columns of all of these at most: a terminal that knows no joined pictures shows the parts of one beside each other. Text is
-/// wrapped by this measure, so that no row is ever wider than the terminal.
+/// Returns the maximum width of the cells: a terminal without joined pictures displays their parts next to each other.
+/// Text is wrapped by this measure, so that no row is wider than the terminal.
 pub(super) fn width(cells: &[Cell]) -> usize {
     cells.iter().map(|cell| columns(cell.c)).sum()
 }
@@ -112,7 +112,7 @@ impl Joining {
         Joining { before: first, flags: usize::from(is_flag(first)) }
     }
 
-    /// Takes the next character; gives whether it is a part of the sign before it.
+    /// Takes the next character. Returns whether it is part of the previous sign.
     fn takes(&mut self, c: char) -> bool {
         let joined = if is_flag(c) && is_flag(self.before) { self.flags % 2 == 1 } else { joins(self.before, c) };
         self.flags = if is_flag(c) { self.flags + 1 } else { 0 };
@@ -154,7 +154,7 @@ fn signs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Takes the last sign away, as the key for it does in an editor.
+/// Removes the last sign, as Backspace does in an editor.
 pub(crate) fn rub_out(text: &mut String) {
     /// Longer rows of letters of flags are no text of a person.
     const MOST_FLAGS: usize = 64;
@@ -207,14 +207,14 @@ pub(super) fn wrapped_by_unicode(cells: &[Cell], width: usize) -> Vec<(Range<usi
     broken(cells, width, false, unicode_width)
 }
 
-/// As [`wrapped`], but for words that are longer than a row where they shall stay `whole`: the terminal breaks them, and whoever
-/// copies one gets it in one piece. `columns_of` measures a sign, of which no row has a part.
+/// Wraps as [`wrapped`] does. With `whole`, words longer than a row are left to the terminal to break, so that they can
+/// be copied in one piece. `columns_of` measures a sign, which is never split.
 fn broken(cells: &[Cell], width: usize, whole: bool, columns_of: fn(&[Cell]) -> usize) -> Vec<(Range<usize>, usize)> {
-    /// What stands behind a wide character and never begins a row.
+    /// Characters that follow a wide character and never begin a row.
     const CLOSING: &str = "、。，．」』）］｝！？：；…";
     let mut rows = Vec::new();
     let (mut start, mut column, mut at) = (0, 0, 0);
-    // Where the row may end, and where the next one begins then.
+    // The last possible end of the row, and the start of the next row in that case.
     let mut rest: Option<(usize, usize)> = None;
     while let Some(cell) = cells.get(at) {
         if cell.c == BREAK {
@@ -262,8 +262,8 @@ fn broken(cells: &[Cell], width: usize, whole: bool, columns_of: fn(&[Cell]) -> 
     rows
 }
 
-/// The lines of a plain text in rows of so many columns, broken between words. What continues a line stands below the first word
-/// behind its mark, or below what blanks set apart from the words before.
+/// Wraps plain text between words into rows of `columns`. Continuation rows are aligned with the first word after the
+/// mark of the line, or with the text after a wide gap.
 pub(crate) fn in_rows(text: &str, columns: usize) -> String {
     let lines = text.split('\n').map(|line| {
         let line = line.strip_suffix('\r').unwrap_or(line);
@@ -273,13 +273,13 @@ pub(crate) fn in_rows(text: &str, columns: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A line in rows as [`in_rows`] has it: `first` stands before its first row, and so many blanks before the others.
+/// Wraps a line as [`in_rows`] does: `first` precedes its first row, and `blanks` blanks precede the others.
 pub(crate) fn line_in_rows(first: &str, body: &str, blanks: usize, columns: usize) -> String {
     line_broken(first, body, blanks, columns, true)
 }
 
-/// As [`line_in_rows`], but words that are longer than a row are broken too: the terminal would go on in its first column with them,
-/// where a row of ours could begin.
+/// Wraps a line as [`line_in_rows`] does, but also breaks words that are longer than a row: the terminal would continue
+/// them in its first column, where one of our own rows could begin.
 pub(crate) fn line_set_in(first: &str, body: &str, blanks: usize, columns: usize) -> String {
     line_broken(first, body, blanks, columns, false)
 }
@@ -296,7 +296,7 @@ fn line_broken(first: &str, body: &str, blanks: usize, columns: usize, whole: bo
         }
         out.extend(cells[range].iter().map(|cell| cell.c));
     }
-    // What is typed behind a line keeps its distance.
+    // Text typed after the line keeps its distance.
     out.push_str(&body[body.trim_end_matches(' ').len()..]);
     out
 }
@@ -314,7 +314,7 @@ fn before_words(line: &str, most: usize) -> usize {
     end.filter(|end| *end < line.len() && width_of(&line[..*end]) <= most).unwrap_or(blanks)
 }
 
-/// A text that takes so many columns at most; dots stand where it was cut.
+/// Cuts a text to at most `most` columns; dots mark the cut.
 pub(crate) fn cut(text: &str, most: usize, signs: bool) -> Cow<'_, str> {
     if width_of(text) <= most {
         return text.into();
@@ -354,8 +354,8 @@ pub(crate) fn rows_of(text: &str, most: usize) -> (usize, bool) {
     (fewest.0, agree)
 }
 
-/// The text with its signs of several pictures shown as these pictures, on which all terminals agree. Each character has as many
-/// bytes as the one in whose place it stands, so that a place in the text stays where it is.
+/// Replaces joined pictures by their parts, whose width all terminals agree on. Each character keeps its length in
+/// bytes, so that positions in the text stay valid.
 pub(crate) fn in_parts(text: &str) -> String {
     let part = |c| match c {
         // Joins nothing, and takes no column either.

@@ -1,17 +1,17 @@
-//! Tables, with their columns aligned by what a terminal shows.
+//! Tables with columns aligned by display width.
 
 use super::inline;
 use super::rows::{Cell, Ink, Look, draw, push, unicode_width, wrapped, wrapped_by_unicode};
 
-/// Rows that are kept until the widths of the columns are settled, and bytes of them.
+/// Maximum number of rows, and of their bytes, that are kept until the widths of the columns are settled.
 const MOST_ROWS: usize = 200;
 const MOST_BYTES: usize = 32 << 10;
-/// Columns of a table; what stands behind them is left in the last one.
+/// Maximum number of columns of a table; the rest of a row stays in the last one.
 const MOST_COLUMNS: usize = 32;
-/// The narrowest column that is drawn as one: where there is no room for that, each row becomes a list.
+/// Minimum width of a column. If there is less room, each row becomes a list.
 const NARROWEST: usize = 6;
 
-/// Where the text of a cell stands.
+/// The alignment of the text in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
@@ -19,7 +19,7 @@ pub(super) enum Side {
     Right,
 }
 
-/// A table under way.
+/// A table that is being received.
 #[derive(Debug)]
 pub(super) struct Table {
     head: Vec<String>,
@@ -30,7 +30,7 @@ pub(super) struct Table {
     widths: Option<Vec<usize>>,
 }
 
-/// The cells of a row.
+/// Splits a row into cells.
 pub(super) fn cells(line: &str) -> Vec<String> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);
@@ -52,7 +52,7 @@ pub(super) fn cells(line: &str) -> Vec<String> {
     out.iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
-/// What the row below the head of a table says of its columns; `None` where it is no such row.
+/// Parses the alignments in the delimiter row of a table; `None` for any other row.
 pub(super) fn sides(line: &str) -> Option<Vec<Side>> {
     if !line.contains('-') || !line.contains(['|', ':']) || line.chars().any(|c| !matches!(c, '|' | '-' | ':' | ' ')) {
         return None;
@@ -76,7 +76,7 @@ impl Table {
         Table { head, sides, rows: Vec::new(), bytes: 0, widths: None }
     }
 
-    /// Takes a row. Says whether the rows so far have to be drawn, so that no more are kept.
+    /// Adds a row. Returns whether the rows so far must be drawn because no more can be kept.
     pub(super) fn push(&mut self, line: &str) -> bool {
         let mut row = cells(line);
         row.truncate(self.head.len());
@@ -102,7 +102,7 @@ impl Table {
         let head = read(&self.head, Ink { bold: true, ..Ink::PLAIN });
         let body: Vec<_> = rows.iter().map(|row| read(row, Ink::PLAIN)).collect();
         let begins = self.widths.is_none();
-        // Between two columns stands a line with a blank on each side.
+        // Columns are separated by a line with a blank on each side.
         let room = look.width.saturating_sub(3 * self.head.len().saturating_sub(1));
         let widths = self.widths.get_or_insert_with(|| fitted(&head, &body, room)).clone();
         if widths.contains(&0) {
@@ -121,7 +121,7 @@ impl Table {
     }
 
     fn row(&self, row: &[Vec<Cell>], widths: &[usize], look: Look) -> Vec<String> {
-        // The line between two columns is straight where a terminal counts as most do; in the others a row is wider at worst.
+        // The separators are aligned in terminals that count widths as most do; in the others a row is at worst wider.
         let parts: Vec<_> = row.iter().zip(widths).map(|(cells, width)| wrapped_by_unicode(cells, *width)).collect();
         let height = parts.iter().map(Vec::len).max().unwrap_or(0);
         let between = dim(if look.signs { " │ " } else { " | " }, look);
@@ -157,7 +157,8 @@ fn dim(text: &str, look: Look) -> String {
     out
 }
 
-/// The widths of the columns: what they need, or else the widest ones give way. All are 0 where there is no room.
+/// Computes the widths of the columns: the widest ones shrink if the room is too small. All are 0 if it does not
+/// suffice.
 fn fitted(head: &[Vec<Cell>], body: &[Vec<Vec<Cell>>], room: usize) -> Vec<usize> {
     let needs = |column: usize| {
         let rows = body.iter().map(|row| &row[column]).chain([&head[column]]);
@@ -174,7 +175,7 @@ fn fitted(head: &[Vec<Cell>], body: &[Vec<Vec<Cell>>], room: usize) -> Vec<usize
     widths
 }
 
-/// A row with the head of each column before its cell, and an empty row between it and the one before.
+/// Draws a row as a list, with the head of each column before its cell and an empty row before every row but the first.
 fn as_list(head: &[Vec<Cell>], row: &[Vec<Cell>], is_first: bool, look: Look) -> Vec<String> {
     let mut out = if is_first { Vec::new() } else { vec![String::new()] };
     for (name, cells) in head.iter().zip(row) {

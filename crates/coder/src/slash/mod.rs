@@ -1,4 +1,4 @@
-//! What can be typed behind a slash in a conversation: one table for `/help`, for completion and for what is done.
+//! The slash commands of a conversation, in one table for `/help`, completion and execution.
 
 mod own;
 
@@ -7,10 +7,10 @@ pub(crate) use own::{Own, find, message, of_project};
 use crate::shown::Words;
 use toolfence_protocol::{Text, text};
 
-/// The word behind `/mcp` that starts a server again.
+/// The argument of `/mcp` that restarts a server.
 pub(crate) const RESTART: &str = "restart";
 
-/// What is done.
+/// The action of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
     Help,
@@ -44,19 +44,19 @@ pub(crate) enum Act {
     Own(usize),
 }
 
-/// What stands behind a command.
+/// The kind of argument that a command takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Argument {
     None,
-    /// Anything; Tab offers names of files.
+    /// Any text; Tab completes file names.
     Words,
-    /// One of these, or something else.
+    /// One of these words, or another one.
     OneOf(&'static [&'static str]),
     /// The name of a persona, or a file.
     Persona,
     /// The name of a model.
     Model,
-    /// The name of a server, alone or behind the word that starts it again.
+    /// The name of a server, alone or after the word that restarts it.
     Server,
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum Argument {
 #[derive(Debug, Clone)]
 pub(crate) struct Slash {
     pub(crate) name: String,
-    /// How what stands behind it is shown; empty where nothing does.
+    /// The displayed argument; empty for a command without arguments.
     pub(crate) shown: &'static str,
     pub(crate) argument: Argument,
     help: Text,

@@ -1,8 +1,8 @@
-//! Commands that a person or a project has written: Markdown files that are sent as messages.
+//! Commands written by the user or a project: Markdown files that are sent as messages.
 //!
-//! `NAME.md` in the folder `commands` beside the person's settings, or in `.toolfence/commands` of a project, is `/NAME`. None stands
-//! in for a command of the program, and none of a project for one of the person. What one of a project says is sent only where the
-//! person has trusted exactly that.
+//! `NAME.md` in the folder `commands` next to the user's settings, or in `.toolfence/commands` of a project, is
+//! `/NAME`. None of them replaces a built-in command, and a project's command never replaces one of the user. A
+//! project's command is sent only if the user has trusted its exact content.
 
 use super::built_in;
 use crate::config::places::{self, Places, has_link, read_first_bytes, read_own};
@@ -16,7 +16,7 @@ use toolfence_protocol::{Text, text};
 
 /// The ending of a command's file.
 const ENDING: &str = ".md";
-/// What the words behind the command take the place of.
+/// The placeholder for the arguments of a command.
 const ARGUMENTS: &str = "$ARGUMENTS";
 /// The most places that they take: words may be as long as a paste.
 const MOST_PLACES: usize = 16;
@@ -86,7 +86,7 @@ pub(crate) fn message(text: &str, words: &str) -> String {
     }
 }
 
-/// The commands that there are: the person's own, and those of the project. What is wrong with one is told, and the others count.
+/// Finds the commands of the user and the project. Invalid ones are reported and the others are returned.
 pub(crate) fn find(places: &Places) -> (Vec<Own>, Vec<Text>) {
     let (mut all, mut notes) = (Vec::new(), Vec::new());
     if let Some(folder) = places.user.as_deref().and_then(Path::parent) {
@@ -150,7 +150,7 @@ fn in_folder(folder: &Path, project: Option<&Path>, all: &mut Vec<Own>, notes: &
     }
 }
 
-/// The text of a file. Nobody knows where a link of a project leads, so none is followed.
+/// Reads a command file. Links of a project are not followed, because they may lead anywhere.
 fn text(file: &Path, project: Option<&Path>) -> Result<Option<String>, Failure> {
     let read = match project {
         Some(root) if has_link(root, file) => {

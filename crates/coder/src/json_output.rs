@@ -1,4 +1,4 @@
-//! A turn for programs: a line of JSON for everything that happens, with the events of the pipe, or one object at its end.
+//! Prints a turn for programs: one JSON line for each event, as in the pipe, or one object at the end.
 
 use crate::choices::SCHEMA;
 use crate::debug;
@@ -15,49 +15,49 @@ use toolfence_protocol::{Error, Message, Text, ToolCall, ToolResult};
 use toolfence_server::told;
 use toolfence_session::{Answer, Compacted, StopReason};
 
-/// Tells of a turn on standard output. Questions are asked as in any other turn.
-pub(crate) struct Told<P> {
+/// Writes a turn as JSON to standard output. Questions are asked as in any other turn.
+pub(crate) struct JsonOutput<P> {
     out: Terminal,
     person: P,
     canceller: Canceller,
-    /// Whether everything is told, and not the end alone.
+    /// Whether every event is written, not only the result.
     streams: bool,
     /// The prose of the last reply.
     answer: String,
     trouble: Option<Failure>,
 }
 
-impl<P: Person> Told<P> {
-    pub(crate) fn new(person: P, canceller: Canceller, streams: bool) -> Told<P> {
-        Told { out: Terminal::stdout(), person, canceller, streams, answer: String::new(), trouble: None }
+impl<P: Person> JsonOutput<P> {
+    pub(crate) fn new(person: P, canceller: Canceller, streams: bool) -> JsonOutput<P> {
+        JsonOutput { out: Terminal::stdout(), person, canceller, streams, answer: String::new(), trouble: None }
     }
 
-    fn tell(&mut self, line: &Value) {
+    fn write_event(&mut self, line: &Value) {
         if !self.streams {
             return;
         }
-        // Output that cannot be written ends the turn.
+        // An output error ends the turn.
         if let Err(failure) = self.out.line(&line.to_string()) {
             self.trouble.get_or_insert(failure);
             self.canceller.cancel();
         }
     }
 
-    /// Tells how the turn ended.
+    /// Writes the result of the turn.
     ///
     /// # Errors
-    /// What could not be written.
+    /// The output could not be written.
     pub(crate) fn end(mut self, stopped: &Result<StopReason, Error>, agent: &mut Agent) -> Result<(), Failure> {
         let reason = match stopped {
             Ok(reason) => reason.clone(),
             Err(error) => {
                 let text = error.text();
-                self.tell(&told::error(&text, language()));
+                self.write_event(&told::error(&text, language()));
                 StopReason::Failed(text)
             }
         };
         let over = told::over(&reason, None);
-        self.tell(&over);
+        self.write_event(&over);
         if let Some(trouble) = self.trouble {
             return Err(trouble);
         }
@@ -82,14 +82,14 @@ impl<P: Person> Told<P> {
     }
 }
 
-impl<P: Person> Host for Told<P> {
+impl<P: Person> Host for JsonOutput<P> {
     fn calling(&mut self, _: &[Message]) {
         self.answer.clear();
     }
 
     fn compacted(&mut self, done: &Compacted) {
-        // Whoever reads along keeps no messages.
-        self.tell(&told::compacted(done, &[]));
+        // The consumer of the lines keeps no messages.
+        self.write_event(&told::compacted(done, &[]));
     }
 
     fn show(&mut self, event: &Event<'_>) {
@@ -98,28 +98,28 @@ impl<P: Person> Host for Told<P> {
             Event::Call { call, .. } => debug::call(call),
             _ => {}
         }
-        self.tell(&told::shown(event, language()));
+        self.write_event(&told::shown(event, language()));
     }
 
     fn broke_off(&mut self, why: &Text) {
-        self.tell(&told::error(why, language()));
+        self.write_event(&told::error(why, language()));
     }
 
     fn running(&mut self, call: &ToolCall) {
-        self.tell(&told::begins("running", call));
+        self.write_event(&told::begins("running", call));
     }
 
     fn progress(&mut self, id: &str, note: &str) {
-        self.tell(&told::progress(id, note));
+        self.write_event(&told::progress(id, note));
     }
 
     fn answered(&mut self, result: &ToolResult) {
         debug::result(result);
-        self.tell(&told::result(result, language()));
+        self.write_event(&told::result(result, language()));
     }
 
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        self.tell(&told::ask(pending, language()));
+        self.write_event(&told::ask(pending, language()));
         self.person.ask(pending)
     }
 }
