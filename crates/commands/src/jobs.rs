@@ -13,8 +13,8 @@ use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, Text, ToolFailure,
 use toolfence_sandbox::process::{Background, Overflow};
 use toolfence_workspace::overflow_file;
 
-/// The time limit for ending all commands at the end of the session. Their processes end in a moment; the check for
-/// files that git would run takes longer in a large project, and must not be skipped.
+/// The time limit for ending all commands at the end of the session. The processes end quickly, but the check
+/// for files that git would run takes longer in a large project, and must not be skipped.
 const LAST_WAIT: Duration = Duration::from_secs(600);
 
 /// The time limit for ending the processes of a cancelled call. The kernel needs milliseconds.

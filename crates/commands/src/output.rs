@@ -145,8 +145,8 @@ fn is_made_again(root: &Path, change: &Change) -> bool {
     BEGINNINGS_OF_OUTPUT.iter().any(|known| beginning[..read].starts_with(known)) && is_file()
 }
 
-/// Returns the uppermost ignored folder above each of these paths of output, or the path itself if no folder above it is ignored. A path
-/// in another one is left out.
+/// Returns the uppermost ignored folder that contains each output path, or the path itself if no ignored folder
+/// contains it. Omits a path that is inside another one.
 pub fn ignored_folders(git: Option<&Git>, root: &Path, paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let Some(git) = git else { return Vec::new() };
     let mut repositories = HashMap::new();

@@ -8,8 +8,8 @@ use toolfence_policy::toolset::{Change, change};
 use toolfence_protocol::{ErrorCode, ToolCall, ToolFailure};
 use toolfence_workspace::{EditData, EditFile, EditLines, EditValue, ReplaceText, Workspace};
 
-/// Returns the diff of the change that a call to a built-in tool would make; `None` for calls that change no files by
-/// themselves, and if the texts are too long to be compared or are not text.
+/// Returns the diff of the change that a call to a built-in tool would make. Returns `None` if the call itself changes
+/// no files, or if the contents are not text or are too long to compare.
 ///
 /// # Errors
 /// The failure that the call would certainly have.

@@ -25,8 +25,9 @@ const MOST_UNREAD: usize = 64 << 20;
 const KEPT_STDERR: usize = 4 << 10;
 /// The bytes of the kept stderr that are part of the message about a failure.
 const SHOWN: usize = 300;
-/// The lines of its stderr that [`Client::last_lines`] returns, and the longest of them in bytes.
+/// The number of lines of the server's stderr that [`Client::last_lines`] returns.
 const MOST_LINES: usize = 10;
+/// The longest line that [`Client::last_lines`] returns, in bytes.
 const LONGEST_LINE: usize = 200;
 /// How long a server may take to exit after its stdin was closed.
 const EXIT_WAIT: Duration = Duration::from_millis(500);
@@ -202,7 +203,7 @@ impl Drop for Client {
     }
 }
 
-/// A request without a response. Dropping it cancels the request.
+/// A request whose response has not arrived yet. Dropping it cancels the request.
 struct Unanswered<'a> {
     client: &'a Client,
     id: u64,

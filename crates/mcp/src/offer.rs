@@ -9,7 +9,7 @@ use toolfence_protocol::{Catalog, Effect, Text, ToolSpec, clip, invisible, text}
 pub(crate) const MOST_TOOLS: usize = 128;
 /// The longest list of tools in bytes, because a person must read it.
 pub(crate) const MOST_BYTES: usize = 256 << 10;
-/// The most tools that are left out one by one. After that the rest of the list is ignored.
+/// The most notes about single tools. Once the list has caused this many, the rest of it is ignored.
 const MOST_NOTES: usize = 16;
 /// The longest name of a tool, in bytes.
 const LONGEST_NAME: usize = 64;

@@ -27,7 +27,7 @@ const STARTING: Duration = Duration::from_secs(30);
 const MOST_PAGES: usize = 100;
 /// The longest text to trust, in bytes. Nested lists take far more room with indentation than in one line.
 const MOST_TRUSTED: usize = 4 * MOST_BYTES;
-/// The bytes that are shown of the reason for a refusal.
+/// The most bytes of the reason for a refusal that are shown.
 const SHOWN: usize = 1000;
 /// The error code for invalid parameters (JSON-RPC 2.0, section 5.1).
 const INVALID_PARAMS: i64 = -32602;
@@ -42,11 +42,11 @@ pub struct ServerOptions {
     pub name: String,
     /// The program, as a name in the PATH or an absolute path, and its arguments.
     pub command: Vec<String>,
-    /// Environment variables that it gets in addition to those of every command.
+    /// Environment variables that the server gets in addition to those of every command.
     pub env: Vec<(String, OsString)>,
-    /// Whether it may use the network.
+    /// Whether the server may use the network.
     pub network: bool,
-    /// Absolute paths outside the project that it may read and write.
+    /// Absolute paths outside the project that the server may read and write.
     pub paths: Vec<PathBuf>,
     /// The time limit of a call in seconds; by default that of a command.
     pub seconds: Option<u64>,
@@ -235,7 +235,7 @@ impl Server {
             self.verify(listed.map_err(|fault| self.failure(fault))?, &mut running)?;
             return Ok(client);
         }
-        // The old process must end before the next one starts, because it may hold a lock. Waiting for it blocks.
+        // The old process must end before the next one starts, because it may hold a lock. Dropping the client blocks.
         if let Some(client) = running.client.take() {
             let ended = tokio::task::spawn_blocking(move || drop(client)).await;
             ended.map_err(|_| self.failure(Fault::Over(text!("it has ended"))))?;

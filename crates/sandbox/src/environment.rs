@@ -10,19 +10,19 @@ use std::path::Path;
 /// How a command gets a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// With the value that it has on the host.
+    /// The command gets the variable with the host's value.
     Passed,
-    /// As a command without a sandbox gets it.
+    /// The command gets the variable as a command without a sandbox does.
     AsOutside,
-    /// With the host's value if that is a path in the project, and otherwise with this one.
+    /// The command gets the host's value if that is a path in the project, and otherwise this one.
     InProjectOr(Option<&'static str>),
-    /// With this value, regardless of the host's.
+    /// The command gets this value, regardless of the host's.
     Set(&'static str),
-    /// With this value if the command has no network, and otherwise not at all.
+    /// The command gets this value if it has no network; otherwise it does not get the variable.
     SetWithoutNetwork(&'static str),
-    /// With the PATH of the project's commands.
+    /// The command gets the PATH of the project's commands.
     SearchPath,
-    /// Not at all, or with the value in the image of a container.
+    /// The command does not get the variable, or gets the value in the image of a container.
     Removed,
 }
 

@@ -11,7 +11,8 @@ use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, text};
 /// How long a call waits for its command. A command with a longer timeout becomes a job after this time.
 const YIELD: Duration = Duration::from_secs(60);
 
-/// How long the call watches the start of a job, because servers print then where they listen or why they cannot.
+/// How long the call watches the start of a job. Servers print their address, or the reason why they cannot listen,
+/// when they start.
 const JOB_START: Duration = Duration::from_secs(1);
 
 /// The tool `bash`. Commands run in the sandbox of their [`CommandRunner`](super::CommandRunner), if one is available.

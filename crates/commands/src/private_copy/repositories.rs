@@ -184,7 +184,7 @@ impl<'a> Judging<'a> {
             let is_new = self.workspace.root_path().join(&folder).symlink_metadata().is_err();
             match is_new && self.is_made(&folder, &folder) {
                 true => _ = self.found.new.insert(folder),
-                // Without these, git does not treat the folder as a git directory.
+                // Without these entries, git does not treat the folder as a git directory.
                 false => dropped.extend(names.into_iter().map(|name| folder.join(name))),
             }
         }

@@ -41,7 +41,7 @@ impl Bubblewrap {
         Ok(Bubblewrap { program, blank })
     }
 
-    /// Returns the arguments up to the helper's own.
+    /// Returns the arguments of bubblewrap, up to the path of the helper; the helper's arguments follow.
     pub(super) fn arguments(&self, plan: &Plan, masking: &Masking, helper: &Path) -> Vec<OsString> {
         let mut line = BubblewrapLine::default();
         line.options(&["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session"]);

@@ -61,8 +61,8 @@ fn is_able() -> io::Result<bool> {
     Ok(rustix::thread::capabilities(None)?.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Disables core files, and limits processes and open files. This limit of processes does not apply to root, and for
-/// other users it counts all their processes: in a namespace, [`bound_processes`] is stricter.
+/// Disables core files, and limits processes and open files. The process limit does not apply to root. For other
+/// users it counts all of the user's processes. In a namespace, [`bound_processes`] is stricter.
 pub(super) fn limit(processes: u32) -> io::Result<()> {
     const SPARE: u64 = 2048;
     let processes = u64::from(processes) + SPARE;

@@ -253,7 +253,7 @@ pub struct Request<'a> {
 /// The process to start for a command: a helper, and the message that it reads from a socket, its stdin.
 ///
 /// The helper answers with one line: `status N`, `signal N`, `failed WHY`, or `changed WHY` if the masked files are not
-/// those of the message. It ends everything when the socket is closed.
+/// those of the message. The helper ends all processes of the command when the socket is closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {

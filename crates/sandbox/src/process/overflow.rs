@@ -37,7 +37,7 @@ impl std::fmt::Debug for Overflow<'_> {
     }
 }
 
-/// Keeps a piece of output. As soon as a piece does not fit, writes all of the output to the file, too.
+/// Keeps a piece of output. Once a piece does not fit, also writes the whole output to the overflow file.
 pub(super) fn keep(piece: &[u8], kept: &mut HeadTail, overflow: Option<&Overflow<'_>>) {
     if let Some(overflow) = overflow {
         if overflow.is_unused() && kept.whole_before(piece.len()).is_none() {

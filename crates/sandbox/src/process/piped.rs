@@ -162,9 +162,9 @@ impl Piped {
         })
     }
 
-    /// Waits for the next output. Returns `None` when the program has ended and all of its output was returned. A
-    /// process that outlives the program and holds its output is not waited for long. Nothing is lost if the future is
-    /// dropped.
+    /// Waits for the next output. Returns `None` when the program has ended and all of its output was returned. The
+    /// wait is short for a process that outlives the program and keeps its output open. Nothing is lost if the future
+    /// is dropped.
     pub async fn next(&mut self) -> Option<Heard<'_>> {
         loop {
             let Piped { running, stdin, input, sent, converses, stdout, stderr, ended } = self;

@@ -53,7 +53,7 @@ impl Supervisor {
 
     /// Requests the end of all processes. The answer can still be read.
     pub(super) fn hang_up(&mut self) {
-        // A broken line has the same effect.
+        // The error can be ignored: the helper ends everything when the socket is closed.
         let _ = rustix::net::shutdown(self.line.as_fd(), rustix::net::Shutdown::Write);
     }
 

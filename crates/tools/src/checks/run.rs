@@ -152,7 +152,7 @@ fn interpret(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) 
     if outcome.exit_code == 0 {
         return CheckOutcome::Errors(Vec::new());
     }
-    // A shell, or a wrapper script, exits with these if it cannot start the program.
+    // A shell or a wrapper script exits with 126 or 127 if it cannot start the program.
     if matches!(outcome.exit_code, 126 | 127) {
         return CheckOutcome::NotInstalled(describe_exit(outcome));
     }

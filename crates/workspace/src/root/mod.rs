@@ -511,8 +511,8 @@ impl Project for Root {
     }
 
     fn hides_outside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool {
-        // A toolchain has a hundred thousand files. The folders above this entry were checked before, so only rules
-        // that end in its own name can block it; the longest built-in rule has three names.
+        // This check must be fast: a toolchain has a hundred thousand files. The folders above this entry were checked
+        // before, so only rules that end in its own name can block it; the longest built-in rule has three names.
         let last = |count: usize| below.iter().skip(below.iter().count().saturating_sub(count)).collect::<PathBuf>();
         let near = if below.iter().nth(2).is_some() {
             last(3)

@@ -38,7 +38,7 @@ pub(super) struct Swap {
     pub(super) after: Side,
     /// Whether the project has the entry of `after`.
     pub(super) is_exchanged: bool,
-    /// Whether the undo history covers it.
+    /// Whether the undo history covers the swap.
     #[serde(default)]
     pub(super) is_recorded: bool,
 }

@@ -98,7 +98,7 @@ pub struct Listed {
     pub title: String,
     /// The number of names that differed at its end.
     pub names: u64,
-    /// Whether it is undone and can be redone.
+    /// `true` if the turn is undone and can be redone, `false` if it can be undone.
     pub undone: bool,
     /// Notes about the turn: changes that it does not cover, and whether it was cut short.
     pub notes: Vec<Text>,

@@ -262,7 +262,7 @@ impl OpenName<'_> {
         }
     }
 
-    /// Sets the mode of the open file, because its name could lead to another file by now.
+    /// Sets the mode through the open descriptor, because the path may refer to another file by now.
     fn set_mode(&self, mode: u32, stat: Option<&Stat>) -> Result<(), RestoreError> {
         let fd = self.opened(stat)?;
         fault::point();

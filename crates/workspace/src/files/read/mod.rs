@@ -119,9 +119,9 @@ pub struct FileText {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Total {
-    /// All were counted.
+    /// All lines were counted.
     Exact(u64),
-    /// Counting stopped at this number.
+    /// The count stopped at this number of lines.
     AtLeast(u64),
 }
 
