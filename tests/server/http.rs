@@ -268,7 +268,7 @@ async fn silence_is_an_error_before_the_reply_and_a_cut_in_it() {
     assert_eq!((received.as_str(), ended.as_str()), ("one", "Cut: nothing came for 0.5 s"));
     let (received, ended) = impatient(vec![(sse(&[]), 1500)]).await;
     assert_eq!(received, "");
-    assert!(ended.contains("nothing came for 0.5 s. A model that is being loaded"), "{ended}");
+    assert!(ended.contains("nothing came for 0.5 s. Loading a model"), "{ended}");
 }
 
 #[tokio::test]

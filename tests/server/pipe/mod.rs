@@ -228,7 +228,7 @@ fn tools_answer_in_the_language_of_the_session() {
             }
             if tool == "write_file" && wanted.contains("criado") {
                 // Whether the checks run depends on the machine's sandbox.
-                let expected = ["`false` termina com status 1", "`false` não pôde ser consultado"];
+                let expected = ["`false` termina com status 1", "`false` não pôde ser executado"];
                 assert!(expected.iter().any(|text| results.contains(text)), "{results}");
             }
         }

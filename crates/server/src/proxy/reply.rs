@@ -164,6 +164,9 @@ impl Reply {
             let outputs = plain.finish();
             return self.out.extend(outputs);
         }
+        if self.broken.is_some() {
+            return;
+        }
         self.parser.finish(reason);
         self.read();
         if !self.take_bare_arguments() {

@@ -490,6 +490,10 @@ impl Reading<'_> {
 
     async fn end(mut self, shared: &Shared) -> Result<String, Ended> {
         if self.reply.is_over() {
+            // A call in a `json` fence and the text around it are held until the reply ends.
+            self.reply.finish(FinishReason::Stop);
+            self.emit_outputs();
+            self.out.flush(shared).await?;
             return Ok("stop".into());
         }
         let cut = self.finish.is_none() && !self.done;
