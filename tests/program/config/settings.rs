@@ -1,4 +1,4 @@
-//! The rules of the policy about paths, as settings name them.
+//! Tests the path rules of the policy, as settings write them.
 
 use toolfence_policy::{Policy, Settings};
 
