@@ -171,8 +171,8 @@ fn paste_is_one_message() {
     }
 }
 
-/// Pasted text behind a label does not run as a command, whatever its first character is. A path is not a command
-/// either.
+/// A paste that is displayed as a label does not run as a command, whatever its first character is. A path is not a
+/// command either.
 #[test]
 fn a_paste_that_nobody_sees_is_no_command() {
     let place = Place::new(&["One.", "Two.", "Three.", "Four.", "Five.", "Six.", "Seven.", "Eight."]);

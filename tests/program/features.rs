@@ -313,6 +313,7 @@ fn errors_without_debug_text() {
     }
 }
 
+/// Creating or removing a file without lines is a change too.
 #[test]
 fn an_empty_file_is_in_the_diff() {
     let replies = [
