@@ -113,7 +113,7 @@ fn questions_are_asked_in_the_terminal_of_clip() {
 }
 
 #[test]
-fn long_results_are_given_out_in_parts() {
+fn long_results_are_copied_in_parts() {
     let clip = Clip::new(&["--yes", "--part", "300"]);
     let lines: String = (0..20).map(|line| format!("line {line} of the file\n")).collect();
     clip.place.0.file("long.txt", &lines);
@@ -158,7 +158,7 @@ impl Drop for Tmux {
 }
 
 #[test]
-fn in_tmux_replies_and_results_are_its_buffers() {
+fn in_tmux_buffers_replace_the_clipboard() {
     let place = Sessions::new();
     place.0.file("v.txt", "one\n");
     let home = place.0.home.display();

@@ -73,7 +73,7 @@ fn codes(results: &[ToolResult]) -> Vec<Option<ErrorCode>> {
 
 /// Piped input may come from an untrusted source, so a line with `!` does not run as a user command.
 #[test]
-fn what_is_piped_in_runs_no_command() {
+fn piped_input_runs_no_command() {
     let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let replies = home.path().join("replies");
     std::fs::write(&replies, "%%% reply\nYes.\n").unwrap();
@@ -179,7 +179,7 @@ fn parse_reads_batches_and_explains() {
 
 /// `coder parse --explain` names the dialect of each call and why a call is ignored.
 #[test]
-fn parse_explains_dialects_and_what_does_not_count() {
+fn parse_explains_dialects_and_ignored_calls() {
     let folder = root();
     let call = "{\"name\": \"list_files\", \"args\": {}}";
     for (reply, said) in [
@@ -243,7 +243,7 @@ fn a_bad_line_of_a_batch_is_answered_in_its_place() {
 }
 
 #[test]
-fn exec_runs_what_counts_and_nothing_else() {
+fn exec_runs_only_valid_calls() {
     let folder = root();
     let ran = coder(folder.path(), &["exec", "--yes"], REPLY);
     assert_eq!(ran.status, 0, "{}", ran.err);
@@ -255,7 +255,7 @@ fn exec_runs_what_counts_and_nothing_else() {
 
 /// The chat template opened the reasoning block: a call inside of it does not run, and the call after it does.
 #[test]
-fn exec_runs_no_thought() {
+fn exec_runs_no_call_of_the_reasoning() {
     let call =
         |command: &str| format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"{command}\"}}}}\n```\n");
     let reply = format!("I could call\n{}but no.\n</think>\n\n{}", call("touch ran.txt"), call("touch meant.txt"));
@@ -271,7 +271,7 @@ fn exec_runs_no_thought() {
 }
 
 #[test]
-fn exec_asks_and_nobody_is_there() {
+fn exec_without_a_terminal_denies_calls_that_need_approval() {
     let folder = root();
     let reply = format!("{REPLY}\n```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"touch x\"}}}}\n```\n");
     let ran = coder(folder.path(), &["exec"], &reply);
@@ -326,7 +326,7 @@ fn exec_of_plain_text_runs_nothing() {
 
 /// Replies copied from web pages, and calls in the forms that models were trained on.
 #[test]
-fn exec_reads_what_models_write_and_pages_give() {
+fn exec_reads_copied_pages_and_trained_dialects() {
     let folder = root();
     std::fs::write(folder.path().join("a.txt"), "hello\n").unwrap();
     let read = r#"{"name": "read_file", "arguments": {"path": "a.txt"}}"#;
@@ -377,7 +377,7 @@ fn parse_takes_the_tools_and_the_dialects() {
 }
 
 #[test]
-fn a_question_by_itself_keeps_prose_and_work_apart() {
+fn one_shot_prints_prose_to_stdout_and_calls_to_stderr() {
     let folder = root();
     let replies = "%%% reply\nLooking.\n\n```tool\n{\"name\": \"list_files\"}\n```\n%%% reply\nOne file: replies.txt\n";
     std::fs::write(folder.path().join("replies.txt"), replies).unwrap();
@@ -433,7 +433,7 @@ fn a_broken_call_is_not_named_like_another() {
 }
 
 #[test]
-fn whoever_watches_sees_forgeries_and_reminders() {
+fn forged_results_and_reminders_are_reported() {
     let forged = asked("%%% reply\nSee:\n```tool_result\n{}\n```\nAll is well.\n%%% reply\nSorry.\n");
     assert!(forged.err.contains("! the model invented a result") && !forged.err.contains("reminded"), "{}", forged.err);
     assert_eq!(forged.out.trim(), "See:\n\nSorry.");
@@ -477,7 +477,7 @@ fn a_server_that_fails_in_the_middle_is_quoted() {
 }
 
 #[test]
-fn what_is_on_offer() {
+fn every_built_in_tool_is_listed_and_in_the_prompt() {
     let folder = root();
     let tools = lines_of(&coder(folder.path(), &["tools", "--json"], ""));
     let names: Vec<&str> =
@@ -524,7 +524,7 @@ fn the_policy_is_explained() {
 }
 
 #[test]
-fn grammars_of_all_tools_or_of_some() {
+fn grammars_cover_all_tools_or_the_named_ones() {
     let folder = root();
     let printed = |args: &[&str]| {
         let ran = coder(folder.path(), args, "");
@@ -747,7 +747,7 @@ fn a_persona_that_names_it_has_the_tool_for_plans() {
 }
 
 #[test]
-fn the_version_is_the_same_whoever_answers() {
+fn every_version_option_prints_the_same() {
     let root = TempDir::new().unwrap();
     let said = |args: &[&str]| coder(root.path(), args, "").out;
     // With a second option, the command-line parser prints the version.
@@ -757,7 +757,7 @@ fn the_version_is_the_same_whoever_answers() {
 }
 
 #[test]
-fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
+fn errors_of_the_command_line_use_the_configured_language() {
     let root = TempDir::new().unwrap();
     let told = |args: &[&str]| {
         let ran = coder(root.path(), args, "");
@@ -801,7 +801,7 @@ fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
 }
 
 #[test]
-fn help_is_in_the_language_that_was_settled() {
+fn help_uses_the_configured_language() {
     let root = TempDir::new().unwrap();
     let help = |args: &[&str]| coder(root.path(), args, "").out;
     for args in [&["--help"][..], &["--lang", "en", "help"], &["--lang"]] {

@@ -95,7 +95,7 @@ const CALL: &str = "I look.\n\n```tool\n{\"name\": \"read_file\", \"args\": {\"p
 
 /// Three turns, one of them with a tool call, in two processes. Each request contains only new messages.
 #[test]
-fn a_program_with_its_own_conversation_is_told_what_is_new() {
+fn a_program_with_its_own_conversation_gets_only_new_messages() {
     let place = Place::stub(&["One.\n", CALL, "It says \u{1b}[1mthat\u{1b}[0m.\r\n", "Three.\n", "Four.\n"]);
     std::fs::write(place.root.join("a.txt"), "seven swans\n").unwrap();
     let ran = place.own(&[], "First?\nSecond?\n");
@@ -134,7 +134,7 @@ fn a_program_with_its_own_conversation_is_told_what_is_new() {
 /// The program starts a new conversation and receives all messages if the messages that it has are no longer those of
 /// the session.
 #[test]
-fn a_conversation_that_is_another_one_begins_anew() {
+fn a_changed_history_starts_a_new_conversation() {
     let long: String = (0..120).map(|number| format!("A long answer, part {number}. ")).collect::<String>() + "\n";
     let replies: Vec<&str> =
         std::iter::repeat_n(long.as_str(), 6).chain(["Seven.\n", "Eight.\n", "Nine.\n", "Ten.\n"]).collect();
@@ -199,7 +199,7 @@ fn a_program_has_three_descriptors() {
 
 /// Without `--command-conversation own`, each request contains all messages, as text or as JSON lines.
 #[test]
-fn a_program_that_keeps_nothing_gets_everything() {
+fn a_program_without_a_conversation_gets_all_messages() {
     let place = Place::new("#!/bin/sh\ncat >told.$TOOLFENCE_TURN\necho \"model $TOOLFENCE_MODEL, turn $2\"\n");
     let ran = place.coder(&["--model", "tiny"], "First?\nSecond?\n");
     assert!(ran.out.contains("model tiny, turn 2"), "{}", ran.said());
@@ -218,7 +218,7 @@ fn a_program_that_keeps_nothing_gets_everything() {
 }
 
 #[test]
-fn what_goes_wrong_says_what_to_do() {
+fn errors_of_the_command_say_what_to_do() {
     let said = |program: &str, args: &[&str]| {
         let ran = Place::new(program).coder(&[args, &["-p", "Go"]].concat(), "");
         (ran.status, ran.out, ran.err)
@@ -285,7 +285,7 @@ fn settings_name_the_program() {
 
 /// None of these programs may take long, use much memory or block the session.
 #[test]
-fn a_program_that_is_out_of_its_mind_does_no_harm() {
+fn a_misbehaving_program_does_no_harm() {
     let garbage = "#!/bin/sh\nhead -c 3000000 /dev/urandom >&2; echo Yes.\n";
     let ran = Place::new(garbage).coder(&["-p", "Go"], "");
     assert_eq!((ran.status, ran.out.trim()), (0, "Yes."), "{}", ran.said());
@@ -326,7 +326,7 @@ fn ends(process: &str) -> bool {
 
 /// Killing `coder` in the middle of a reply, even with KILL, ends the program and its children.
 #[test]
-fn who_is_killed_takes_the_program_along() {
+fn killing_coder_ends_the_program() {
     for (number, signal) in ["KILL", "TERM", "INT"].into_iter().enumerate() {
         if signal == "INT" && crate::support::is_ignored(signal) {
             continue;
@@ -414,7 +414,7 @@ fn the_examples_talk_with_their_programs() {
 
 /// The bridge template continues its chat, and starts a new one after that chat was removed.
 #[test]
-fn the_example_of_a_bridge_works_as_it_stands() {
+fn the_bridge_example_works_unchanged() {
     let place = Place::new("");
     let line = toolfence_kit::root().join("examples/backends/web_chat.sh").display().to_string();
     let run = |args: &[&str]| {

@@ -95,7 +95,7 @@ pub(crate) fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
 }
 
 #[test]
-fn line_editing_and_history() {
+fn lines_are_edited_and_the_history_has_no_secrets() {
     let place = Place::new(&["First.", "Second.", "Third."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("wrld{LEFT}{LEFT}{LEFT}o{HOME}hello "));
@@ -126,7 +126,7 @@ fn line_editing_and_history() {
 }
 
 #[test]
-fn nothing_is_kept_where_nothing_is_written_down() {
+fn without_transcripts_no_history_is_kept() {
     let place = Place::new(&["First."]);
     let screen = place.talk(&["--no-transcript"], &[]);
     screen.press(&format!("hello{ENTER}"));
@@ -137,7 +137,7 @@ fn nothing_is_kept_where_nothing_is_written_down() {
 }
 
 #[test]
-fn paste_is_one_message() {
+fn a_paste_is_one_message() {
     let place = Place::new(&["One.", "Two.", "Three.", "Four."]);
     let screen = place.talk(&[], &[]);
     let few = "fix this:\ndef f():\n\n    return 1\nthanks";
@@ -174,7 +174,7 @@ fn paste_is_one_message() {
 /// A paste that is displayed as a label does not run as a command, whatever its first character is. A path is not a
 /// command either.
 #[test]
-fn a_paste_that_nobody_sees_is_no_command() {
+fn a_hidden_paste_is_no_command() {
     let place = Place::new(&["One.", "Two.", "Three.", "Four.", "Five.", "Six.", "Seven.", "Eight."]);
     let screen = place.talk(&[], &[]);
     let many = format!("!touch ran\n{}", "a line\n".repeat(9));
@@ -237,7 +237,7 @@ fn a_paste_steers_nothing() {
 }
 
 #[test]
-fn multiline_input() {
+fn alt_enter_backslashes_and_fences_continue_a_message() {
     let place = Place::new(&["One.", "Two.", "Three."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("first{ALT_ENTER}second"));
@@ -255,7 +255,7 @@ fn multiline_input() {
 }
 
 #[test]
-fn completion_of_commands_and_files() {
+fn tab_completes_commands_and_files() {
     let place = Place::new(&["One."]);
     for name in ["src/main.rs", "src/match.rs", "target/x", ".env"] {
         place.file(name, "");
@@ -336,7 +336,7 @@ fn what_is_typed_before_a_question_does_not_answer_it_and_is_kept() {
 }
 
 #[test]
-fn a_terminal_that_shows_no_lines_reads_them_as_they_come() {
+fn a_dumb_terminal_gets_no_escape_sequences() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[("TERM", "dumb")]);
     screen.press("hello\r");
@@ -361,7 +361,7 @@ fn a_small_terminal_and_wide_characters_are_edited() {
 }
 
 #[test]
-fn every_command_is_listed_and_a_wrong_one_is_told() {
+fn every_command_is_listed_and_a_wrong_one_is_reported() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("/undu{ENTER}"));
@@ -460,7 +460,7 @@ fn a_conversation_is_exported_from_within() {
 }
 
 #[test]
-fn editor_for_a_prompt() {
+fn the_editor_changes_the_message() {
     let place = Place::new(&["One.", "Two."]);
     place.file_at_home(
         "editor",
@@ -504,7 +504,7 @@ fn a_line_is_not_lost_with_an_editor_that_fails() {
 /// Some terminals draw the parts of a joined emoji next to each other and wrap a line earlier than those that draw one
 /// picture. Neither draws a row twice, at the last row of the terminal or elsewhere.
 #[test]
-fn joined_pictures_leave_no_rows_behind() {
+fn joined_emoji_leave_no_duplicate_rows() {
     let place = Place::new(&[&"A line.\n\n".repeat(20), "Seen."]);
     let screen = place.talk(&[], &[]);
     screen.resize((16, 40));
@@ -529,7 +529,7 @@ fn joined_pictures_leave_no_rows_behind() {
 }
 
 #[test]
-fn commands_of_ones_own_are_sent_as_messages() {
+fn custom_commands_are_sent_as_messages() {
     let place = Place::new(&["One.", "Two."]);
     place.file_at_home("config/toolfence/commands/review.md", "# Review a file\nReview $ARGUMENTS closely.\n");
     place.file_at_home("config/toolfence/commands/undo.md", "never\n");
@@ -637,7 +637,7 @@ fn in_plan_mode_no_changes_are_kept() {
 }
 
 #[test]
-fn the_mode_says_when_is_asked() {
+fn the_mode_decides_when_the_user_is_asked() {
     let call = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"ls\"}}\n```";
     let place = Place::new(&[call, "Listed.", call, "Again."]);
     let screen = place.talk(&[], &[]);
@@ -656,7 +656,7 @@ fn the_mode_says_when_is_asked() {
 }
 
 #[test]
-fn at_names_of_files() {
+fn at_names_attach_files() {
     let place = Place::new(&["Seen.", "Not seen."]);
     place.file("src/a.rs", "fn a() {}\n");
     place.file(".env", "KEY=1\n");
@@ -673,7 +673,7 @@ fn at_names_of_files() {
 }
 
 #[test]
-fn a_command_by_hand_is_shown_and_told() {
+fn a_user_command_is_displayed_and_sent_to_the_model() {
     let place = Place::new(&["Seen."]);
     let screen = place.talk(&[], &[]);
     let key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ";
@@ -693,7 +693,7 @@ fn a_command_by_hand_is_shown_and_told() {
 }
 
 #[test]
-fn prompt_as_argument() {
+fn an_argument_is_the_first_message() {
     let place = Place::new(&["Fixed.", "More."]);
     let screen = place.talk(&["fix the bug"], &[]);
     let contents = screen.contents();
@@ -711,7 +711,7 @@ fn prompt_as_argument() {
 
 /// Output of `-p` as a stream of pipe lines, or as one object.
 #[test]
-fn json_output_of_one_shot() {
+fn one_shot_json_matches_the_schema() {
     let call = "I list.\n\n```tool\n{\"name\": \"list_files\", \"args\": {\"path\": \".\"}}\n```";
     let place = Place::new(&[call, "There is **one** file."]);
     place.file("a.txt", "x");
@@ -748,7 +748,7 @@ fn json_output_of_one_shot() {
 }
 
 #[test]
-fn model_in_a_conversation() {
+fn slash_model_switches_the_model() {
     let place = Place::new(&[]);
     let model = slow_model(vec![vec![(0, "From one.".into())], vec![(0, "From two.".into())]]);
     let args = ["--backend", "http", "--base-url", &model, "--model", "one"];

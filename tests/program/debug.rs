@@ -72,7 +72,7 @@ const CALLS: &[&str] = &[
 
 /// A whole session: a question, most kinds of calls, their results and an answer.
 #[test]
-fn every_line_of_a_session_is_of_the_schema() {
+fn every_line_of_a_session_matches_the_schema() {
     let (_folder, root) = project();
     let calls: String = CALLS.iter().map(|call| format!("```tool\n{call}\n```\n")).collect();
     std::fs::write(root.join("recording.txt"), format!("%%% reply\nI look.\n\n{calls}%%% reply\nDone.\n")).unwrap();
@@ -139,7 +139,7 @@ fn a_filter_writes_lines_and_nothing_else() {
 
 /// The schema cannot detect `Debug` formatting, so this test reads the sources: no field of an event may use `?`.
 #[test]
-fn no_event_has_a_text_of_rusts_debug() {
+fn no_event_uses_debug_formatting() {
     let mut folders = vec![toolfence_kit::root().join("crates")];
     let (mut wrong, mut count) = (Vec::new(), 0);
     while let Some(folder) = folders.pop() {

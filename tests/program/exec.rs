@@ -277,7 +277,7 @@ fn after_its_host_was_killed_a_session_begins_anew() {
 }
 
 #[test]
-fn what_is_not_a_request_does_not_end_the_host() {
+fn an_invalid_request_does_not_end_the_host() {
     let place = Sessions::new();
     place.exec(&["--yes"], "Done.");
     let host = place.hosts();

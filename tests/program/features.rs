@@ -27,7 +27,7 @@ fn asked_model(place: &Place) -> String {
 }
 
 #[test]
-fn sessions_resume_and_fork() {
+fn sessions_can_be_resumed_and_forked() {
     let place = Place::new(&["First.", "Second."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("one{ENTER}"));
@@ -54,7 +54,7 @@ fn sessions_resume_and_fork() {
 }
 
 #[test]
-fn clear_and_compact() {
+fn clear_discards_the_conversation() {
     let place = Place::new(&[]);
     let model = asked_model(&place);
     let args = ["--command", model.as_str()];
@@ -79,7 +79,7 @@ fn clear_and_compact() {
 
 /// A conversation that the server rejects as too long is compacted and continues. The missing reply is not mentioned.
 #[test]
-fn a_conversation_that_is_too_long_goes_on() {
+fn a_conversation_that_is_too_long_is_compacted() {
     let place = Place::new(&[]);
     place.file("long.txt", "A line of a long file.\n".repeat(1500));
     let read =
@@ -108,7 +108,7 @@ fn a_conversation_that_is_too_long_goes_on() {
 }
 
 #[test]
-fn tokens_and_cost() {
+fn stats_include_tokens_and_cost() {
     let place = Place::new(&["Counted."]);
     place.file_at_home("config/toolfence/config.toml", "[prices.replay]\ninput = 1000000\noutput = 1000000\n");
     let screen = place.talk(&["--stats"], &[]);
@@ -147,7 +147,7 @@ fn the_statistics_fit_on_a_narrow_terminal() {
 }
 
 #[test]
-fn project_instruction_files() {
+fn slash_init_sends_the_instruction_file() {
     let place = Place::new(&[]);
     place.file("AGENTS.md", "Write every file in Esperanto.\n");
     let model = asked_model(&place);
@@ -191,7 +191,7 @@ fn images() {
 }
 
 #[test]
-fn shell_completions() {
+fn shells_complete_commands_and_values() {
     let place = Place::new(&[]);
     let folder = Path::new(CODER).parent().unwrap().display();
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
@@ -236,7 +236,7 @@ fn shell_completions() {
 }
 
 #[test]
-fn themes_and_key_bindings() {
+fn themes_and_vi_keys_are_applied() {
     let reply = "Use `x`:\n\n```rust\nlet a = 1; // one\n```\n";
     let place = Place::new(&[reply, "Said."]);
     place.file_at_home("config/toolfence/config.toml", "[terminal]\nkeys = \"vi\"\ntheme = \"dark\"\n");
@@ -274,7 +274,7 @@ fn themes_and_key_bindings() {
 }
 
 #[test]
-fn undo_without_git() {
+fn undo_works_without_git() {
     let replies = [&call("write_file", &json!({"path": "notes.txt", "content": "kept?\n"})), "Written."];
     let place = Place::new(&replies);
     let screen = place.talk(&["--yes"], &[]);
@@ -292,7 +292,7 @@ fn undo_without_git() {
 
 /// An error of the system is displayed without its number, in the user's language.
 #[test]
-fn errors_without_debug_text() {
+fn errors_omit_system_error_numbers() {
     let place = Place::new(&[]);
     let reach = ["-p", "go", "--backend", "http", "--base-url", "http://127.0.0.1:1/v1", "--model", "m"];
     let missing = [
@@ -387,7 +387,7 @@ fn a_y_that_is_pasted_at_a_question_cannot_approve() {
 /// A paste that starts while the model works and ends during the question is not part of the answer. All of it is kept
 /// for the next message, even if it is larger than the terminal's buffer.
 #[test]
-fn a_long_paste_before_a_question_is_none_of_its_answer() {
+fn a_long_paste_before_a_question_is_not_its_answer() {
     let place = Place::new(&[]);
     let asks = call("bash", &json!({"command": "touch ran"}));
     let url = slow_model(vec![
@@ -437,7 +437,7 @@ fn a_paste_during_a_turn_is_no_command() {
 /// A shell that takes the terminal over switches bracketed paste off. After `fg` it is on again, and the question is
 /// printed again.
 #[test]
-fn a_question_goes_on_after_ctrl_z_and_fg() {
+fn a_question_continues_after_ctrl_z_and_fg() {
     let place = Place::new(&[]);
     place.file_at_home("reply", call("bash", &json!({"command": "touch ran"})));
     let env = [("CODER", CODER), ("PS1", "shell: "), ("REPLY_FILE", &*place.home.join("reply").display().to_string())];
@@ -461,7 +461,7 @@ fn a_question_goes_on_after_ctrl_z_and_fg() {
 }
 
 #[test]
-fn what_ends_a_question_begins_a_row() {
+fn output_after_a_question_starts_a_new_row() {
     let place = Place::new(&[&call("bash", &json!({"command": "touch ran"}))]);
     let replies = place.home.join("replies").display().to_string();
     let args = ["-p", "go", "--backend", "replay", "--replies", &replies, "--ask", "always"];
@@ -555,7 +555,7 @@ fn lists_have_the_colours_of_the_theme() {
 }
 
 #[test]
-fn at_names_with_a_prompt() {
+fn at_names_in_an_argument_attach_files() {
     let place = Place::new(&["Seen."]);
     place.file("src/a.rs", "fn a() {}\n");
     let replies = place.home.join("replies");
@@ -571,7 +571,7 @@ fn at_names_with_a_prompt() {
 
 /// Facts learned from one model's replies do not apply to another model.
 #[test]
-fn what_a_model_showed_is_its_own() {
+fn learned_facts_apply_to_one_model() {
     let place = Place::new(&[]);
     let calls = "<tool_call>\n{\"name\": \"list_files\", \"arguments\": {}}\n</tool_call>\n".repeat(3);
     let url = slow_model(vec![vec![(0, calls)], vec![(0, "One.".into())], vec![(0, "Two.".into())]]);
@@ -596,7 +596,7 @@ fn what_a_model_showed_is_its_own() {
 }
 
 #[test]
-fn mcp_tools() {
+fn mcp_tools_run_after_trust_and_approval() {
     let place = Place::new(&[&call("files.echo", &json!({"text": "hi \u{1b}[31mred"})), "Done."]);
     place.file("server.sh", crate::mcp::SERVER);
     place.file_at_home(
@@ -630,7 +630,7 @@ fn mcp_tools() {
 }
 
 #[test]
-fn sandbox_tested_by_a_command() {
+fn doctor_reports_each_attempt_on_the_sandbox() {
     let place = Place::new(&[]);
     let screen = Screen::start(CODER, &["doctor"], &[], &place.root, &place.home, (60, 100));
     // The last row of the output. The rows above say for each attempt whether the sandbox blocked it.

@@ -324,7 +324,7 @@ fn is_within(key: &'static str, number: u64, amount: u64) -> bool {
 }
 
 #[test]
-fn every_limit_is_met_and_holds_at_one_more() {
+fn every_limit_accepts_its_number_and_rejects_one_more() {
     for limit in LIMITS {
         let number = match limit.key {
             "output_bytes" | "count_bytes" | "block_bytes" | "nesting" | "snippet_chars" => limit.least + 2,
@@ -338,9 +338,9 @@ fn every_limit_is_met_and_holds_at_one_more() {
     }
 }
 
-/// The prompt contains the effective numbers.
+/// The signatures that the model reads contain the effective numbers.
 #[test]
-fn the_numbers_that_hold_are_shown() {
+fn signatures_have_the_effective_limits() {
     let mut met = Met::new("command_seconds_most", 20);
     let timeout = |met: &Met| {
         let tools = met.tools(Settings::new().mode(Mode::Off));

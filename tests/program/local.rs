@@ -130,7 +130,7 @@ impl Place {
 const NOBODY: &str = "http://127.0.0.1:1/v1";
 
 #[tokio::test]
-async fn each_kind_is_known_by_what_it_says() {
+async fn each_kind_of_server_is_recognised_by_its_pages() {
     let pages = |owner: &str, more: Vec<(&'static str, Value)>| {
         [vec![("/v1/models", json!({"data": [{"id": "m", "owned_by": owner}]}))], more].concat()
     };
@@ -167,7 +167,7 @@ async fn each_kind_is_known_by_what_it_says() {
 
 /// A listener that does not answer, or answers something else, does not delay the discovery.
 #[tokio::test]
-async fn what_is_no_server_is_passed_over_soon() {
+async fn listeners_that_are_no_servers_are_skipped_quickly() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = format!("http://{}/v1", silent.local_addr().unwrap());
     let page = Stub::new(vec![("/v1/models", json!("<html>"))]);
@@ -287,7 +287,7 @@ fn without_a_server_one_page_says_what_to_do() {
 }
 
 #[test]
-fn a_provider_without_its_key_is_told_before_anything_is_sent() {
+fn a_missing_key_is_reported_before_any_request() {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::new(env!("CARGO_BIN_EXE_coder"), folder.path()).env("GROQ_API_KEY", "");
     let ran = program.args(&["--backend", "provider", "--model", "groq::x", "-p", "hello"]).run(folder.path(), "");

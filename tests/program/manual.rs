@@ -35,7 +35,7 @@ fn options(help: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn the_help_of_a_command_has_what_means_something_there() {
+fn help_lists_only_the_options_that_apply() {
     for (command, has, has_not) in [
         (&["tools"][..], &["--json", "--persona", "--root", "--lang"][..], &["--model", "--allow", "--stats"][..]),
         (&["sessions"], &["--search", "--root"], &["--persona", "--replies", "--sandbox"]),
@@ -58,7 +58,7 @@ fn the_help_of_a_command_has_what_means_something_there() {
 
 /// A command accepts options that its help omits, because a script may set them for every command.
 #[test]
-fn what_the_help_leaves_out_is_no_error() {
+fn options_that_help_omits_are_accepted() {
     coder(&["tools", "--model", "m", "--allow", "make", "--temperature", "0.5"]);
 }
 

@@ -179,7 +179,7 @@ fn a_server_does_not_start_in_the_project() {
 }
 
 #[test]
-fn servers_that_do_not_start_are_told() {
+fn servers_that_do_not_start_are_reported() {
     for (how, wanted) in [
         ("gone", "it ended with status 4; its stderr ends with: cannot find my files"),
         ("garbage", "lines that are not MCP messages"),
@@ -227,7 +227,7 @@ fn tools_that_cannot_be_offered_are_left_out() {
 }
 
 #[test]
-fn what_a_server_says_wrong_ends_in_a_result() {
+fn faulty_answers_of_a_server_end_in_a_result() {
     for (how, code, wanted) in [
         ("banner", None, "said hi"),
         ("twice", None, "first"),
@@ -287,7 +287,7 @@ fn a_server_that_died_is_started_again() {
 }
 
 #[test]
-fn a_server_that_says_something_else_of_its_tools_is_not_called() {
+fn a_server_that_changes_its_tools_is_not_called() {
     let served = Served::new("changes");
     let results = served.calls(&[json!({"text": "one"}), json!({"text": "two"})]);
     assert_eq!(results[0]["output"], "changed");
@@ -469,7 +469,7 @@ fn what_the_settings_no_longer_allow_asks_again_after_a_restart() {
 
 /// The answer "always" was given for the server that was trusted at that time.
 #[test]
-fn what_was_always_allowed_of_another_server_asks_again() {
+fn always_does_not_apply_to_another_server() {
     let served = Served::new("well");
     let replies = served.project.replies(&[CALL, "One.", CALL, "Two.", CALL, "Three."]);
     let args = ["--backend", "replay", "--replies", &replies];
@@ -538,7 +538,7 @@ fn plan_mode_refuses_the_tools_of_servers() {
 
 /// If a server returns a secret of its settings, in a result or in an error, the secret is not stored.
 #[test]
-fn secrets_of_servers_are_not_written_down() {
+fn secrets_of_servers_are_not_stored() {
     const SECRET: &str = "xyzzy-hidden-471100";
     for how in ["secret", "leaks"] {
         let served = Served::with(how, &format!("env = {{ API_TOKEN = \"{SECRET}\" }}"));
@@ -554,7 +554,7 @@ fn secrets_of_servers_are_not_written_down() {
 /// A blocked file that appears in a folder of a server is hidden before the next call. The same applies to a file that
 /// replaces a hidden one by a rename, or by removal and re-creation, which often reuses the inode number.
 #[test]
-fn what_becomes_blocked_beside_the_project_is_not_read() {
+fn files_blocked_later_outside_the_project_are_not_read() {
     let served = Served::new("peeks");
     if !served.is_sandboxed() {
         eprintln!("skipped: there is no sandbox here");
@@ -602,7 +602,7 @@ fn blocked_names_are_hidden_in_folders_of_packages_too() {
 
 /// The server could read files that could not be hidden.
 #[test]
-fn a_path_that_cannot_be_looked_over_is_not_handed_to_a_server() {
+fn a_path_that_cannot_be_scanned_is_not_given_to_a_server() {
     let served = Served::new("well");
     if !served.is_sandboxed() {
         eprintln!("skipped: there is no sandbox here");
@@ -627,7 +627,7 @@ fn a_path_that_cannot_be_looked_over_is_not_handed_to_a_server() {
 
 /// `npx` without a network behaves like this.
 #[test]
-fn a_server_that_waits_for_a_network_is_told_of_it() {
+fn the_error_of_a_server_that_needs_a_network_says_so() {
     let served = Served::new("well");
     let is_sandboxed = served.is_sandboxed();
     served.settings("fetches", "");

@@ -66,7 +66,7 @@ fn persona(name: &str, more: &str, text: &str) -> String {
 }
 
 #[test]
-fn the_built_in_ones_are_listed_in_the_language_that_is_set() {
+fn built_in_personas_are_listed_in_the_configured_language() {
     let place = Place::new();
     let listed = place.listed();
     let names: Vec<&str> = listed.iter().map(|persona| persona["name"].as_str().unwrap()).collect();
@@ -88,7 +88,7 @@ fn the_built_in_ones_are_listed_in_the_language_that_is_set() {
 }
 
 #[test]
-fn a_project_cannot_stand_in_for_a_persona_that_the_person_knows() {
+fn a_project_cannot_replace_a_known_persona() {
     let place = Place::new();
     let of_project = |name: &str| place.root.join(".toolfence/personas").join(name);
     place.write(of_project("coder.md"), &persona("coder", "", "You obey the project."));
@@ -184,7 +184,7 @@ fn a_new_persona_can_be_used_as_it_is() {
 }
 
 #[test]
-fn a_persona_that_cannot_be_read_is_told_and_hides_no_other() {
+fn an_unreadable_persona_is_reported_and_hides_no_other() {
     let place = Place::new();
     place.write(place.own("personas/broken.md"), "You are broken.\n");
     place.write(place.own("personas/other.md"), &persona("another", "", "x"));
@@ -202,7 +202,7 @@ fn a_persona_that_cannot_be_read_is_told_and_hides_no_other() {
 }
 
 #[test]
-fn the_model_is_told_the_date_the_system_and_the_folder() {
+fn the_prompt_has_the_date_the_system_and_the_folder() {
     let place = Place::new();
     let (told, _) = place.told("", &[]);
     let root = place.root.canonicalize().unwrap();
@@ -212,7 +212,7 @@ fn the_model_is_told_the_date_the_system_and_the_folder() {
 }
 
 #[test]
-fn what_a_project_says_to_agents_is_told_from_the_root_to_the_working_folder() {
+fn the_prompt_has_agent_files_from_the_root_to_the_working_folder() {
     let place = Place::new();
     let root = |name: &str| place.root.join(name);
     place.write(root("AGENTS.md"), "Run `make test`.");
@@ -264,7 +264,7 @@ fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
 
 /// `/persona` changes the tools and instructions of a conversation and keeps its messages.
 #[test]
-fn the_persona_of_a_conversation_changes() {
+fn a_conversation_can_change_its_persona() {
     let place = Place::new();
     let write = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"x\"}}\n```\n";
     let again = write.replace("a.txt", "b.txt");

@@ -45,7 +45,7 @@ fn heads(told: &str) -> Vec<Value> {
 }
 
 #[test]
-fn data_is_for_hosts_unless_the_model_is_to_have_it() {
+fn the_model_gets_data_only_if_it_is_enabled() {
     let place = Place::new("");
     let told = place.told(&[]);
     assert!(heads(&told).iter().all(|head| head.get("data").is_none()), "{told}");
@@ -79,7 +79,7 @@ fn the_format_the_nonce_and_the_tokens_are_settings() {
 }
 
 #[test]
-fn what_is_no_form_of_results_is_refused() {
+fn unknown_forms_of_results_are_refused() {
     let place = Place::new("");
     for (typed, wanted) in [
         ("jsn", "results.format is one of text, json. Did you mean json?"),

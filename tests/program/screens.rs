@@ -123,7 +123,7 @@ fn a_change_is_asked_about_at_forty_columns() {
 
 /// Every row of a reason is indented, even if the model writes a long word or blanks that do not wrap.
 #[test]
-fn a_reason_cannot_stand_where_our_rows_do() {
+fn a_reason_cannot_imitate_rows_of_the_program() {
     let blank = |text: &str| text.replace(' ', "\u{2800}");
     let forged =
         blank("  asked because: Every part only reads.") + &" ".repeat(3) + &"y".repeat(34) + &blank("Run it? [y/N] y");
@@ -276,7 +276,7 @@ fn a_terminal_becomes_narrower_while_a_line_is_typed() {
 /// If the user stops a call while the model writes it, the message says that it did not run, without the advice for the
 /// model.
 #[test]
-fn a_stopped_call_is_told_in_words_for_people() {
+fn a_stopped_call_is_reported_in_words_for_users() {
     let lines: String = (0..400).map(|line| format!("line {line}\\n")).collect();
     let call = format!(
         "I write it.\n\n```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"n.txt\", \"content\": \"{lines}"
@@ -372,7 +372,7 @@ fn a_terminal_without_signs_shows_plain_characters() {
 }
 
 #[test]
-fn what_stands_for_signs_is_in_the_language() {
+fn plain_texts_for_signs_are_translated() {
     let missing = call("read_file", &serde_json::json!({"path": "missing.txt"}));
     let (project, home) = place(&format!("%%% reply\n{missing}%%% reply\nDone.\n"));
     let replies = home.path().join("replies");

@@ -58,7 +58,7 @@ fn is_over(process: &str) -> bool {
 }
 
 #[test]
-fn whoever_is_told_to_end_takes_the_command_along() {
+fn a_signal_to_the_program_ends_its_command() {
     for (signal, status) in [("TERM", 143), ("HUP", 129)] {
         if signal == "HUP" && is_ignored(signal) {
             continue;
@@ -122,7 +122,7 @@ fn a_client_that_is_gone_leaves_nothing_running() {
 }
 
 #[test]
-fn a_pipe_that_is_told_to_end_takes_the_command_along() {
+fn a_signal_to_the_pipe_ends_its_command() {
     for (signal, status) in [("TERM", 143), ("INT", 130)] {
         if signal == "INT" && is_ignored(signal) {
             continue;

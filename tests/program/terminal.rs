@@ -226,7 +226,7 @@ fn always_says_why_it_is_not_on_offer_and_asks_again() {
 }
 
 #[test]
-fn a_conversation_tells_what_it_was_allowed() {
+fn a_conversation_lists_its_permissions() {
     let folder = with_replies(&["touch a"]);
     let line = "printf 'go\\n/allowed\\n' | \"$CODER\" --backend replay --replies replies";
     let shown = on_a_terminal_asking(folder.path(), line, "Keep them? [", &["always"]);
@@ -235,7 +235,7 @@ fn a_conversation_tells_what_it_was_allowed() {
 }
 
 #[test]
-fn what_was_changed_is_asked_about_again() {
+fn an_edited_call_is_asked_about_again() {
     let folder = with_writing_replies(&["touch a"]);
     let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} {REPLAYED}"), "", &["edit touch b", "y"]);
     assert!(shown.contains("  $ touch b\n") && folder.path().join("b").exists(), "{shown}");
@@ -371,7 +371,7 @@ fn a_change_is_shown_once_and_in_colours() {
 }
 
 #[test]
-fn a_project_is_trusted_by_whoever_has_seen_its_file() {
+fn a_project_is_trusted_after_its_file_is_displayed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(".toolfence.toml"), "model = \"x\" # \u{202e}\n").unwrap();
     let line = "\"$CODER\" config trust; \"$CODER\" config show; echo \"status $?\"";
@@ -650,7 +650,7 @@ fn waiting_and_running_are_shown_and_taken_away() {
 
 /// No progress is drawn if the output is not a terminal, or if the terminal cannot erase rows.
 #[test]
-fn nothing_is_taken_back_where_that_cannot_be() {
+fn no_progress_is_drawn_where_rows_cannot_be_erased() {
     let content = "line\\n".repeat(40);
     let call = format!("```tool\n{{\"name\": \"read_file\", \"args\": {{\"path\": \"{content}\"}}}}\n```\n");
     let replies = || vec![[vec![(700, String::new())], pieces(&call, 20, 60)].concat(), answer("Done.\n")];

@@ -188,7 +188,7 @@ fn a_profile_is_shown_and_forgotten() {
 
 /// `config show` finds the profile of the model that answered if no model was named.
 #[test]
-fn the_profile_of_a_model_that_nobody_named_is_found() {
+fn the_profile_of_an_unnamed_model_is_found() {
     let place = Place::new();
     // `config show` does not run `api_key_command`.
     let settings = "api_key_command = \"sh -c 'touch asked-for-the-key'\"\n";
@@ -213,7 +213,7 @@ fn the_profile_of_a_model_that_nobody_named_is_found() {
 }
 
 #[test]
-fn a_damaged_profile_is_told_once_and_stops_nothing() {
+fn a_damaged_profile_is_reported_once_and_learned_again() {
     let place = Place::new();
     place.asks(&[], &[("Hm.\n</think>\nYes.\n", "stop")]);
     let path = place.files("json").remove(0);

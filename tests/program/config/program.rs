@@ -244,7 +244,7 @@ fn a_project_file_is_a_plain_file() {
 }
 
 #[test]
-fn mistakes_have_a_place_and_a_suggestion() {
+fn mistakes_are_reported_with_a_position_and_a_suggestion() {
     let place = Place::new().own("ask = \"always\"\n\n[commands]\nalow = []\n");
     for args in [&["tools"][..], &["config", "show"], &["policy", "explain", "ls"], &["-p", "x"]] {
         let ran = place.run(args, "");
@@ -258,7 +258,7 @@ fn mistakes_have_a_place_and_a_suggestion() {
 }
 
 #[test]
-fn mistakes_are_told_in_the_language_of_the_person() {
+fn mistakes_are_reported_in_the_language_of_the_user() {
     let wrong = [
         (
             "ask = \"alway\"\n",
@@ -315,7 +315,7 @@ fn init_writes_a_file_once() {
 }
 
 #[test]
-fn show_tells_every_key_and_every_place() {
+fn show_lists_every_key_and_its_origin() {
     let place =
         Place::new().own("[commands]\nonly = [\"git\", \"ls\"]\n").project("[commands]\nonly = [\"git log\"]\n");
     let shown = place.run(&["config", "show", "--deny", "rm"], "").out;
@@ -338,7 +338,7 @@ checkers = [
 "#;
 
 #[test]
-fn checkers_of_ones_own_are_asked() {
+fn custom_checkers_run() {
     let place = Place::new().own(CHECKERS);
     std::fs::create_dir(place.root.join("-P")).unwrap();
     for folder in [".", "-P"] {
@@ -406,7 +406,7 @@ fn write(path: &str) -> String {
 }
 
 #[test]
-fn tools_cannot_change_what_steers_the_program() {
+fn tools_cannot_change_settings_files() {
     let place = Place::new().project("ask = \"always\"\n").own("ask = \"risky\"\n");
     for path in [".toolfence.toml", ".TOOLFENCE.toml", "sub/.toolfence.toml", ".toolfence/x", "sub/../.toolfence.toml"]
     {
@@ -440,7 +440,7 @@ fn tools_cannot_change_what_steers_the_program() {
 }
 
 #[test]
-fn the_real_file_behind_a_link_is_not_for_tools_either() {
+fn tools_cannot_change_the_target_of_a_linked_settings_file() {
     let place = Place::new().own("");
     let home = &place.home;
     std::fs::remove_file(place.own_file()).unwrap();
