@@ -324,7 +324,7 @@ fn exec_of_plain_text_runs_nothing() {
     assert!(lines_of(&meant)[0]["message"].as_str().unwrap().contains("```tool"), "{}", meant.out);
 }
 
-/// Replies copied from web pages, and calls in the forms that models were trained on.
+/// `coder exec` runs calls copied from web pages, and calls in the dialects that models were trained on.
 #[test]
 fn exec_reads_copied_pages_and_trained_dialects() {
     let folder = root();

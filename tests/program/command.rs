@@ -250,7 +250,8 @@ fn errors_of_the_command_say_what_to_do() {
     assert!(ran.err.contains("esse programa não existe"), "{}", ran.said());
 }
 
-/// The model can rewrite files of the project, and the program runs outside of the sandbox.
+/// A program in the project is refused: the model can rewrite files of the project, and the program runs outside of the
+/// sandbox.
 #[test]
 fn a_program_of_the_project_does_not_answer() {
     let place = Place::new("#!/bin/sh\necho Yes.\n");
@@ -308,7 +309,7 @@ fn a_misbehaving_program_does_no_harm() {
     assert!(ends("sleep 600.25"));
 }
 
-/// Returns whether the process ends within a few seconds.
+/// Returns whether the process ends within ten seconds.
 fn ends(process: &str) -> bool {
     let runs = || {
         let is_called = |entry: std::fs::DirEntry| {

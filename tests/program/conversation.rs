@@ -709,7 +709,7 @@ fn an_argument_is_the_first_message() {
     assert_eq!(place.said().iter().filter(|said| *said == "fix the bug\n\nand this\n").count(), 1);
 }
 
-/// Output of `-p` as a stream of pipe lines, or as one object.
+/// `-p` prints a stream of pipe lines, or one object.
 #[test]
 fn one_shot_json_matches_the_schema() {
     let call = "I list.\n\n```tool\n{\"name\": \"list_files\", \"args\": {\"path\": \".\"}}\n```";

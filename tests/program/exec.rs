@@ -175,7 +175,7 @@ fn a_job_is_polled_in_a_later_reply_and_ends_with_the_session() {
     assert!(!place.state().join("s.sock").exists());
 }
 
-/// Sandboxed commands can access the project, and so could a socket in it.
+/// Sandboxed commands can access the project, so they could reach a socket in it.
 #[test]
 fn a_session_is_refused_if_its_socket_would_be_in_the_project() {
     let place = Sessions::new();

@@ -15,7 +15,7 @@ const CODER: &str = env!("CARGO_BIN_EXE_coder");
 /// overwriting, and text direction. There is no slash, so that it can be a file name.
 const HOSTILE: &str = "A\u{1b}[38;5;199mB\u{1b}[2JC\u{1b}]52;c;ZXZpbA==\u{7}D\u{1b}]8;;x:evil\u{1b}\\E\u{1b}]0;evil\u{7}F\u{1b}Pevil\u{1b}\\G\u{9b}31mH\u{9d}0;evil\u{9c}I\u{8}J\rK\u{202e}L\u{2066}M\u{2028}N\u{e0041}O";
 
-/// Prefixes the text, for names of personas and commands that must begin with certain characters.
+/// Returns the hostile text with a prefix, as the name of a file, tool or persona.
 fn hostile(before: &str) -> String {
     format!("{before}{HOSTILE}")
 }

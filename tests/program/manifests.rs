@@ -115,8 +115,7 @@ fn every_crate_keeps_the_lints_and_promises_nothing() {
     assert_none(wrong);
 }
 
-/// Published packages cannot depend on an unpublished one by version, so their manifests name the kit without a
-/// version.
+/// A published package must not depend on an unpublished one, so the workspace's entry for the kit has no version.
 #[test]
 fn the_kit_is_not_published() {
     assert!(read("tests/kit/Cargo.toml").contains("publish = false"));
@@ -272,8 +271,7 @@ fn the_table_of_features_is_what_cargo_builds() {
     for (entry, _) in entries(&manifest, "[features]") {
         assert!(rows.contains_key(name_of(entry)) || name_of(entry) == "default", "the table lacks {entry}");
     }
-    // Every row lists each package that it adds, if any row lists the package. A package that a row does not list must
-    // not be built.
+    // A package that any row lists is listed by every row that adds it, so the other rows must not build it.
     let named: BTreeSet<&String> = rows.values().flat_map(|row| &row.adds).collect();
     let mut wrong = Vec::new();
     for feature in rows.keys() {

@@ -158,7 +158,7 @@ fn a_call_asks_unless_the_settings_allow_it() {
     assert!(ran.out.contains("unknown_tool"), "{ran:?}");
 }
 
-/// Otherwise the author of a project's file could start a program that has the user's environment, files and network.
+/// A project cannot name servers: its author could start a program that has the user's environment, files and network.
 #[test]
 fn a_project_names_no_servers() {
     let project = Project::new();
@@ -467,7 +467,7 @@ fn what_the_settings_no_longer_allow_asks_again_after_a_restart() {
     assert_eq!(screen.end(), 0);
 }
 
-/// The answer "always" was given for the server that was trusted at that time.
+/// The answer "always" applies only to the server that was trusted at that time.
 #[test]
 fn always_does_not_apply_to_another_server() {
     let served = Served::new("well");
@@ -600,7 +600,7 @@ fn blocked_names_are_hidden_in_folders_of_packages_too() {
     assert_eq!(served.call()["output"], "has <>");
 }
 
-/// The server could read files that could not be hidden.
+/// A server gets no path with files that cannot be hidden, because it could read them.
 #[test]
 fn a_path_that_cannot_be_scanned_is_not_given_to_a_server() {
     let served = Served::new("well");
@@ -625,7 +625,7 @@ fn a_path_that_cannot_be_scanned_is_not_given_to_a_server() {
     assert!(error.contains("cannot be shared: blocked files in ") && error.contains("name too long"), "{error}");
 }
 
-/// `npx` without a network behaves like this.
+/// `npx` waits like this server if it has no network.
 #[test]
 fn the_error_of_a_server_that_needs_a_network_says_so() {
     let served = Served::new("well");

@@ -215,7 +215,7 @@ fn a_terminal_becomes_narrower_while_the_model_writes() {
     }
 }
 
-/// A terminal that truncates rows is recognised by a variable: nothing above the live row is changed.
+/// `XTERM_VERSION` identifies a terminal that truncates rows: nothing above the live row is changed.
 #[test]
 fn a_terminal_that_cuts_its_rows_becomes_narrower_while_the_model_writes() {
     let words = odd_words();

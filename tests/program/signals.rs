@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Returns the command line of a process that runs for a minute, and a reply that runs it. Each line is different, so
-/// that tests can find the process: its id is another one inside the sandbox.
+/// Returns the command line of a process that runs for a minute, and a reply that runs it. Tests find the process by
+/// its unique command line, because its id is a different one inside the sandbox.
 fn long() -> (String, String) {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

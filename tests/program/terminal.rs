@@ -22,7 +22,7 @@ fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> Stri
 /// Switches private copies off, so that commands that may write need approval before they run.
 const FALLBACK: &str = "TOOLFENCE_NO_OVERLAY=1";
 
-/// Runs a shell line and answers this question instead.
+/// Runs a shell line and types `answers` when this question appears.
 fn on_a_terminal_asking(root: &Path, line: &str, question: &str, answers: &[&str]) -> String {
     typed(root, line, question, "", answers)
 }
@@ -491,8 +491,8 @@ pub(crate) fn head_of_request(stream: &TcpStream) -> String {
     head
 }
 
-/// Starts a server whose replies come in pieces, each with a delay in milliseconds. A reply that begins with `HTTP/1.1
-/// ` is sent as the whole response. Returns the server's address.
+/// Starts a server whose replies come in pieces, each with a delay in milliseconds. A reply that begins with `HTTP/1.1`
+/// is sent as the whole response. Returns the server's address.
 pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
