@@ -1,4 +1,4 @@
-//! `coder clip`: replies that are copied into a clipboard, and results that are pasted from it.
+//! Tests `coder clip`, which reads copied replies from a clipboard and writes results for pasting.
 
 use crate::exec::{Sessions, block};
 use serde_json::json;
@@ -13,8 +13,8 @@ use toolfence_kit::Screen;
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const SIZE: (u16, u16) = (40, 100);
 
-/// A replacement of xclip: the clipboard is a file, each reading is counted, and with a file `hang` next to it reading
-/// takes forever.
+/// A fake xclip whose clipboard is a file. It counts reads, and a read blocks while a file `hang` exists next to the
+/// clipboard.
 const XCLIP: &str = r#"#!/bin/sh
 case "$*" in
     *-in*) cat > "$CLIP.new" && mv "$CLIP.new" "$CLIP" ;;
@@ -34,7 +34,7 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// `coder clip` on a terminal, with the replacement of xclip.
+/// `coder clip` on a terminal with the fake xclip.
 struct Clip {
     screen: Screen,
     clipboard: PathBuf,
@@ -48,7 +48,7 @@ impl Clip {
         let bin = place.0.home.join("bin");
         fs::set_permissions(bin.join("xclip"), PermissionsExt::from_mode(0o755)).expect("it can be made executable");
         let clipboard = place.0.home.join("clipboard");
-        // What was copied before does not count.
+        // Text copied before the start is ignored.
         fs::write(&clipboard, block("write_file", &json!({"path": "before", "content": "x"})))
             .expect("it can be written");
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("there is a PATH"));
@@ -68,7 +68,7 @@ impl Clip {
         fs::read_to_string(&self.clipboard).expect("it is there, and is text")
     }
 
-    /// Waits until the clipboard was read several times more.
+    /// Waits until `coder clip` has polled the clipboard several more times.
     fn wait_for_looks(&self) {
         let reads = || fs::metadata(self.clipboard.with_extension("reads")).map_or(0, |file| file.len());
         let before = reads();
@@ -113,7 +113,7 @@ fn questions_are_asked_in_the_terminal_of_clip() {
 }
 
 #[test]
-fn long_results_are_given_out_in_parts() {
+fn long_results_are_copied_in_parts() {
     let clip = Clip::new(&["--yes", "--part", "300"]);
     let lines: String = (0..20).map(|line| format!("line {line} of the file\n")).collect();
     clip.place.0.file("long.txt", &lines);
@@ -134,7 +134,7 @@ fn a_clipboard_program_that_hangs_does_not_keep_clip_from_ending() {
     assert_eq!(clip.screen.end(), 0);
 }
 
-/// A tmux server of its own.
+/// A private tmux server.
 struct Tmux(PathBuf);
 
 impl Tmux {
@@ -158,7 +158,7 @@ impl Drop for Tmux {
 }
 
 #[test]
-fn in_tmux_replies_and_results_are_its_buffers() {
+fn in_tmux_buffers_replace_the_clipboard() {
     let place = Sessions::new();
     place.0.file("v.txt", "one\n");
     let home = place.0.home.display();

@@ -1,4 +1,4 @@
-//! The program as a person or a pipe uses it. Every run is apart from any terminal, so that nobody can be asked.
+//! Tests the command line of `coder` in pipes. No run has a terminal, so no question can be asked.
 
 use serde_json::Value;
 use std::io::Write;
@@ -11,7 +11,7 @@ use toolfence_protocol::{ErrorCode, ToolResult};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// Two calls that count, one quoted in a longer fence, one in a block quote, and a file that holds a fence.
+/// Two valid calls, one quoted in a longer fence, one in a block quote, and a call whose file content has a fence.
 const REPLY: &str = r#"I will look, then write.
 
 ```tool
@@ -44,18 +44,18 @@ Done.
 
 const WRITTEN: &str = "# Title\n```sh\nmake\n```\n";
 
-/// What the lines that a program wrote say.
+/// Parses the JSON lines of an output.
 fn lines_of(ran: &Ran) -> Vec<Value> {
     ran.out.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
 }
 
-/// The results in what a program wrote.
+/// Parses the results in an output.
 fn results_of(ran: &Ran) -> Vec<ToolResult> {
     read_back(&ran.out, None)
 }
 
 fn coder(root: &Path, args: &[&str], input: &str) -> Ran {
-    // The log goes there: not into a project whose files are counted.
+    // Keeps the log out of the project, whose files the tests count.
     Program::new(CODER, Path::new(env!("CARGO_TARGET_TMPDIR"))).args(args).run(root, input)
 }
 
@@ -71,9 +71,9 @@ fn codes(results: &[ToolResult]) -> Vec<Option<ErrorCode>> {
     results.iter().map(|result| result.error.as_ref().map(|error| error.code)).collect()
 }
 
-/// What is piped in may be anybody's text: a line with ! is no command of a person.
+/// Piped input may come from an untrusted source, so a line with `!` does not run as a user command.
 #[test]
-fn what_is_piped_in_runs_no_command() {
+fn piped_input_runs_no_command() {
     let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let replies = home.path().join("replies");
     std::fs::write(&replies, "%%% reply\nYes.\n").unwrap();
@@ -177,9 +177,9 @@ fn parse_reads_batches_and_explains() {
     assert_eq!(kinds, ["started", "incomplete"], "a call in a dialect is announced by its name");
 }
 
-/// Which form a call has, and why one does not count, in words.
+/// `coder parse --explain` names the dialect of each call and why a call is ignored.
 #[test]
-fn parse_explains_dialects_and_what_does_not_count() {
+fn parse_explains_dialects_and_ignored_calls() {
     let folder = root();
     let call = "{\"name\": \"list_files\", \"args\": {}}";
     for (reply, said) in [
@@ -200,7 +200,7 @@ fn parse_explains_dialects_and_what_does_not_count() {
     assert!(toolfence_protocol::Dialect::ALL.iter().all(|dialect| told.contains(dialect.name())), "{told}");
 }
 
-/// A text for a model that writes as it was trained to; what it then writes is a call.
+/// The prompt describes the dialect, and a reply in that dialect is parsed as a call.
 #[test]
 fn prompt_speaks_the_dialect_that_is_named() {
     let folder = root();
@@ -243,7 +243,7 @@ fn a_bad_line_of_a_batch_is_answered_in_its_place() {
 }
 
 #[test]
-fn exec_runs_what_counts_and_nothing_else() {
+fn exec_runs_only_valid_calls() {
     let folder = root();
     let ran = coder(folder.path(), &["exec", "--yes"], REPLY);
     assert_eq!(ran.status, 0, "{}", ran.err);
@@ -253,9 +253,9 @@ fn exec_runs_what_counts_and_nothing_else() {
     assert_eq!(count_files(folder.path()), 1, "no quoted call ran");
 }
 
-/// The template has opened the reasoning: what was thought must not run, and the call behind it must.
+/// The chat template opened the reasoning block: a call inside of it does not run, and the call after it does.
 #[test]
-fn exec_runs_no_thought() {
+fn exec_runs_no_call_of_the_reasoning() {
     let call =
         |command: &str| format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"{command}\"}}}}\n```\n");
     let reply = format!("I could call\n{}but no.\n</think>\n\n{}", call("touch ran.txt"), call("touch meant.txt"));
@@ -271,7 +271,7 @@ fn exec_runs_no_thought() {
 }
 
 #[test]
-fn exec_asks_and_nobody_is_there() {
+fn exec_without_a_terminal_denies_calls_that_need_approval() {
     let folder = root();
     let reply = format!("{REPLY}\n```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"touch x\"}}}}\n```\n");
     let ran = coder(folder.path(), &["exec"], &reply);
@@ -324,9 +324,9 @@ fn exec_of_plain_text_runs_nothing() {
     assert!(lines_of(&meant)[0]["message"].as_str().unwrap().contains("```tool"), "{}", meant.out);
 }
 
-/// What people copy from a web page, and what models write as they were trained to.
+/// `coder exec` runs calls copied from web pages, and calls in the dialects that models were trained on.
 #[test]
-fn exec_reads_what_models_write_and_pages_give() {
+fn exec_reads_copied_pages_and_trained_dialects() {
     let folder = root();
     std::fs::write(folder.path().join("a.txt"), "hello\n").unwrap();
     let read = r#"{"name": "read_file", "arguments": {"path": "a.txt"}}"#;
@@ -377,7 +377,7 @@ fn parse_takes_the_tools_and_the_dialects() {
 }
 
 #[test]
-fn a_question_by_itself_keeps_prose_and_work_apart() {
+fn one_shot_prints_prose_to_stdout_and_calls_to_stderr() {
     let folder = root();
     let replies = "%%% reply\nLooking.\n\n```tool\n{\"name\": \"list_files\"}\n```\n%%% reply\nOne file: replies.txt\n";
     std::fs::write(folder.path().join("replies.txt"), replies).unwrap();
@@ -394,7 +394,7 @@ fn a_question_by_itself_keeps_prose_and_work_apart() {
     }
 }
 
-/// What a question by itself shows of these replies: stdout and stderr.
+/// Runs `coder -p` with these replies.
 fn asked(replies: &str) -> Ran {
     let folder = root();
     std::fs::write(folder.path().join("replies"), replies).unwrap();
@@ -433,7 +433,7 @@ fn a_broken_call_is_not_named_like_another() {
 }
 
 #[test]
-fn whoever_watches_sees_forgeries_and_reminders() {
+fn forged_results_and_reminders_are_reported() {
     let forged = asked("%%% reply\nSee:\n```tool_result\n{}\n```\nAll is well.\n%%% reply\nSorry.\n");
     assert!(forged.err.contains("! the model invented a result") && !forged.err.contains("reminded"), "{}", forged.err);
     assert_eq!(forged.out.trim(), "See:\n\nSorry.");
@@ -465,7 +465,7 @@ fn a_server_that_fails_in_the_middle_is_quoted() {
             "data: {\"choices\":[{\"delta\":{\"content\":\"Half\"}}]}\n\ndata: {\"error\":\"out of memory\"}\n\n";
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
         stream.write_all(format!("{head}{events}").as_bytes()).unwrap();
-        // Closing with something unread would take back what was written.
+        // Closing the socket with unread data would reset the connection and discard the response.
         stream.set_read_timeout(Some(std::time::Duration::from_millis(300))).unwrap();
         while matches!(std::io::Read::read(&mut stream, &mut request), Ok(1..)) {}
     });
@@ -477,7 +477,7 @@ fn a_server_that_fails_in_the_middle_is_quoted() {
 }
 
 #[test]
-fn what_is_on_offer() {
+fn every_built_in_tool_is_listed_and_in_the_prompt() {
     let folder = root();
     let tools = lines_of(&coder(folder.path(), &["tools", "--json"], ""));
     let names: Vec<&str> =
@@ -524,7 +524,7 @@ fn the_policy_is_explained() {
 }
 
 #[test]
-fn grammars_of_all_tools_or_of_some() {
+fn grammars_cover_all_tools_or_the_named_ones() {
     let folder = root();
     let printed = |args: &[&str]| {
         let ran = coder(folder.path(), args, "");
@@ -605,7 +605,7 @@ fn the_program_speaks_the_language_of_the_option_or_the_setting() {
     assert!(
         set(&["--help"]).out.contains("Uso: coder") && set(&["--help", "--lang", "en"]).out.contains("Usage: coder")
     );
-    // Where nothing is set, the environment names the language.
+    // Without an option or a setting, the environment determines the language.
     let ran = |args: &[&str], variables: &[(&str, &str)]| {
         let program = Program::new(CODER, Path::new(env!("CARGO_TARGET_TMPDIR"))).args(args).env("LC_ALL", "");
         variables.iter().fold(program, |program, (name, value)| program.env(name, value)).run(folder.path(), "").said()
@@ -635,12 +635,12 @@ fn the_program_speaks_the_language_of_the_option_or_the_setting() {
     assert!(own.run(folder.path(), "").err.contains("the answer reached the length limit"), "a setting counts over it");
     let ran = set(&[&["--lang", "en"], &replay[..]].concat());
     assert!(ran.err.contains("the answer reached the length limit"), "{}", ran.err);
-    // What a program reads is English in any language.
+    // Machine-readable output is in English in every language.
     let ran = coder(folder.path(), &["parse", "--batch", "--lang", "pt"], "{}\n");
     assert!(ran.out.contains("line 1: expected "), "{}", ran.out);
 }
 
-/// A conversation with recorded replies: it reads a long file, is compacted, takes its last message back and begins anew.
+/// Replays a conversation that reads a long file, is compacted, retries its last message and is cleared.
 #[test]
 fn a_conversation_is_compacted_retried_and_cleared() {
     let folder = root();
@@ -747,24 +747,24 @@ fn a_persona_that_names_it_has_the_tool_for_plans() {
 }
 
 #[test]
-fn the_version_is_the_same_whoever_answers() {
+fn every_version_option_prints_the_same() {
     let root = TempDir::new().unwrap();
     let said = |args: &[&str]| coder(root.path(), args, "").out;
-    // With an option beside it, the parser of the command line answers.
+    // With a second option, the command-line parser prints the version.
     let long = said(&["--debug", "--version"]);
     assert_eq!(long, format!("coder {}\n", env!("CARGO_PKG_VERSION")));
     assert_eq!([said(&["--version"]), said(&["-V"])], [long.clone(), long]);
 }
 
 #[test]
-fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
+fn errors_of_the_command_line_use_the_configured_language() {
     let root = TempDir::new().unwrap();
     let told = |args: &[&str]| {
         let ran = coder(root.path(), args, "");
         assert!(ran.status == 2 && ran.out.is_empty(), "{args:?}: {ran:?}");
         ran.err
     };
-    // Each with what the two languages say first of all.
+    // Each case has the start of the message in English and in Portuguese.
     let cases: [(&[&str], &str, &str); 13] = [
         (&["--fo"], "unexpected argument --fo", "argumento inesperado --fo"),
         (&["dmo"], "there is no command dmo", "não há nenhum comando dmo"),
@@ -801,7 +801,7 @@ fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
 }
 
 #[test]
-fn help_is_in_the_language_that_was_settled() {
+fn help_uses_the_configured_language() {
     let root = TempDir::new().unwrap();
     let help = |args: &[&str]| coder(root.path(), args, "").out;
     for args in [&["--help"][..], &["--lang", "en", "help"], &["--lang"]] {
@@ -815,7 +815,7 @@ fn help_is_in_the_language_that_was_settled() {
             "{args:?}: {help}"
         );
     }
-    // What is missing beside the help does not matter, and neither does a project that is not there.
+    // Help is printed even if required arguments are missing or the project does not exist.
     let proxy = help(&["proxy", "--lang", "pt", "--help"]);
     assert!(proxy.contains("URL base do servidor") && proxy.contains("[padrão: 127.0.0.1:4141]"), "{proxy}");
     let parse = help(&["parse", "--help", "--lang", "pt", "--root", "/nowhere"]);

@@ -1,4 +1,4 @@
-//! `coder` with a program that answers: a stub that keeps its own conversation in files, and what goes wrong with programs.
+//! Tests the command backend: a stub that keeps its own conversation in files, and programs that fail.
 
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use toolfence_kit::{Program, Project, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// Answers with the next file of replies and records what it was sent. It fails once if there is a file `forgotten`.
+/// Prints the next file of replies and records its input. It fails once if a file `forgotten` exists.
 const STUB: &str = r#"#!/usr/bin/env bash
 cd "$(dirname "$0")" || exit 9
 if [ -e forgotten ] && [ "$TOOLFENCE_FIRST" = 0 ]; then
@@ -26,8 +26,8 @@ echo "$TOOLFENCE_FIRST $TOOLFENCE_TURN $TOOLFENCE_SESSION $1 $2 $TERM$NO_COLOR" 
 cat "reply.$number"
 "#;
 
-/// Writes a program. Another process does: a descriptor of this one that another test's child inherits for a moment would keep the
-/// program from being started.
+/// Writes a program by way of a child process. If this process wrote the file, a child of another test could inherit
+/// the writable descriptor, and starting the program would fail with ETXTBSY.
 fn script(path: &Path, text: &str) {
     let mut command = Command::new("sh");
     command.args(["-c", "cat >\"$1\" && chmod 755 \"$1\"", "sh"]).arg(path).stdin(Stdio::piped());
@@ -36,7 +36,7 @@ fn script(path: &Path, text: &str) {
     assert!(child.wait().unwrap().success());
 }
 
-/// A project, and a home with a program in it.
+/// A project, and a home folder that contains a program.
 struct Place(Project);
 
 impl Deref for Place {
@@ -54,7 +54,7 @@ impl Place {
         place
     }
 
-    /// A stub that will give these replies.
+    /// Creates a stub that replies with these texts.
     fn stub(replies: &[&str]) -> Place {
         let place = Place::new(STUB);
         for (number, reply) in replies.iter().enumerate() {
@@ -68,7 +68,7 @@ impl Place {
         self.run(CODER, &[&start, args].concat(), input)
     }
 
-    /// With a program that keeps its own conversation.
+    /// Runs `coder` with a program that keeps its own conversation.
     fn own(&self, args: &[&str], input: &str) -> Ran {
         self.coder(&[&["--command-conversation", "own"], args].concat(), input)
     }
@@ -77,12 +77,12 @@ impl Place {
         std::fs::read_to_string(self.home.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// What the program recorded of its runs: first, turn, session, the two arguments, variables.
+    /// Returns the record of each run of the program: first, turn, session, the two arguments, variables.
     fn log(&self) -> Vec<Vec<String>> {
         self.read("log").lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
     }
 
-    /// The records of the newest conversation.
+    /// Returns the records of the newest conversation.
     fn records(&self) -> Vec<Value> {
         let listed = self.coder(&["sessions", "--json"], "");
         let newest: Value = serde_json::from_str(listed.out.lines().next().unwrap()).unwrap();
@@ -93,9 +93,9 @@ impl Place {
 
 const CALL: &str = "I look.\n\n```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"a.txt\"}}\n```\n";
 
-/// Three turns, one with a tool, in two processes: the program is told what is new and nothing twice.
+/// Three turns, one of them with a tool call, in two processes. Each request contains only new messages.
 #[test]
-fn a_program_with_its_own_conversation_is_told_what_is_new() {
+fn a_program_with_its_own_conversation_gets_only_new_messages() {
     let place = Place::stub(&["One.\n", CALL, "It says \u{1b}[1mthat\u{1b}[0m.\r\n", "Three.\n", "Four.\n"]);
     std::fs::write(place.root.join("a.txt"), "seven swans\n").unwrap();
     let ran = place.own(&[], "First?\nSecond?\n");
@@ -124,16 +124,17 @@ fn a_program_with_its_own_conversation_is_told_what_is_new() {
     assert!(replies.iter().all(|reply| reply["state"].is_string()), "{replies:?}");
     assert!(replies[0]["model"].as_str().unwrap().ends_with("/bridge"));
 
-    // Other instructions are told where the conversation goes on.
+    // A resumed conversation sends changed instructions.
     let ran = place.own(&["--continue", "--persona", "reviewer", "-p", "Fourth?"], "");
     assert_eq!((ran.status, ran.out.trim(), &*place.log()[4][0]), (0, "Four.", "0"), "{}", ran.said());
     let told = place.read("told.5");
     assert!(told.contains("read_file") && !told.contains("Third?") && told.ends_with("Fourth?\n"), "{told}");
 }
 
-/// The program begins a new conversation, and gets all of it, where what it keeps is no longer what is sent.
+/// The program starts a new conversation and receives all messages if the messages that it has are no longer those of
+/// the session.
 #[test]
-fn a_conversation_that_is_another_one_begins_anew() {
+fn a_changed_history_starts_a_new_conversation() {
     let long: String = (0..120).map(|number| format!("A long answer, part {number}. ")).collect::<String>() + "\n";
     let replies: Vec<&str> =
         std::iter::repeat_n(long.as_str(), 6).chain(["Seven.\n", "Eight.\n", "Nine.\n", "Ten.\n"]).collect();
@@ -150,7 +151,7 @@ fn a_conversation_that_is_another_one_begins_anew() {
     let sessions: Vec<String> = place.log().iter().map(|line| line[2].clone()).collect();
     assert!(sessions[7] == sessions[0] && sessions[8] != sessions[0]);
 
-    // A fork does not share the conversation of the session that it comes from; afterwards it has its own.
+    // A fork starts a conversation of its own in the program, and its later turns continue that one.
     std::fs::write(place.home.join("reply.11"), "Eleven.\n").unwrap();
     let id = place.records()[0]["session"]["id"].as_str().unwrap().to_owned();
     assert_eq!(place.own(&["resume", &id, "--fork", "-p", "10"], "").status, 0);
@@ -159,7 +160,7 @@ fn a_conversation_that_is_another_one_begins_anew() {
     assert_eq!((&*log[9][0], &*log[10][0]), ("1", "0"), "{log:?}");
 }
 
-/// The program is not started again by itself, and the next request has the whole conversation.
+/// After a failure `coder` does not restart the program, and the next request contains the whole conversation.
 #[test]
 fn after_a_failure_the_program_gets_the_whole_conversation() {
     let all = |place: &Place, out: &str| {
@@ -170,7 +171,7 @@ fn after_a_failure_the_program_gets_the_whole_conversation() {
         }
         assert_eq!(place.log()[1][0], "1");
     };
-    // In two runs.
+    // The failure is in a second process.
     let place = Place::stub(&["One.\n", "Two.\n"]);
     assert_eq!(place.own(&["-p", "First?"], "").status, 0);
     std::fs::write(place.home.join("forgotten"), "").unwrap();
@@ -180,7 +181,7 @@ fn after_a_failure_the_program_gets_the_whole_conversation() {
     let ran = place.own(&["--continue", "-p", "Third?"], "");
     assert_eq!(ran.status, 0, "{}", ran.said());
     all(&place, &ran.out);
-    // In one.
+    // The failure is in the same process.
     let place = Place::stub(&["One.\n", "Two.\n"]);
     assert_eq!(place.own(&["-p", "First?"], "").status, 0);
     std::fs::write(place.home.join("forgotten"), "").unwrap();
@@ -196,9 +197,9 @@ fn a_program_has_three_descriptors() {
     assert_eq!(ran.out.trim(), "Three.", "{}", ran.said());
 }
 
-/// Without a conversation of its own the program gets everything each time, as text or as lines.
+/// Without `--command-conversation own`, each request contains all messages, as text or as JSON lines.
 #[test]
-fn a_program_that_keeps_nothing_gets_everything() {
+fn a_program_without_a_conversation_gets_all_messages() {
     let place = Place::new("#!/bin/sh\ncat >told.$TOOLFENCE_TURN\necho \"model $TOOLFENCE_MODEL, turn $2\"\n");
     let ran = place.coder(&["--model", "tiny"], "First?\nSecond?\n");
     assert!(ran.out.contains("model tiny, turn 2"), "{}", ran.said());
@@ -217,7 +218,7 @@ fn a_program_that_keeps_nothing_gets_everything() {
 }
 
 #[test]
-fn what_goes_wrong_says_what_to_do() {
+fn errors_of_the_command_say_what_to_do() {
     let said = |program: &str, args: &[&str]| {
         let ran = Place::new(program).coder(&[args, &["-p", "Go"]].concat(), "");
         (ran.status, ran.out, ran.err)
@@ -249,7 +250,8 @@ fn what_goes_wrong_says_what_to_do() {
     assert!(ran.err.contains("esse programa não existe"), "{}", ran.said());
 }
 
-/// What is in the project the model could rewrite, and the program runs outside of the sandbox.
+/// A program in the project is refused: the model can rewrite files of the project, and the program runs outside of the
+/// sandbox.
 #[test]
 fn a_program_of_the_project_does_not_answer() {
     let place = Place::new("#!/bin/sh\necho Yes.\n");
@@ -261,11 +263,11 @@ fn a_program_of_the_project_does_not_answer() {
         assert!(ran.status == 2 && ran.err.contains("is in the project"), "{line}: {}", ran.said());
     }
     assert_eq!(run("sh ~/bridge").out.trim(), "Yes.");
-    // Nor does the program see the project as its folder.
+    // The working folder of the program is not the project either.
     assert_eq!(run("sh -c 'pwd'").out.trim(), place.home.canonicalize().unwrap().to_str().unwrap());
 }
 
-/// The settings of the person name a program beside them; those of a project only where they are trusted.
+/// The user's settings can name a program in their own folder; a project's settings can only if they are trusted.
 #[test]
 fn settings_name_the_program() {
     let place = Place::new("#!/bin/sh\necho Yes.\n");
@@ -282,32 +284,32 @@ fn settings_name_the_program() {
     assert!(ran.status == 2 && ran.err.contains("coder config trust"), "{}", ran.said());
 }
 
-/// Nothing of this may take long, or much memory, or stop anything.
+/// None of these programs may take long, use much memory or block the session.
 #[test]
-fn a_program_that_is_out_of_its_mind_does_no_harm() {
+fn a_misbehaving_program_does_no_harm() {
     let garbage = "#!/bin/sh\nhead -c 3000000 /dev/urandom >&2; echo Yes.\n";
     let ran = Place::new(garbage).coder(&["-p", "Go"], "");
     assert_eq!((ran.status, ran.out.trim()), (0, "Yes."), "{}", ran.said());
 
-    // 100 MB: the session stops it at the most bytes of a reply.
+    // The session stops reading 100 MB at the size limit of a reply.
     let began = Instant::now();
     let ran = Place::new("#!/bin/sh\nhead -c 100000000 /dev/zero | tr '\\0' x\n").coder(&["-p", "Go"], "");
     assert!(ran.status == 1 && ran.out.len() < 64 << 20, "{} {} {}", ran.status, ran.out.len(), ran.err);
     assert!(began.elapsed() < Duration::from_secs(120));
 
-    // It reads nothing of a question of 1 MiB.
+    // The program closes stdin and ignores a question of 1 MiB.
     let ran = Place::new("#!/bin/sh\nexec <&-; sleep 0.2; echo Yes.\n").coder(&["-p", "Go"], &"words ".repeat(180_000));
     assert_eq!((ran.status, ran.out.trim()), (0, "Yes."), "{}", ran.said());
     let ran = Place::new("#!/bin/sh\nwc -c\n").coder(&["-p", "Go"], &"words ".repeat(180_000));
     assert!(ran.out.trim().parse::<u64>().unwrap() > 1_080_000, "{}", ran.said());
-    // What it leaves running is ended, and is not waited for long.
+    // Background processes of the program are killed, and `coder` does not wait long for them.
     let began = Instant::now();
     let ran = Place::new("#!/bin/sh\nsetsid sleep 600.25 & echo Yes.\n").coder(&["-p", "Go"], "");
     assert!(ran.out.trim() == "Yes." && began.elapsed() < Duration::from_secs(60), "{}", ran.said());
     assert!(ends("sleep 600.25"));
 }
 
-/// Whether a process ends within moments.
+/// Returns whether the process ends within ten seconds.
 fn ends(process: &str) -> bool {
     let runs = || {
         let is_called = |entry: std::fs::DirEntry| {
@@ -323,9 +325,9 @@ fn ends(process: &str) -> bool {
     !runs()
 }
 
-/// Whoever ends `coder` in the middle of a reply, even with KILL, ends the program and what it started.
+/// Killing `coder` in the middle of a reply, even with KILL, ends the program and its children.
 #[test]
-fn who_is_killed_takes_the_program_along() {
+fn killing_coder_ends_the_program() {
     for (number, signal) in ["KILL", "TERM", "INT"].into_iter().enumerate() {
         if signal == "INT" && crate::support::is_ignored(signal) {
             continue;
@@ -342,7 +344,7 @@ fn who_is_killed_takes_the_program_along() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        // What ends a line is held until something follows it.
+        // The end of a line is held back until more text follows.
         let mut shown = [0; 5];
         child.stdout.as_mut().unwrap().read_exact(&mut shown).unwrap();
         assert_eq!(&shown, b"Well.");
@@ -355,7 +357,7 @@ fn who_is_killed_takes_the_program_along() {
     }
 }
 
-/// The examples are scripts that a shell can read, and the one for any web chat works as it stands.
+/// A shell can parse all examples, and the one for any web chat works without changes.
 #[test]
 fn the_examples_are_scripts() {
     let folder = toolfence_kit::root().join("examples/backends");
@@ -371,14 +373,14 @@ fn the_examples_are_scripts() {
     assert!(seen >= 3, "{seen} scripts are found");
 }
 
-/// A program in the place of `llm`, `ollama` and `geminiweb` shows what their scripts give them.
+/// Fake `llm`, `ollama` and `geminiweb` programs record the arguments and input that the example scripts pass.
 #[test]
 fn the_examples_talk_with_their_programs() {
     let place = Place::new("");
     let bin = place.home.join("bin");
     std::fs::create_dir(&bin).unwrap();
     let examples = toolfence_kit::root().join("examples/backends");
-    // Its last argument is the database.
+    // The last argument is the database.
     let llm = "#!/usr/bin/env bash\nprintf '%s|' \"$@\" >>\"$HOME/args\"; echo >>\"$HOME/args\"\n\
                touch \"${!#}\"; cat >\"$HOME/told\"; echo Yes.\n";
     let plain = "#!/usr/bin/env bash\nprintf '%s|' \"$@\" >>\"$HOME/args\"; echo >>\"$HOME/args\"\ncat >\"$HOME/told\"\n\
@@ -411,9 +413,9 @@ fn the_examples_talk_with_their_programs() {
     assert!(told.contains("First?") && told.ends_with("Second?\n"), "{told}");
 }
 
-/// The bridge that is to be filled in continues its chat, and begins another one after that is gone.
+/// The bridge template continues its chat, and starts a new one after that chat was removed.
 #[test]
-fn the_example_of_a_bridge_works_as_it_stands() {
+fn the_bridge_example_works_unchanged() {
     let place = Place::new("");
     let line = toolfence_kit::root().join("examples/backends/web_chat.sh").display().to_string();
     let run = |args: &[&str]| {
@@ -421,7 +423,7 @@ fn the_example_of_a_bridge_works_as_it_stands() {
         place.run(CODER, &[&start, args].concat(), "").out
     };
     assert_eq!(run(&["-p", "First?"]).trim(), "This chat has 1 lines.");
-    // A note says that the conversation was resumed.
+    // The input includes a note that the conversation was resumed.
     let lines = |out: String| out.trim().split(' ').nth(3).unwrap().parse::<usize>().unwrap();
     let more = lines(run(&["--continue", "-p", "Second?"]));
     assert!((2..6).contains(&more), "{more}");

@@ -1,4 +1,4 @@
-//! `coder commit`, with the real git.
+//! Tests `coder commit` with the real git.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -36,7 +36,7 @@ impl Repository {
         self.git(&["add", name]);
     }
 
-    /// The message of the last commit.
+    /// Returns the message of the last commit.
     fn last(&self) -> String {
         self.git(&["log", "-1", "--format=%B"]).trim_end().to_owned()
     }
@@ -45,7 +45,7 @@ impl Repository {
         self.git(&["log", "--format=%h"]).lines().count()
     }
 
-    /// Runs `coder commit` where the model has this reply.
+    /// Runs `coder commit` with this reply of the model.
     fn coder(&self, args: &[&str], reply: &str) -> Ran {
         let replies = self.0.replies(&[reply]);
         let all = [&["commit", "--backend", "replay", "--replies", &replies], args].concat();
@@ -64,7 +64,7 @@ impl Repository {
         fs::read_to_string(asked).unwrap()
     }
 
-    /// Runs `coder commit` at a terminal up to the question.
+    /// Runs `coder commit` on a terminal until it asks its question.
     fn at_a_terminal(&self, reply: &str, env: &[(&str, &str)]) -> Screen {
         let replies = self.0.replies(&[reply]);
         let args = ["commit", "--backend", "replay", "--replies", &replies];
@@ -136,7 +136,7 @@ fn a_reply_without_a_message_commits_nothing() {
     let args = ["commit", "--yes", "--backend", "replay", "--replies", cut.to_str().unwrap()];
     let ran = repository.0.run(CODER, &args, "");
     assert!(ran.status == 1 && ran.err.contains("length limit"), "{}", ran.said());
-    // A call in a reply that has a message is left out of it, and does not run.
+    // If a reply has a message and a call, the call is removed and does not run.
     let ran = repository.coder(&["--yes"], &format!("docs: add b\u{1b}[2J\n\n{call}"));
     assert_eq!((ran.status, repository.last()), (0, "docs: add b[2J".to_owned()), "{}", ran.said());
     assert!(!repository.0.at("ran").exists());
@@ -231,7 +231,7 @@ fn the_editor_of_the_user_changes_the_message() {
     assert_eq!(screen.end(), 0);
     assert_eq!(repository.last(), "docs: edited");
     repository.stage("c.txt", "three\n");
-    // Git commits nothing where the editor fails.
+    // Git does not commit if the editor fails.
     let screen = repository.at_a_terminal("docs: add c", &[]);
     screen.press("e\r");
     screen.wait_for("nothing was committed: git commit ended with exit status: 1");

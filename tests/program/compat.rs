@@ -1,5 +1,5 @@
-//! The files in `tests/cases/compat`, which an earlier program wrote, can still be read: transcripts, an undo history,
-//! a profile and a settings file. See the README there.
+//! Tests that the files in `tests/cases/compat`, written by an earlier version, can still be read: transcripts, an undo
+//! history, a profile and a settings file. The README there describes them.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -8,14 +8,14 @@ use toolfence_kit::{Project, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// What the files have in place of the project's path.
+/// The placeholder for the project's path in the files.
 const ROOT: &str = "@ROOT@";
 
 fn cases() -> PathBuf {
     toolfence_kit::root().join("tests/cases/compat")
 }
 
-/// All files below a folder.
+/// Returns all files below a folder, recursively.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
@@ -25,7 +25,7 @@ fn coder(place: &Project, args: &[&str]) -> Ran {
     place.run(CODER, args, "")
 }
 
-/// The output of a run that succeeds.
+/// Runs `coder`, requires success and returns the output.
 fn output(place: &Project, args: &[&str]) -> String {
     let ran = coder(place, args);
     assert_eq!(ran.status, 0, "{args:?}: {}", ran.said());
@@ -36,7 +36,7 @@ fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
 }
 
-/// The state folder of a project. The program names it, so a run of the program finds it.
+/// Returns the state folder of a project. `coder` chooses its name, so this runs `coder` once to create it.
 fn state_of_project(place: &Project) -> PathBuf {
     let replies = place.replies(&["Hello."]);
     output(place, &["--backend", "replay", "--replies", &replies, "-p", "Hello."]);
@@ -46,22 +46,22 @@ fn state_of_project(place: &Project) -> PathBuf {
     path.parent().unwrap().parent().unwrap().to_owned()
 }
 
-/// Copies a text file with the project's path.
+/// Copies a text file and replaces `ROOT` with the project's path.
 fn copy(from: &Path, to: &Path, place: &Project) {
     fs::create_dir_all(to.parent().unwrap()).unwrap();
     let text = fs::read_to_string(from).unwrap();
     fs::write(to, text.replace(ROOT, place.root.to_str().unwrap())).unwrap();
 }
 
-/// A transcript, and the content that the program finds in it.
+/// A transcript and its expected content.
 struct Conversation {
     file: &'static str,
     title: &'static str,
     turns: u64,
     cleared: bool,
-    /// The words of the user and the model, in order.
+    /// Texts of the user and the model, in order.
     words: &'static [&'static str],
-    /// More that an export as Markdown or HTML shows, such as calls and their results.
+    /// Additional texts in a Markdown or HTML export, such as calls and their results.
     shown: &'static [&'static str],
 }
 
@@ -69,7 +69,7 @@ const CONVERSATIONS: [Conversation; 5] = [
     Conversation {
         file: "compaction",
         title: "Read the notes.",
-        turns: 4, // the one that was sent again counts twice
+        turns: 4, // the retried turn counts twice
         cleared: true,
         words: &[
             "Read the notes.",
@@ -130,7 +130,7 @@ impl Conversation {
     }
 }
 
-/// A project with all conversations.
+/// Creates a project that has all old conversations.
 fn project_with_conversations() -> Project {
     let place = Project::new();
     let sessions = state_of_project(&place).join("sessions");
@@ -159,7 +159,7 @@ fn old_conversations_are_listed() {
     assert_eq!((found.len(), &found[0]["id"]), (1, &json!(CONVERSATIONS[4].id())));
 }
 
-/// Asserts that a text has all words, each after the one before.
+/// Asserts that a text contains all words in this order.
 #[track_caller]
 fn has_in_order(text: &str, words: &[&str]) {
     let mut rest = text;
@@ -191,7 +191,7 @@ fn old_conversations_are_exported() {
     assert!(page.contains("<img alt=\"dot.png\" src=\"data:image/png;base64,iVBORw0KGgo"), "{page}");
 }
 
-/// A model is sent an old conversation as it was, and the answer is added to it.
+/// Resuming sends the old messages unchanged, and the new answer is appended.
 #[test]
 fn old_conversations_are_resumed() {
     let place = project_with_conversations();
@@ -240,7 +240,7 @@ fn old_calls_are_counted_and_audited() {
 fn an_old_undo_history_is_dropped_and_the_user_is_informed() {
     let place = Project::new();
     let undo = state_of_project(&place).join("undo");
-    // What running the program has recorded is not part of the old history.
+    // Removes the history that `state_of_project` created.
     let _ = fs::remove_dir_all(&undo);
     let from = cases().join("undo");
     for file in files(&from) {
@@ -275,10 +275,10 @@ fn an_old_profile_counts() {
     assert_eq!(printed(&["config", "show"])["profile"], counts);
 }
 
-/// Keys that `settings.toml` has and that later versions ignore.
+/// Keys in `settings.toml` that later versions ignore.
 const REMOVED: [&str; 3] = ["command_retries", "sandbox.git_hooks", "sandbox.git_writable"];
 
-/// A new key belongs into `settings.toml` and `settings.json` too, with a value that is not its default.
+/// If you add a key, also add it to `settings.toml` and `settings.json` with a value that is not its default.
 #[test]
 fn old_settings_are_taken_key_by_key() {
     let place = Project::new();
@@ -298,7 +298,7 @@ fn old_settings_are_taken_key_by_key() {
         let list = value["items"].as_array();
         let taken = list
             .map_or_else(|| value["value"].clone(), |items| items.iter().map(|item| item["value"].clone()).collect());
-        // A key that is newer than the file.
+        // The key is newer than the file.
         let Some(expected) = listed.get(key) else { continue };
         assert_eq!(*expected, taken, "{key}");
         found += 1;
@@ -319,7 +319,7 @@ fn the_files_name_no_machine_and_hold_no_secret() {
         for path in ["/tmp", "/home/", "/root", "/var/", "/Users/", "/private/"] {
             assert!(!text.contains(path), "{path} in {}", file.display());
         }
-        // Settings have names of keys, which look like secrets.
+        // Names of settings keys look like secrets to the redactor.
         if file.extension().is_some_and(|ending| ending == "jsonl") {
             assert_eq!(redactor.text(&text), text, "{}", file.display());
         }

@@ -1,4 +1,4 @@
-//! Settings in their layers, and what a person has allowed for a session.
+//! Tests the layers of the settings, and session permissions.
 
 mod answers;
 mod profile;

@@ -1,4 +1,4 @@
-//! A conversation on a terminal: the line that is typed, and what is typed behind a slash.
+//! Tests conversations on a terminal: line editing, and slash commands.
 
 use crate::terminal::slow_model;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ const CTRL_C: &str = "\u{3}";
 pub(crate) const CTRL_D: &str = "\u{4}";
 const CTRL_R: &str = "\u{12}";
 
-/// A project, and a home beside it that is no part of it.
+/// A project, and a home folder outside of it.
 pub(crate) struct Place(Project);
 
 impl Deref for Place {
@@ -29,14 +29,14 @@ impl Deref for Place {
 }
 
 impl Place {
-    /// With these replies of a model.
+    /// Creates a project with these replies of the model.
     pub(crate) fn new(replies: &[&str]) -> Place {
         let project = Project::new();
         project.replies(replies);
         Place(project)
     }
 
-    /// A conversation on a terminal, at its first prompt.
+    /// Starts a conversation on a terminal and waits for its first prompt.
     pub(crate) fn talk(&self, args: &[&str], env: &[(&str, &str)]) -> Screen {
         let replies = self.home.join("replies");
         let mut all = vec!["--backend", "replay", "--replies", replies.to_str().unwrap()];
@@ -46,7 +46,7 @@ impl Place {
         screen
     }
 
-    /// All that was written down of conversations.
+    /// Returns the text of all transcripts.
     pub(crate) fn written_down(&self) -> String {
         let mut files = Vec::new();
         files_below(&self.home.join("state"), &mut files);
@@ -54,7 +54,7 @@ impl Place {
         sessions.map(|file| std::fs::read_to_string(file).unwrap()).collect()
     }
 
-    /// What the person said in all conversations, as it was written down.
+    /// Returns the user messages of all transcripts.
     pub(crate) fn said(&self) -> Vec<String> {
         let mut said = Vec::new();
         for line in self.written_down().lines() {
@@ -67,17 +67,17 @@ impl Place {
     }
 }
 
-/// Waits until this was answered and the next line can be typed.
+/// Waits until the answer is displayed and the prompt is ready for the next line.
 #[track_caller]
 pub(crate) fn answered(screen: &Screen, answer: &str) {
     screen.wait(&format!("answer {answer:?}"), |contents| {
-        // The end of the line may show how full the window is.
+        // The right end of the row may show how full the context window is.
         let last = contents.trim_end().lines().last().and_then(|line| line.split("  ").next());
         contents.contains(answer) && last.map(str::trim_end) == Some(">")
     });
 }
 
-/// Drops the line with Ctrl-C.
+/// Discards the line with Ctrl-C.
 #[track_caller]
 fn dropped(screen: &Screen) {
     screen.press(CTRL_C);
@@ -95,7 +95,7 @@ pub(crate) fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
 }
 
 #[test]
-fn line_editing_and_history() {
+fn lines_are_edited_and_the_history_has_no_secrets() {
     let place = Place::new(&["First.", "Second.", "Third."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("wrld{LEFT}{LEFT}{LEFT}o{HOME}hello "));
@@ -110,7 +110,7 @@ fn line_editing_and_history() {
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
 
-    // Another conversation knows the lines of this one, without what is secret in them.
+    // A new conversation has the lines of this one in its history, with secrets redacted.
     let screen = place.talk(&[], &[]);
     screen.press(&format!("{CTRL_R}world"));
     screen.wait_for("search: world");
@@ -126,7 +126,7 @@ fn line_editing_and_history() {
 }
 
 #[test]
-fn nothing_is_kept_where_nothing_is_written_down() {
+fn without_transcripts_no_history_is_kept() {
     let place = Place::new(&["First."]);
     let screen = place.talk(&["--no-transcript"], &[]);
     screen.press(&format!("hello{ENTER}"));
@@ -137,7 +137,7 @@ fn nothing_is_kept_where_nothing_is_written_down() {
 }
 
 #[test]
-fn paste_is_one_message() {
+fn a_paste_is_one_message() {
     let place = Place::new(&["One.", "Two.", "Three.", "Four."]);
     let screen = place.talk(&[], &[]);
     let few = "fix this:\ndef f():\n\n    return 1\nthanks";
@@ -171,9 +171,10 @@ fn paste_is_one_message() {
     }
 }
 
-/// What a label stands for is no command, whatever it begins with; and a path is none either.
+/// A paste that is displayed as a label does not run as a command, whatever its first character is. A path is not a
+/// command either.
 #[test]
-fn a_paste_that_nobody_sees_is_no_command() {
+fn a_hidden_paste_is_no_command() {
     let place = Place::new(&["One.", "Two.", "Three.", "Four.", "Five.", "Six.", "Seven.", "Eight."]);
     let screen = place.talk(&[], &[]);
     let many = format!("!touch ran\n{}", "a line\n".repeat(9));
@@ -191,7 +192,7 @@ fn a_paste_that_nobody_sees_is_no_command() {
     answered(&screen, "Four.");
     assert!(!place.root.join("ran").exists());
     assert_eq!(place.said(), [many.trim(), "!touch ran\nx", "/quit\nx\ny", "/usr/lib/x.py:3 fails"]);
-    // What is typed around it changes nothing, also where the terminal has it together with the paste.
+    // Keys typed before or after the paste change nothing, even if they arrive together with the paste.
     let (begin, end) = ("\u{1b}[200~", "\u{1b}[201~");
     for (keys, answer) in [
         (format!("  {begin}!touch ran\na{end}"), "Five."),
@@ -207,7 +208,7 @@ fn a_paste_that_nobody_sees_is_no_command() {
         answered(&screen, answer);
     }
     assert!(!place.root.join("ran").exists());
-    // One line is seen before it is sent.
+    // A paste of one line is displayed in full, so it may be a command.
     screen.paste("!touch ran");
     screen.wait_for_last("> !touch ran");
     screen.press(ENTER);
@@ -215,7 +216,7 @@ fn a_paste_that_nobody_sees_is_no_command() {
     assert!(place.root.join("ran").exists());
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
-    // The next conversation knows the lines, and no paste that would be a command there.
+    // The history of the next conversation has the lines, but no paste that would be a command there.
     let screen = place.talk(&[], &[]);
     screen.press(&format!("{UP}{UP}{UP}"));
     screen.wait_for_last("> /usr/lib/x.py:3 fails");
@@ -236,7 +237,7 @@ fn a_paste_steers_nothing() {
 }
 
 #[test]
-fn multiline_input() {
+fn alt_enter_backslashes_and_fences_continue_a_message() {
     let place = Place::new(&["One.", "Two.", "Three."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("first{ALT_ENTER}second"));
@@ -254,7 +255,7 @@ fn multiline_input() {
 }
 
 #[test]
-fn completion_of_commands_and_files() {
+fn tab_completes_commands_and_files() {
     let place = Place::new(&["One."]);
     for name in ["src/main.rs", "src/match.rs", "target/x", ".env"] {
         place.file(name, "");
@@ -294,7 +295,7 @@ fn ctrl_c_drops_the_line_then_says_how_to_leave_then_leaves() {
     assert_eq!(screen.end(), 130);
 }
 
-/// What is typed while the model works is not shown in the middle of its reply, and is there for the next message.
+/// Text typed while the model works is not displayed inside of the reply. It becomes the start of the next message.
 #[test]
 fn what_is_typed_during_a_turn_waits_for_the_next_message() {
     let place = Place::new(&[]);
@@ -335,7 +336,7 @@ fn what_is_typed_before_a_question_does_not_answer_it_and_is_kept() {
 }
 
 #[test]
-fn a_terminal_that_shows_no_lines_reads_them_as_they_come() {
+fn a_dumb_terminal_gets_no_escape_sequences() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[("TERM", "dumb")]);
     screen.press("hello\r");
@@ -360,7 +361,7 @@ fn a_small_terminal_and_wide_characters_are_edited() {
 }
 
 #[test]
-fn every_command_is_listed_and_a_wrong_one_is_told() {
+fn every_command_is_listed_and_a_wrong_one_is_reported() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("/undu{ENTER}"));
@@ -387,7 +388,7 @@ fn the_last_output_is_shown_whole_and_the_answer_is_copied() {
     assert!(screen.written().contains("\u{1b}]52;c;SXQgY291bnRzIHRvICoqNjAqKi4=\u{7}"));
 }
 
-/// Of an output that is too long for the model, a person can see every line; Ctrl-C ends it.
+/// The user can read every line of an output that is too long for the model. Ctrl-C ends the display.
 #[test]
 fn the_last_output_is_shown_whole_where_it_was_too_long_for_the_model() {
     let call =
@@ -419,7 +420,7 @@ fn the_last_output_is_shown_whole_where_it_was_too_long_for_the_model() {
     assert!(!screen.written().contains("\n8000000\r\n"), "it does not go on to the end");
 }
 
-/// Signatures are broken between words, and what continues one is set in.
+/// Signatures wrap between words, and continuation rows are indented.
 #[test]
 fn the_tools_are_listed_on_a_narrow_terminal() {
     let place = Place::new(&["One."]);
@@ -459,7 +460,7 @@ fn a_conversation_is_exported_from_within() {
 }
 
 #[test]
-fn editor_for_a_prompt() {
+fn the_editor_changes_the_message() {
     let place = Place::new(&["One.", "Two."]);
     place.file_at_home(
         "editor",
@@ -473,7 +474,7 @@ fn editor_for_a_prompt() {
     answered(&screen, "One.");
     assert_eq!(place.said(), ["whole a thoughtmore"]);
     assert_eq!(std::fs::read_to_string(place.home.join("mode")).unwrap(), "600\n");
-    // Ctrl-O takes the line along, and leaves it to be looked at.
+    // Ctrl-O opens the editor with the current line and does not send the result.
     screen.press("half\u{f}");
     screen.wait_for_last("> wholemore");
     screen.press(ENTER);
@@ -491,7 +492,7 @@ fn a_line_is_not_lost_with_an_editor_that_fails() {
     screen.press(ENTER);
     answered(&screen, "One.");
     assert_eq!(place.said(), ["keep\nthis"]);
-    // A list that is open does not take the key for its own.
+    // An open completion list does not consume the key.
     screen.press("/re\t");
     screen.wait_for("/resume");
     screen.press("\u{f}");
@@ -500,10 +501,10 @@ fn a_line_is_not_lost_with_an_editor_that_fails() {
     });
 }
 
-/// A terminal that shows the parts of a joined picture beside each other wraps a line earlier than one that shows one picture. No row is
-/// drawn twice all the same, at the last row of the terminal and elsewhere.
+/// Some terminals draw the parts of a joined emoji next to each other and wrap a line earlier than those that draw one
+/// picture. Neither draws a row twice, at the last row of the terminal or elsewhere.
 #[test]
-fn joined_pictures_leave_no_rows_behind() {
+fn joined_emoji_leave_no_duplicate_rows() {
     let place = Place::new(&[&"A line.\n\n".repeat(20), "Seen."]);
     let screen = place.talk(&[], &[]);
     screen.resize((16, 40));
@@ -512,7 +513,7 @@ fn joined_pictures_leave_no_rows_behind() {
     let sign = "x👨\u{200d}👩\u{200d}👧❤\u{fe0f}👍🏽🇧🇷";
     for count in 1..=6 {
         screen.press(sign);
-        // Rows that are left behind stay; what is only half drawn does not.
+        // The wait skips half-drawn states, but a duplicate row would remain.
         screen.wait("another picture, and no rows left behind", |contents| {
             let line = contents.rsplit("\n> ").next().expect("a split has a last part");
             [line, contents].iter().all(|text| text.matches('x').count() == count)
@@ -528,7 +529,7 @@ fn joined_pictures_leave_no_rows_behind() {
 }
 
 #[test]
-fn commands_of_ones_own_are_sent_as_messages() {
+fn custom_commands_are_sent_as_messages() {
     let place = Place::new(&["One.", "Two."]);
     place.file_at_home("config/toolfence/commands/review.md", "# Review a file\nReview $ARGUMENTS closely.\n");
     place.file_at_home("config/toolfence/commands/undo.md", "never\n");
@@ -543,7 +544,7 @@ fn commands_of_ones_own_are_sent_as_messages() {
     assert_eq!(place.said(), ["Review src/main.rs closely."]);
 }
 
-/// What a project's command says is sent only where the person has agreed to exactly that.
+/// A command of the project is sent only if the user has trusted its exact text.
 #[test]
 fn a_command_of_a_project_is_trusted_as_it_is() {
     let place = Place::new(&["One.", "Two.", "Three."]);
@@ -568,7 +569,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     screen.press(&format!("/theirs{ENTER}"));
     answered(&screen, "Two.");
     assert_eq!(place.said(), ["Do theirs."; 2]);
-    // Another text is another question, and what cannot be told apart from another place is none.
+    // A changed text is asked about again, and a command is rejected if its folder is a link.
     place.file(".toolfence/commands/theirs.md", "Do worse.\n");
     said("");
     screen.wait("second no", |contents| {
@@ -584,7 +585,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
 
-    // Another way to say so, for all of them at once.
+    // `config trust` trusts all commands at once.
     std::fs::remove_file(&folder).unwrap();
     place.file(".toolfence/commands/theirs.md", "Do worse.\n");
     let trust = Screen::start(CODER, &["config", "trust"], &[], &place.root, &place.home, (24, 80));
@@ -598,7 +599,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     assert!(place.said().contains(&"Do worse.".to_owned()));
 }
 
-/// In plan mode nothing changes, whatever was allowed, and the model is told.
+/// In plan mode nothing changes, whatever the permissions are, and the prompt tells the model about the mode.
 #[test]
 fn in_plan_mode_no_changes_are_kept() {
     let call =
@@ -636,7 +637,7 @@ fn in_plan_mode_no_changes_are_kept() {
 }
 
 #[test]
-fn the_mode_says_when_is_asked() {
+fn the_mode_decides_when_the_user_is_asked() {
     let call = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"ls\"}}\n```";
     let place = Place::new(&[call, "Listed.", call, "Again."]);
     let screen = place.talk(&[], &[]);
@@ -655,7 +656,7 @@ fn the_mode_says_when_is_asked() {
 }
 
 #[test]
-fn at_names_of_files() {
+fn at_names_attach_files() {
     let place = Place::new(&["Seen.", "Not seen."]);
     place.file("src/a.rs", "fn a() {}\n");
     place.file(".env", "KEY=1\n");
@@ -672,7 +673,7 @@ fn at_names_of_files() {
 }
 
 #[test]
-fn a_command_by_hand_is_shown_and_told() {
+fn a_user_command_is_displayed_and_sent_to_the_model() {
     let place = Place::new(&["Seen."]);
     let screen = place.talk(&[], &[]);
     let key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ";
@@ -692,7 +693,7 @@ fn a_command_by_hand_is_shown_and_told() {
 }
 
 #[test]
-fn prompt_as_argument() {
+fn an_argument_is_the_first_message() {
     let place = Place::new(&["Fixed.", "More."]);
     let screen = place.talk(&["fix the bug"], &[]);
     let contents = screen.contents();
@@ -708,9 +709,9 @@ fn prompt_as_argument() {
     assert_eq!(place.said().iter().filter(|said| *said == "fix the bug\n\nand this\n").count(), 1);
 }
 
-/// What a program reads of one answer: the lines of the pipe, or one object.
+/// `-p` prints a stream of pipe lines, or one object.
 #[test]
-fn json_output_of_one_shot() {
+fn one_shot_json_matches_the_schema() {
     let call = "I list.\n\n```tool\n{\"name\": \"list_files\", \"args\": {\"path\": \".\"}}\n```";
     let place = Place::new(&[call, "There is **one** file."]);
     place.file("a.txt", "x");
@@ -722,7 +723,7 @@ fn json_output_of_one_shot() {
     };
     let streamed = ran(&["--json"]);
     assert_eq!(streamed.status, 0, "{streamed:?}");
-    // Times differ from run to run, and nothing else does.
+    // Only times differ between runs.
     let events_of = |out: &str| out.lines().map(|line| line[..line.len().min(24)].to_owned()).collect::<Vec<_>>();
     assert_eq!(events_of(&streamed.out), events_of(&ran(&["--output-format", "stream-json"]).out));
     let lines: Vec<Value> = streamed.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -747,7 +748,7 @@ fn json_output_of_one_shot() {
 }
 
 #[test]
-fn model_in_a_conversation() {
+fn slash_model_switches_the_model() {
     let place = Place::new(&[]);
     let model = slow_model(vec![vec![(0, "From one.".into())], vec![(0, "From two.".into())]]);
     let args = ["--backend", "http", "--base-url", &model, "--model", "one"];
@@ -770,7 +771,7 @@ fn model_in_a_conversation() {
     );
 }
 
-/// The workspaces that the program opens emit the debug event `root`.
+/// Opening a workspace emits the debug event `root`.
 #[test]
 fn a_model_opens_no_workspace_and_a_persona_only_for_other_rules_about_paths() {
     let call = "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"private/a.txt\"}}\n```";
@@ -804,7 +805,7 @@ fn a_model_opens_no_workspace_and_a_persona_only_for_other_rules_about_paths() {
     ] {
         assert_eq!(events(input, "root").len(), opened, "{input}");
     }
-    // The opened workspace is the one that the tools use.
+    // The tools use the newly opened workspace.
     let results = events("go\n/persona blind\ngo\n", "result");
     let succeeded: Vec<&Value> = results.iter().map(|event| &event["result"]["success"]).collect();
     assert_eq!(succeeded, [true, false], "{results:?}");
@@ -813,7 +814,7 @@ fn a_model_opens_no_workspace_and_a_persona_only_for_other_rules_about_paths() {
     assert_eq!(succeeded, [false, true], "{results:?}");
 }
 
-/// A signal in a turn that a command began ends the program, and nothing that was typed meanwhile runs.
+/// A signal in a turn that a command started ends the program, and nothing typed meanwhile runs.
 #[test]
 fn a_signal_in_the_turn_of_a_command_ends_the_program() {
     let place = Place::new(&[

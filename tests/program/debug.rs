@@ -1,4 +1,4 @@
-//! What `--debug` writes: every line is one of its schema, and nothing in it is Rust's own way to show a value.
+//! Tests that every line of `--debug` matches its schema, and that no value is formatted with Rust's `Debug`.
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
@@ -13,7 +13,7 @@ fn coder(root: &Path, args: &[&str], input: &str) -> Ran {
     Program::new(CODER, Path::new(env!("CARGO_TARGET_TMPDIR"))).args(args).run(root, input)
 }
 
-/// The schema as the program prints it.
+/// The schema from `--debug-schema`.
 fn schema() -> (Schemas, SchemaIndex) {
     let printed = coder(Path::new("/"), &["--debug-schema"], "");
     assert_eq!((printed.status, printed.err.as_str()), (0, ""));
@@ -24,7 +24,7 @@ fn schema() -> (Schemas, SchemaIndex) {
     (schemas, index)
 }
 
-/// The lines that are objects, each of which has to fit the schema.
+/// Parses the JSON lines and checks each of them against the schema.
 fn lines(written: &str) -> Vec<Value> {
     let (schemas, index) = schema();
     let lines: Vec<Value> = written
@@ -44,7 +44,7 @@ fn of<'l>(lines: &'l [Value], event: &str) -> Vec<&'l Value> {
     lines.iter().filter(|line| line["event"] == event).collect()
 }
 
-/// A folder with a project in it, and beside that a file to which a link of the project leads.
+/// A folder with a project, and outside of the project a file that a link in the project leads to.
 fn project() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let root = folder.path().join("project");
@@ -70,9 +70,9 @@ const CALLS: &[&str] = &[
     r#"{"name": "bash", "args": {"command": "cat src/a.txt; cat \"$HOME/x\""}}"#,
 ];
 
-/// A whole session: a question, calls of most kinds, their results, an answer.
+/// A whole session: a question, most kinds of calls, their results and an answer.
 #[test]
-fn every_line_of_a_session_is_of_the_schema() {
+fn every_line_of_a_session_matches_the_schema() {
     let (_folder, root) = project();
     let calls: String = CALLS.iter().map(|call| format!("```tool\n{call}\n```\n")).collect();
     std::fs::write(root.join("recording.txt"), format!("%%% reply\nI look.\n\n{calls}%%% reply\nDone.\n")).unwrap();
@@ -90,7 +90,7 @@ fn every_line_of_a_session_is_of_the_schema() {
     assert_eq!(of(&lines, "result").len(), CALLS.len());
     assert_eq!(of(&lines, "result")[0]["result"]["success"], true);
 
-    // What the policy asked about, and what the tools opened and wrote.
+    // The paths that the policy judged and the tools opened or wrote.
     let mut found: BTreeMap<(&str, &str), BTreeSet<[&str; 4]>> = BTreeMap::new();
     for line in of(&lines, "path") {
         assert_eq!(line["root"], *root);
@@ -118,7 +118,7 @@ fn every_line_of_a_session_is_of_the_schema() {
         let told = found.get(&(step, asked)).unwrap_or_else(|| panic!("{step} {asked} in {found:?}"));
         assert!(told.contains(&[verdict, &clean, relative, through]), "{step} {asked}: {told:?}");
     }
-    // What a tool does says which call it is part of.
+    // Events of a tool name the call that they are part of.
     let opened = of(&lines, "path").into_iter().find(|line| line["step"] == "write").unwrap();
     assert_eq!((&opened["call"]["tool"], &opened["call"]["id"]), (&"write_file".into(), &of(&lines, "call")[6]["id"]));
 }
@@ -137,10 +137,9 @@ fn a_filter_writes_lines_and_nothing_else() {
     assert!(["root", "call", "path", "result"].iter().all(|event| events.contains(event)), "{events:?}");
 }
 
-/// The schema cannot see how a text came to be, but the sources can be read: no field of an event is written with `?`, which is
-/// what Rust's `Debug` makes of it.
+/// The schema cannot detect `Debug` formatting, so this test reads the sources: no field of an event may use `?`.
 #[test]
-fn no_event_has_a_text_of_rusts_debug() {
+fn no_event_uses_debug_formatting() {
     let mut folders = vec![toolfence_kit::root().join("crates")];
     let (mut wrong, mut count) = (Vec::new(), 0);
     while let Some(folder) = folders.pop() {

@@ -11,7 +11,7 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The documents for users, relative to the root.
+/// Returns the documents for users, relative to the root.
 fn documents() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs")).expect("the folder of the documents").flatten();
     let pages = entries.map(|entry| Path::new("docs").join(entry.file_name()));
@@ -27,7 +27,7 @@ fn events(text: &str) -> Parser<'_> {
     Parser::new_ext(text, Options::ENABLE_TABLES)
 }
 
-/// The targets of all links of a document.
+/// Returns the targets of all links in a document.
 fn links(text: &str) -> Vec<String> {
     let target = |event| match event {
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some(dest_url.into_string()),
@@ -36,7 +36,7 @@ fn links(text: &str) -> Vec<String> {
     events(text).filter_map(target).collect()
 }
 
-/// The anchors of all headings of a document, as GitHub names them.
+/// Returns the anchors of all headings in a document, as GitHub generates them.
 fn anchors(text: &str) -> HashSet<String> {
     let mut anchors = HashSet::new();
     let mut heading: Option<String> = None;
@@ -57,7 +57,7 @@ fn anchor(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// The cells of the rows of all tables of a document, without their marks.
+/// Returns the table rows of a document as plain-text cells.
 fn rows(text: &str) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for event in events(text) {
@@ -145,7 +145,7 @@ mod program {
     use std::process::{Command, Stdio};
     use toolfence_kit::Program;
 
-    /// What `coder` prints, with a home of its own.
+    /// Returns the output of `coder`, run with an empty home folder.
     fn coder(arguments: &[&str]) -> String {
         let home = tempfile::tempdir().expect("a folder");
         let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
@@ -156,12 +156,12 @@ mod program {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// The library, both schemas and the page of the pipe have one list of reasons why a call is ignored.
+    /// The library, both schemas and the page of the pipe list the same reasons for ignored calls.
     #[test]
     fn every_reason_of_an_ignored_call_is_described() {
         let name = |why: &toolfence_protocol::parse::Ignored| serde_json::to_value(why).unwrap();
         let reasons: Vec<_> = toolfence_protocol::parse::Ignored::ALL.iter().map(name).collect();
-        // A parser knows nothing of rounds.
+        // `parse` does not count rounds.
         let of_parser: Vec<_> = reasons.iter().filter(|reason| **reason != "last_round").cloned().collect();
         for (schema, reasons) in
             [(read("docs/schemas/parse.json"), &of_parser), (coder(&["pipe", "--schema"]), &reasons)]
@@ -176,7 +176,7 @@ mod program {
         assert_none(missing.map(|reason| format!("docs/pipe.md does not have {reason}")).collect());
     }
 
-    /// The reasons of the event `ignored`, wherever a schema describes it.
+    /// Returns the reasons of the event `ignored` at any depth of a schema.
     fn reasons_in(schema: &serde_json::Value) -> Option<&Vec<serde_json::Value>> {
         let here = schema.get("properties").filter(|properties| properties["event"]["const"] == "ignored");
         here.and_then(|properties| properties["why"]["enum"].as_array()).or_else(|| match schema {
@@ -186,7 +186,7 @@ mod program {
         })
     }
 
-    /// Each row names existing dialects, or the reason why there is no dialect for the parser.
+    /// Each row names existing dialects, or why the parser has no dialect.
     #[test]
     fn the_page_of_parsers_names_existing_dialects() {
         let rows = rows(&read("docs/dialect-parsers.md"));
@@ -256,7 +256,7 @@ mod pipe {
     use boon::{Compiler, Schemas};
     use serde_json::Value;
 
-    /// What the schema says of the lines of one side: the name of each, and its required fields.
+    /// Returns the lines that one side may send: each with its name and its required fields.
     fn lines(side: &str) -> Vec<(String, Vec<String>)> {
         let schema: Value = serde_json::from_str(toolfence_server::pipe::SCHEMA).expect("JSON");
         let all = schema["$defs"][side]["oneOf"].as_array().expect("a list").clone();
@@ -293,7 +293,7 @@ mod pipe {
         assert_none(wrong);
     }
 
-    /// Examples that are written out are lines of the protocol.
+    /// The complete examples of the page match the schema.
     #[test]
     fn the_examples_of_the_pipe_are_lines_of_its_schema() {
         let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());

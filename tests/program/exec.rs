@@ -1,4 +1,4 @@
-//! Sessions of `coder exec`: what lasts from one reply to the next, and the process that keeps it.
+//! Tests sessions of `coder exec`: the state that lasts between replies, and the host process.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -13,7 +13,7 @@ use toolfence_kit::{Program, Project, Ran, Screen};
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const SIZE: (u16, u16) = (40, 100);
 
-/// A project with sessions of its own, which are ended with it.
+/// A project with its own sessions, which end when it is dropped.
 pub(crate) struct Sessions(pub(crate) Project);
 
 impl Sessions {
@@ -30,9 +30,9 @@ impl Sessions {
         self.exec(&["--end"], "")
     }
 
-    /// Starts a client and does not wait for it. It leads a process session of its own, so it has no terminal.
+    /// Starts a client without waiting for it. It has no terminal because it leads its own process session.
     fn start(&self, reply: &str) -> Child {
-        // Tests that run in the background ignore Ctrl-C, and so would the client.
+        // Test runs in the background ignore SIGINT, and the client would inherit that.
         let mut command = Command::new("env");
         command.args(["--default-signal", "setsid", CODER, "exec", "--session", "s", "--yes"]);
         command.current_dir(&self.0.root);
@@ -44,7 +44,7 @@ impl Sessions {
         client
     }
 
-    /// The processes that keep sessions of this project.
+    /// Returns the host processes of this project's sessions.
     pub(crate) fn hosts(&self) -> Vec<u32> {
         let root = fs::canonicalize(&self.0.root).expect("the project is there");
         let of_project = |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == root);
@@ -70,7 +70,7 @@ impl Drop for Sessions {
     }
 }
 
-/// The processes with this argument.
+/// Returns the processes that have this argument.
 fn processes(argument: &str) -> Vec<u32> {
     let pids = fs::read_dir("/proc").expect("there is a /proc").flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -81,7 +81,7 @@ fn processes(argument: &str) -> Vec<u32> {
     pids.filter(has_argument).collect()
 }
 
-/// Waits until something is the case.
+/// Waits until a condition is true.
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
@@ -137,7 +137,7 @@ fn always_is_remembered_until_the_session_ends() {
     screen.wait("question", |contents| contents.trim_end().ends_with("a reason]"));
     screen.press("always\r");
     screen.ended();
-    // Here is no terminal to ask at.
+    // The client has no terminal, so it cannot ask.
     let ran = place.exec(&[], &write("made", "2\n"));
     assert!(ran.status == 0 && place.0.content("made") == "2\n", "{}", ran.said());
     assert!(place.exec(&[], &write("other", "1\n")).out.contains("\"code\":\"denied\""));
@@ -154,7 +154,7 @@ fn the_same_call_in_several_replies_is_a_loop() {
     assert!(!all[1].out.contains("with the same result"), "{}", all[1].said());
     assert!(all[2].out.contains("with the same result, 3 times"), "{}", all[2].said());
     assert!(all[4].status == 1 && all[4].err.contains("repeats itself"), "{}", all[4].said());
-    // The turn has ended, and another one begins.
+    // The loop ended the turn, so this call starts a new one.
     assert!(!place.exec(&["--yes"], &list).out.contains("with the same result"));
 }
 
@@ -175,7 +175,7 @@ fn a_job_is_polled_in_a_later_reply_and_ends_with_the_session() {
     assert!(!place.state().join("s.sock").exists());
 }
 
-/// A command sees the project, so a socket in it could be reached from the sandbox.
+/// Sandboxed commands can access the project, so they could reach a socket in it.
 #[test]
 fn a_session_is_refused_if_its_socket_would_be_in_the_project() {
     let place = Sessions::new();
@@ -231,7 +231,7 @@ fn clients_that_start_at_once_share_one_host() {
     let clients: Vec<Child> = (0..4).map(|_| place.start("Done.\n")).collect();
     for client in clients {
         let status = client.wait_with_output().expect("it ends").status;
-        // A client that comes while another one's reply is handled ends with `busy`.
+        // A client exits with `busy` if another client's reply is being handled.
         assert!(status.code().is_some_and(|code| code < 2), "{status}");
     }
     assert_eq!(place.hosts().len(), 1);
@@ -277,7 +277,7 @@ fn after_its_host_was_killed_a_session_begins_anew() {
 }
 
 #[test]
-fn what_is_not_a_request_does_not_end_the_host() {
+fn an_invalid_request_does_not_end_the_host() {
     let place = Sessions::new();
     place.exec(&["--yes"], "Done.");
     let host = place.hosts();
@@ -299,7 +299,7 @@ fn only_this_user_can_reach_the_session() {
         println!("only root can try as another user");
         return;
     }
-    // Every barrier of the file system is removed.
+    // Makes all folders accessible, so that only the check of the peer's user remains.
     for folder in place.socket().ancestors().skip(1).take_while(|folder| folder.parent().is_some()) {
         let permissions = fs::metadata(folder).expect("it exists").permissions();
         fs::set_permissions(folder, PermissionsExt::from_mode(permissions.mode() | 0o055)).expect("root may");
@@ -320,7 +320,7 @@ fn only_this_user_can_reach_the_session() {
     ]);
     let ran = python.arg(place.socket()).output().expect("python runs");
     let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    // The connection is closed without an answer, at the latest after the line was sent.
+    // The host closes the connection without an answer, at the latest after the line.
     assert!(said == "0\n" || said.contains("Broken pipe") || said.contains("reset"), "{said}");
     assert_eq!(place.exec(&["--yes"], "Done.").status, 0);
     assert_eq!(place.hosts().len(), 1);
@@ -344,7 +344,7 @@ fn a_session_ends_when_its_project_is_gone() {
     fs::rename(place.0.home.join("moved"), &place.0.root).expect("it can be moved");
 }
 
-/// The address of a socket has at most 108 bytes.
+/// The address of a Unix socket has at most 108 bytes.
 #[test]
 fn the_path_of_the_state_folder_may_be_long() {
     let place = Sessions::new();

@@ -1,4 +1,4 @@
-//! What people expect of an agent in a terminal, each on a real one.
+//! Tests features that users expect of a terminal agent, on a real terminal.
 
 use crate::conversation::{CTRL_D, ENTER, Place, answered};
 use crate::terminal::slow_model;
@@ -14,20 +14,20 @@ fn call(name: &str, args: &Value) -> String {
     format!("```tool\n{}\n```", json!({"name": name, "args": args}))
 }
 
-/// Answers a question, which throws away what comes before its last row.
+/// Answers a question. The program discards input from before the last row of the question.
 fn say(screen: &Screen, question: &str, answer: &str) {
     screen.wait("question", |contents| contents.trim_end().lines().last().is_some_and(|row| row.starts_with(question)));
     screen.press(&format!("{answer}{ENTER}"));
 }
 
-/// A program that answers, and keeps what it was asked in the home folder.
+/// Returns the command of a model that records its input in the home folder.
 fn asked_model(place: &Place) -> String {
     place.file_at_home("model.sh", "cat >>\"$HOME/asked\"; echo; echo Answered.\n");
     format!("sh {}", place.home.join("model.sh").display())
 }
 
 #[test]
-fn sessions_resume_and_fork() {
+fn sessions_can_be_resumed_and_forked() {
     let place = Place::new(&["First.", "Second."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("one{ENTER}"));
@@ -54,7 +54,7 @@ fn sessions_resume_and_fork() {
 }
 
 #[test]
-fn clear_and_compact() {
+fn clear_discards_the_conversation() {
     let place = Place::new(&[]);
     let model = asked_model(&place);
     let args = ["--command", model.as_str()];
@@ -77,9 +77,9 @@ fn clear_and_compact() {
     );
 }
 
-/// A conversation that the server refuses as too long is made shorter and goes on (T6), and nothing is said of a reply that never came.
+/// A conversation that the server rejects as too long is compacted and continues. The missing reply is not mentioned.
 #[test]
-fn a_conversation_that_is_too_long_goes_on() {
+fn a_conversation_that_is_too_long_is_compacted() {
     let place = Place::new(&[]);
     place.file("long.txt", "A line of a long file.\n".repeat(1500));
     let read =
@@ -108,7 +108,7 @@ fn a_conversation_that_is_too_long_goes_on() {
 }
 
 #[test]
-fn tokens_and_cost() {
+fn stats_include_tokens_and_cost() {
     let place = Place::new(&["Counted."]);
     place.file_at_home("config/toolfence/config.toml", "[prices.replay]\ninput = 1000000\noutput = 1000000\n");
     let screen = place.talk(&["--stats"], &[]);
@@ -122,7 +122,7 @@ fn tokens_and_cost() {
     assert_eq!(contents.replace('\n', " ").matches("; cost 1").count(), 2, "{contents}");
 }
 
-/// A table that is wider than the terminal is a list of its rows.
+/// A table that is wider than the terminal is displayed as a list of its rows.
 #[test]
 fn the_statistics_fit_on_a_narrow_terminal() {
     let place = Place::new(&[&call("read_file", &json!({"path": "a.txt"})), "Read."]);
@@ -147,7 +147,7 @@ fn the_statistics_fit_on_a_narrow_terminal() {
 }
 
 #[test]
-fn project_instruction_files() {
+fn slash_init_sends_the_instruction_file() {
     let place = Place::new(&[]);
     place.file("AGENTS.md", "Write every file in Esperanto.\n");
     let model = asked_model(&place);
@@ -161,7 +161,7 @@ fn project_instruction_files() {
     assert!(asked.rsplit("--- user ---").next().unwrap().contains("AGENTS.md"), "what /init says: {asked}");
 }
 
-/// Begins a PNG, whose rest nobody looks at.
+/// The start of a PNG. The program does not read the rest.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02";
 
 #[test]
@@ -191,7 +191,7 @@ fn images() {
 }
 
 #[test]
-fn shell_completions() {
+fn shells_complete_commands_and_values() {
     let place = Place::new(&[]);
     let folder = Path::new(CODER).parent().unwrap().display();
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
@@ -236,14 +236,14 @@ fn shell_completions() {
 }
 
 #[test]
-fn themes_and_key_bindings() {
+fn themes_and_vi_keys_are_applied() {
     let reply = "Use `x`:\n\n```rust\nlet a = 1; // one\n```\n";
     let place = Place::new(&[reply, "Said."]);
     place.file_at_home("config/toolfence/config.toml", "[terminal]\nkeys = \"vi\"\ntheme = \"dark\"\n");
     let screen = place.talk(&[], &[]);
     screen.press("sshow mee");
     screen.wait_for_last("> sshow mee");
-    // Esc, and what the keys do then: to the end, delete, to the beginning, delete.
+    // Esc switches to normal mode: go to the end, delete, go to the start, delete.
     screen.press("\u{1b}");
     screen.wait_for_last(": sshow mee");
     screen.press("$x0x");
@@ -257,7 +257,7 @@ fn themes_and_key_bindings() {
     for (code, what) in [("80", "x"), ("176", "let"), ("222", "1"), ("245", "// one")] {
         assert!(written.contains(&format!("\u{1b}[38;5;{code}m{what}")), "{what}: {written:?}");
     }
-    // What is typed in one row goes on in the next with these keys too, and Tab completes.
+    // Multi-line input and completion with Tab also work with these keys.
     screen.press("one\u{1b}\rtwo");
     screen.wait("two rows", |contents| contents.contains("> one\n  two"));
     screen.press(ENTER);
@@ -274,7 +274,7 @@ fn themes_and_key_bindings() {
 }
 
 #[test]
-fn undo_without_git() {
+fn undo_works_without_git() {
     let replies = [&call("write_file", &json!({"path": "notes.txt", "content": "kept?\n"})), "Written."];
     let place = Place::new(&replies);
     let screen = place.talk(&["--yes"], &[]);
@@ -290,10 +290,9 @@ fn undo_without_git() {
     assert!(!place.root.join(".git").exists());
 }
 
-/// A file without a line is a change too.
-/// What the system says of a failure is said without its number, in the language of the person.
+/// An error of the system is displayed without its number, in the user's language.
 #[test]
-fn errors_without_debug_text() {
+fn errors_omit_system_error_numbers() {
     let place = Place::new(&[]);
     let reach = ["-p", "go", "--backend", "http", "--base-url", "http://127.0.0.1:1/v1", "--model", "m"];
     let missing = [
@@ -314,6 +313,7 @@ fn errors_without_debug_text() {
     }
 }
 
+/// Creating or removing a file without lines is a change too.
 #[test]
 fn an_empty_file_is_in_the_diff() {
     let replies = [
@@ -334,14 +334,14 @@ fn an_empty_file_is_in_the_diff() {
     }
 }
 
-/// Lines that are pasted at the prompt are one message, and none of them answers the question that comes of it.
+/// Lines pasted at the prompt are one message, and none of them answers the question that follows.
 #[test]
 fn a_pasted_y_cannot_approve() {
     let place = Place::new(&[&call("bash", &json!({"command": "touch ran"})), "Done."]);
     let screen = place.talk(&[], &[]);
     screen.paste("do it\ny\nrest");
     screen.wait_for("rest");
-    // Typed behind it, and there before the question is.
+    // The `y` is typed before the question is displayed.
     screen.press(&format!("{ENTER}y{ENTER}"));
     screen.wait_for("Keep them? [");
     std::thread::sleep(Duration::from_millis(500));
@@ -352,7 +352,7 @@ fn a_pasted_y_cannot_approve() {
     assert_eq!(place.said()[0], "do it\ny\nrest");
 }
 
-/// A paste that comes while a question stands is never a yes: marked, in pieces, and from a terminal that marks none.
+/// A paste during a question never counts as yes: with paste marks, in pieces, or from a terminal that sends no marks.
 #[test]
 fn a_y_that_is_pasted_at_a_question_cannot_approve() {
     for pieces in [
@@ -372,22 +372,22 @@ fn a_y_that_is_pasted_at_a_question_cannot_approve() {
         }
         let contents = screen.wait("row of the question", |contents| contents.trim_end().ends_with(['y', 'e']));
         assert!(!place.root.join("ran").exists() && !contents.contains("200~"), "{pieces:?}: {contents}");
-        // It can be taken back, and answered by hand.
+        // The user can delete the paste and type an answer.
         screen.press("\u{15}");
         screen.wait("empty row", |contents| contents.trim_end().ends_with("a reason]"));
         screen.press(&format!("n use 語 e\u{301}{ENTER}"));
         answered(&screen, "Done.");
         assert!(place.written_down().contains("The user said no: use 語 e\u{301}."), "{}", place.written_down());
-        // The person reads the answer, and not what the model is told to do then.
+        // The screen shows the user's answer, but not the instructions that the model gets with it.
         let contents = screen.contents();
         assert!(contents.contains("✗ not run: The user said no") && !contents.contains("Do not repeat"), "{contents}");
     }
 }
 
-/// A paste that begins while the model works and goes on when the question stands is no part of the answer: all of it is for the next
-/// message, also what does not fit into the terminal at once.
+/// A paste that starts while the model works and ends during the question is not part of the answer. All of it is kept
+/// for the next message, even if it is larger than the terminal's buffer.
 #[test]
-fn a_long_paste_before_a_question_is_none_of_its_answer() {
+fn a_long_paste_before_a_question_is_not_its_answer() {
     let place = Place::new(&[]);
     let asks = call("bash", &json!({"command": "touch ran"}));
     let url = slow_model(vec![
@@ -403,7 +403,7 @@ fn a_long_paste_before_a_question_is_none_of_its_answer() {
     let many = "y\n".repeat(10_000);
     screen.paste(&many);
     say(&screen, "Run it? [", "n");
-    // What comes in one piece with the end of a line would be a paste that is not marked.
+    // Input that arrives together with its line end would count as an unmarked paste.
     screen
         .wait("answer", |contents| !contents.trim_end().lines().last().is_some_and(|row| row.starts_with("Run it? [")));
     screen.paste(&many);
@@ -415,7 +415,7 @@ fn a_long_paste_before_a_question_is_none_of_its_answer() {
     assert_eq!(place.said().len(), 2);
 }
 
-/// A paste while the model works stands in the line afterwards as one at the prompt does: as a message.
+/// A paste while the model works becomes a message, like a paste at the prompt.
 #[test]
 fn a_paste_during_a_turn_is_no_command() {
     let place = Place::new(&[]);
@@ -434,10 +434,10 @@ fn a_paste_during_a_turn_is_no_command() {
     assert_eq!(place.said(), ["go", "!touch ran\nmore"]);
 }
 
-/// A shell that gets the terminal for a while switches the marks around pastes off. After `fg` they are on again, and the question
-/// stands there once more.
+/// A shell that takes the terminal over switches bracketed paste off. After `fg` it is on again, and the question is
+/// printed again.
 #[test]
-fn a_question_goes_on_after_ctrl_z_and_fg() {
+fn a_question_continues_after_ctrl_z_and_fg() {
     let place = Place::new(&[]);
     place.file_at_home("reply", call("bash", &json!({"command": "touch ran"})));
     let env = [("CODER", CODER), ("PS1", "shell: "), ("REPLY_FILE", &*place.home.join("reply").display().to_string())];
@@ -461,7 +461,7 @@ fn a_question_goes_on_after_ctrl_z_and_fg() {
 }
 
 #[test]
-fn what_ends_a_question_begins_a_row() {
+fn output_after_a_question_starts_a_new_row() {
     let place = Place::new(&[&call("bash", &json!({"command": "touch ran"}))]);
     let replies = place.home.join("replies").display().to_string();
     let args = ["-p", "go", "--backend", "replay", "--replies", &replies, "--ask", "always"];
@@ -475,7 +475,7 @@ fn what_ends_a_question_begins_a_row() {
     assert!(!place.root.join("ran").exists());
 }
 
-/// A terminal is given back as it was found, however a question ends.
+/// The terminal settings are restored, however a question ends.
 #[test]
 fn a_question_leaves_the_terminal_as_it_was() {
     let asks = call("bash", &json!({"command": "touch ran"}));
@@ -496,7 +496,7 @@ fn a_question_leaves_the_terminal_as_it_was() {
     }
 }
 
-/// What a model thinks at length is followed while it comes, and is one line then; all of it is there on demand and written down.
+/// Long reasoning is streamed and then folded to one line. The full text can be displayed, and is in the transcript.
 #[test]
 fn long_reasoning_is_folded() {
     let thoughts: Vec<String> = (1..=40).map(|line| format!("Thought {line} of many.\n")).collect();
@@ -537,7 +537,7 @@ fn long_reasoning_is_folded() {
     assert!(contents.contains("Thought 1 of many.") && !contents.contains("thought for"), "{contents}");
 }
 
-/// The list that Tab shows can be read on the background that the theme is for.
+/// The completion list is readable on the background of the theme.
 #[test]
 fn lists_have_the_colours_of_the_theme() {
     for (theme, dim) in [("light", "\u{1b}[38;5;241m"), ("auto", "\u{1b}[2m")] {
@@ -555,7 +555,7 @@ fn lists_have_the_colours_of_the_theme() {
 }
 
 #[test]
-fn at_names_with_a_prompt() {
+fn at_names_in_an_argument_attach_files() {
     let place = Place::new(&["Seen."]);
     place.file("src/a.rs", "fn a() {}\n");
     let replies = place.home.join("replies");
@@ -569,9 +569,9 @@ fn at_names_with_a_prompt() {
     assert_eq!(said[0].matches("fn a()").count(), 1, "what is piped in names no file: {said:?}");
 }
 
-/// What one model's replies have shown says nothing of another one.
+/// Facts learned from one model's replies do not apply to another model.
 #[test]
-fn what_a_model_showed_is_its_own() {
+fn learned_facts_apply_to_one_model() {
     let place = Place::new(&[]);
     let calls = "<tool_call>\n{\"name\": \"list_files\", \"arguments\": {}}\n</tool_call>\n".repeat(3);
     let url = slow_model(vec![vec![(0, calls)], vec![(0, "One.".into())], vec![(0, "Two.".into())]]);
@@ -596,7 +596,7 @@ fn what_a_model_showed_is_its_own() {
 }
 
 #[test]
-fn mcp_tools() {
+fn mcp_tools_run_after_trust_and_approval() {
     let place = Place::new(&[&call("files.echo", &json!({"text": "hi \u{1b}[31mred"})), "Done."]);
     place.file("server.sh", crate::mcp::SERVER);
     place.file_at_home(
@@ -624,16 +624,16 @@ fn mcp_tools() {
     answered(&screen, "> /allowed\nevery call of files.echo");
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
-    // What was trusted is trusted in the next conversation.
+    // Trust also applies to the next conversation.
     let screen = place.talk(&[], &[]);
     assert!(screen.contents().contains("files (1 tool)"), "{}", screen.contents());
 }
 
 #[test]
-fn sandbox_tested_by_a_command() {
+fn doctor_reports_each_attempt_on_the_sandbox() {
     let place = Place::new(&[]);
     let screen = Screen::start(CODER, &["doctor"], &[], &place.root, &place.home, (60, 100));
-    // The last of it; above, a row says of each attempt whether the sandbox held.
+    // The last row of the output. The rows above say for each attempt whether the sandbox blocked it.
     screen.wait_for("checks of changed files");
     let written = screen.written();
     let verdicts = |word: &str| written.lines().filter(|row| row.contains(&format!("  {word} "))).count();

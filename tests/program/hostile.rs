@@ -1,4 +1,4 @@
-//! Texts of others on a real terminal: whatever stands in them, the terminal gets only the sequences that the program writes itself.
+//! Tests untrusted texts on a real terminal: the terminal gets only escape sequences that the program itself writes.
 
 use crate::conversation::{ENTER, Place, answered};
 use crate::terminal::{head_of_request, slow_model};
@@ -10,17 +10,17 @@ use toolfence_kit::Screen;
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// One of each kind that does something to a terminal: colours (with a number that the program never uses), a cleared screen, the
-/// clipboard, a link, a title, a string for a device, the same with the control characters of one byte, a bell, what overwrites, and
-/// what turns the text around it. Without a slash, so that it can be the name of a file.
+/// One sequence of each kind that affects a terminal: colours (with a number that the program never uses), clearing the
+/// screen, the clipboard, a link, a title, a device control string, the same with C1 control characters, a bell,
+/// overwriting, and text direction. There is no slash, so that it can be a file name.
 const HOSTILE: &str = "A\u{1b}[38;5;199mB\u{1b}[2JC\u{1b}]52;c;ZXZpbA==\u{7}D\u{1b}]8;;x:evil\u{1b}\\E\u{1b}]0;evil\u{7}F\u{1b}Pevil\u{1b}\\G\u{9b}31mH\u{9d}0;evil\u{9c}I\u{8}J\rK\u{202e}L\u{2066}M\u{2028}N\u{e0041}O";
 
-/// As in the name of a persona or a command, whose characters are few.
+/// Returns the hostile text with a prefix, as the name of a file, tool or persona.
 fn hostile(before: &str) -> String {
     format!("{before}{HOSTILE}")
 }
 
-/// Panics where something reached the terminal that the program does not write by itself.
+/// Panics if the terminal got a sequence that the program does not write itself.
 #[track_caller]
 fn steers_nothing(place: &str, written: &str) {
     let near =
@@ -33,13 +33,13 @@ fn steers_nothing(place: &str, written: &str) {
             (&inner[..end], inner[end..].chars().next())
         });
         let is_own = match sequence {
-            // Colours of the theme `auto`, attributes, and those that the line editor sets back.
+            // Colours of the theme `auto`, attributes, and the resets of the line editor.
             Some((codes, Some('m'))) => codes.split(';').all(|code| code.len() <= 2),
             Some((_, Some('A' | 'B' | 'C' | 'D' | 'G' | 'H' | 'K' | 'n'))) => true,
             Some((codes, Some('J'))) => codes != "2",
             Some((codes, Some('h' | 'l'))) => ["?2004", "?25", "?1", "?7", "?12"].contains(&codes),
             Some((codes, Some('q'))) => codes.len() <= 1,
-            // What was read so far may end in the middle of a sequence.
+            // The output read so far may end within a sequence.
             Some((_, None)) => true,
             None => behind.is_empty() || behind.starts_with(['7', '8', '=', '>']),
             _ => false,
@@ -60,7 +60,7 @@ fn call(name: &str, args: &Value) -> String {
     format!("```tool\n{}\n```\n", json!({"name": name, "args": args}))
 }
 
-/// A conversation with these replies, in which no question is asked unless `asks`.
+/// Starts a conversation with these replies. It asks no questions unless `asks` is set.
 fn talk(place: &Place, replies: Vec<Vec<(u64, String)>>, asks: bool) -> Screen {
     let url = slow_model(replies);
     let yes: &[&str] = if asks { &["--ask", "always"] } else { &["--yes"] };
@@ -151,20 +151,20 @@ fn questions_steer_nothing() {
     screen.press(&format!("one{ENTER}"));
     for _ in 0..3 {
         screen.wait("question", question);
-        // What is typed and pasted as the answer is shown in the row of the question.
+        // The row of the question displays a typed or pasted answer.
         screen.paste(&format!("n {HOSTILE}"));
         screen.wait("answer", |contents| !question(contents));
         screen.press(ENTER);
         screen.wait("next", |contents| question(contents) || contents.contains("Done."));
     }
-    // A prompt that is half written ends in half of a sequence.
+    // A half-drawn prompt would end within a sequence.
     screen.wait_for_last(">");
     steers_nothing("questions", &screen.written());
     let answered = place.written_down();
     assert!(answered.contains("The user said no: A"), "{answered}");
 }
 
-/// A server whose every answer is hostile: its list of models, and errors in place of replies.
+/// A server whose answers are all hostile: its model list, and errors instead of replies.
 fn hostile_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -192,7 +192,7 @@ fn hostile_server() -> String {
 fn what_a_server_says_steers_nothing() {
     let place = Place::new(&[]);
     let url = hostile_server();
-    // Without a name, the first model of the list answers.
+    // Without `--model`, the first listed model is used.
     let args = ["--backend", "http", "--base-url", &url];
     let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (50, 80));
     screen.wait_for_last(">");
@@ -209,7 +209,7 @@ fn what_a_server_says_steers_nothing() {
     steers_nothing("server", &screen.written());
 }
 
-/// A server of MCP that answers with what files hold; what it is called for is the name of the file.
+/// An MCP server that answers each method with the content of the file of that name.
 const MCP_SERVER: &str = r#"
 cat "$1/stderr" >&2
 while IFS= read -r line; do
@@ -295,7 +295,7 @@ fn what_servers_of_tools_say_steers_nothing() {
     screen.press(&format!("go{ENTER}"));
     screen.wait("end", |contents| contents.contains("Done.") && contents.trim_end().ends_with("\n>"));
     for command in ["/last", "/mcp test"] {
-        // The prompt before it stands there until it is shown.
+        // The previous prompt is still on the screen until the command is echoed.
         let shown = || screen.written().matches(command).count();
         let before = shown();
         screen.press(&format!("{command}{ENTER}"));
@@ -339,13 +339,13 @@ fn personas_commands_and_titles_steer_nothing() {
         let was_shown = screen.contents().contains(shown);
         screen.press(&format!("{typed}{ENTER}"));
         screen.wait(shown, |contents| {
-            // Where the answer stands there already, it is the one behind what was typed that counts.
+            // If the answer is already on the screen, wait for the one that follows the typed line.
             (!was_shown || contents.lines().any(|row| row.ends_with(&format!(" {typed}"))))
                 && contents.contains(shown)
                 && contents.trim_end().lines().last().is_some_and(|row| row == ">" || row.ends_with(']'))
         });
     }
-    // What Tab lists.
+    // Completion lists.
     for typed in ["/\t", "/persona \t", "@\t", "/odd @b\t"] {
         screen.press(typed);
         thread::sleep(std::time::Duration::from_millis(500));

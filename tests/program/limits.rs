@@ -1,5 +1,5 @@
-//! Every limit of the table, met through the tools and the session that it bounds: at the number nothing is amiss, and at one more
-//! it holds.
+//! Tests every limit with the tools and the session that it bounds: an amount equal to the limit is accepted, and one
+//! more is not.
 
 use serde_json::{Value, json};
 use std::path::Path;
@@ -18,7 +18,7 @@ use toolfence_session::{Action, Input, Session, SessionOptions, StopReason, Turn
 use toolfence_tools::{self as tools, CommandRunner};
 use toolfence_workspace::Workspace;
 
-/// What stands for a number that is met: the tools and the session with one limit set.
+/// The tools and the session with one limit set.
 struct Met {
     key: &'static str,
     limits: Limits,
@@ -43,7 +43,7 @@ impl Met {
         self.tools(Settings::new().mode(Mode::Off)).run(tool, args)
     }
 
-    /// Whether a tool shows a file of this content whole.
+    /// Returns whether a tool returns a file of this content untruncated.
     fn shows(&self, content: &str, tool: &str, args: Value) -> bool {
         self.project.file("a.txt", content);
         let result = self.run(tool, args);
@@ -51,7 +51,7 @@ impl Met {
         !result.truncated
     }
 
-    /// Whether read_file shows a file of this content whole.
+    /// Returns whether `read_file` returns a file of this content untruncated.
     fn reads(&self, content: &str) -> bool {
         self.shows(content, "read_file", json!({"path": "a.txt", "line_numbers": false}))
     }
@@ -67,12 +67,12 @@ impl Met {
     }
 }
 
-/// A session with one tool, `look`, whose calls are answered in the order in which they come.
+/// A session with one tool, `look`. Its calls are answered in order.
 struct Talk {
     session: Session,
-    /// The calls that were given out and have no answer.
+    /// Calls without an answer.
     running: Vec<String>,
-    /// Calls that were given out at all.
+    /// The number of calls that were requested.
     ran: u64,
     compacted: bool,
     stopped_model: bool,
@@ -108,7 +108,7 @@ impl Talk {
         }
     }
 
-    /// A reply, whose calls all give this output.
+    /// Sends a reply and answers each of its calls with this output.
     fn reply(&mut self, text: &str, output: &str) {
         self.chunk(text);
         self.give(Input::End(FinishReason::Stop));
@@ -129,7 +129,7 @@ impl Talk {
     }
 }
 
-/// A call whose argument is this JSON.
+/// Returns a call with this JSON as its argument.
 fn look(x: &str) -> String {
     format!("```tool\n{{\"name\": \"look\", \"args\": {{\"x\": {x}}}}}\n```\n")
 }
@@ -140,7 +140,7 @@ fn coder(root: &Path, args: &[&str]) -> String {
     ran.said()
 }
 
-/// Lines of ten bytes with their ends, the last one shorter or not there: `bytes` in all.
+/// Returns a text of `bytes` bytes: lines of ten bytes including the line end, and a shorter last line if needed.
 fn lines(bytes: u64) -> String {
     let mut text = "123456789\n".repeat(usize::try_from(bytes / 10).expect("it is small"));
     match bytes % 10 {
@@ -154,13 +154,13 @@ fn of(character: &str, count: u64) -> String {
     character.repeat(usize::try_from(count).expect("it is small"))
 }
 
-/// Whether so much is within the limit `key` where that is `number`. What ends or warns does so when its number is reached, so
-/// there one less is within.
+/// Returns whether `amount` is accepted if the limit `key` is `number`. For limits that stop or warn when their number
+/// is reached, the greatest accepted amount is one less.
 fn is_within(key: &'static str, number: u64, amount: u64) -> bool {
     let met = Met::new(key, number);
     match key {
         "command_seconds" => {
-            // A machine with much to do may take a second to start it, so that what is within the limit ends well before it.
+            // A busy machine may need a second to start the command, so an accepted command ends well before the limit.
             let seconds = if amount > number { amount } else { 1 };
             let started = Instant::now();
             let result = met.run("bash", json!({"command": format!("sleep {seconds}")}));
@@ -176,7 +176,7 @@ fn is_within(key: &'static str, number: u64, amount: u64) -> bool {
         }
         "output_bytes" => {
             let shown = met.reads(&lines(amount));
-            // The sentences around the output of a command have their own room.
+            // The text around a command's output has its own budget.
             let printed =
                 met.run("bash", json!({"command": format!("head -c {} /dev/zero | tr '\\0' x", amount - 2000)}));
             assert_eq!(printed.truncated, !shown, "{printed:?}");
@@ -272,9 +272,9 @@ fn is_within(key: &'static str, number: u64, amount: u64) -> bool {
                 talk.reply(&look("1"), output);
                 talk.last().to_owned()
             };
-            // Two bytes part a block from the next one.
+            // A separator of two bytes follows each block.
             let around = message("x").len() as u64 + 1;
-            // The header says how many bytes there are.
+            // The header contains the number of bytes.
             let digits = |bytes: u64| bytes.to_string().len() as u64;
             let bytes = amount - around;
             let message = message(&of("x", bytes - (digits(bytes) - 1)));
@@ -294,21 +294,22 @@ fn is_within(key: &'static str, number: u64, amount: u64) -> bool {
             talk.ran == 1
         }
         "nesting" => {
-            // The call and its arguments are two of them.
+            // The call and its arguments are two of the levels.
             let mut talk = met.talk();
             talk.reply(&look(&format!("{}{}", of("[", amount - 2), of("]", amount - 2))), "seen");
             assert_eq!(talk.ran == 0, talk.malformed);
             talk.ran == 1
         }
         "compact_percent" => {
-            // A window of 70,000 bytes, as long as no backend has counted tokens; `amount` per cent of it are said.
+            // The window is 70,000 bytes as long as no backend has counted tokens. The messages fill `amount` per cent
+            // of it.
             let mut options = met.options();
             options.window = Some(20_000);
             let said = |role, bytes: usize| Message::new(role, "x".repeat(bytes));
             let messages = (0..6).flat_map(|_| [said(Role::User, 1000), said(Role::Assistant, 1000)]);
             options.history = Turn::from_messages(messages);
             let mut talk = Talk::new(options);
-            // What a backend's template adds to each message is 16 bytes.
+            // The estimate adds 16 bytes to each message for the chat template.
             let said: usize = talk.session.history().iter().map(|message| message.content.len() + 16).sum();
             talk.give(Input::User(&of("x", 700 * amount - said as u64 - 16)));
             !talk.compacted
@@ -323,7 +324,7 @@ fn is_within(key: &'static str, number: u64, amount: u64) -> bool {
 }
 
 #[test]
-fn every_limit_is_met_and_holds_at_one_more() {
+fn every_limit_accepts_its_number_and_rejects_one_more() {
     for limit in LIMITS {
         let number = match limit.key {
             "output_bytes" | "count_bytes" | "block_bytes" | "nesting" | "snippet_chars" => limit.least + 2,
@@ -337,9 +338,9 @@ fn every_limit_is_met_and_holds_at_one_more() {
     }
 }
 
-/// What the model is told is the number that holds.
+/// The signatures that the model reads contain the effective numbers.
 #[test]
-fn the_numbers_that_hold_are_shown() {
+fn signatures_have_the_effective_limits() {
     let mut met = Met::new("command_seconds_most", 20);
     let timeout = |met: &Met| {
         let tools = met.tools(Settings::new().mode(Mode::Off));
@@ -348,7 +349,7 @@ fn the_numbers_that_hold_are_shown() {
     assert!(timeout(&met).contains("timeout?=20"), "{}", timeout(&met));
     met.limits.command_seconds = 7;
     assert!(timeout(&met).contains("timeout?=7"), "{}", timeout(&met));
-    // A session has the limits of its options, whatever the catalog was made with.
+    // A session uses the limits of its options, whatever limits its catalog has.
     let session = Session::new(
         met.options(),
         toolfence_policy::toolset::catalog(),
@@ -372,7 +373,7 @@ fn the_numbers_that_hold_are_shown() {
     assert!(refused.message.to_string().contains("; 2 are the most"), "{refused:?}");
 }
 
-/// A home with a file of settings, and a project with another one.
+/// A home folder and a project, each with a settings file.
 struct Files {
     home: tempfile::TempDir,
     project: Project,
@@ -392,7 +393,7 @@ impl Files {
         Program::new(env!("CARGO_BIN_EXE_coder"), self.home.path()).args(args).run(&self.project.root, input)
     }
 
-    /// The number that holds, and the layer that it comes from.
+    /// Returns the effective number and the layer that it comes from.
     fn number(&self, key: &str, args: &[&str]) -> (String, String) {
         let ran = self.run(&[&["config", "show", "--json"], args].concat(), "");
         let told: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
@@ -407,7 +408,7 @@ impl Files {
 fn a_projects_file_only_lowers_and_the_command_line_counts_over_all() {
     for limit in LIMITS {
         let (key, default) = (limit.key, limit.default);
-        // From the default there is room on one side at least, and own is where there is room on both.
+        // `own` is the midpoint because the default may equal one of the bounds.
         let own = u64::midpoint(limit.least, limit.most);
         let set = |number: u64| format!("[limits]\n{key} = {number}\n");
         let lower = Files::new(&set(own), &set(limit.least));
@@ -421,7 +422,7 @@ fn a_projects_file_only_lowers_and_the_command_line_counts_over_all() {
     }
 }
 
-/// A file of settings that comes with a project must not make changes that cannot be undone.
+/// A project's settings file must not make changes impossible to undo.
 #[test]
 fn a_lower_limit_of_files_takes_nothing_from_undo() {
     let files = Files::new("", "[limits]\nfile_bytes = 1\n");
@@ -473,7 +474,7 @@ fn nonsense_is_refused_wherever_it_is_written() {
     );
 }
 
-/// What is set reaches the tools, the session and the parser of the program.
+/// The tools, the session and the parser of the program use the configured limits.
 #[test]
 fn the_program_keeps_to_its_limits() {
     let files = Files::new("[limits]\nsearch_matches = 2\ncalls = 2\n", "[limits]\ncommand_seconds_most = 9\n");

@@ -1,5 +1,5 @@
-//! Which server `coder` asks, and how: servers on this machine that are found where none is named, keys, and what the settings add
-//! to requests. The servers are stand-ins that answer as each kind of server does.
+//! Tests which server `coder` uses and how: discovery of local servers, keys, and request settings. Fake servers answer
+//! as each kind of server does.
 
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use toolfence_agent::backend::http::{choose_model, local_servers};
 use toolfence_kit::{Program, Project, Ran};
 
-/// A server that has these pages, and answers every conversation with a word. It notes what it was asked.
+/// A server with these pages that answers every conversation with one word. It records its requests.
 struct Stub {
     url: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -29,7 +29,7 @@ impl Stub {
         Stub { url, asked }
     }
 
-    /// llama.cpp that loads its model for so many requests.
+    /// A llama.cpp server that is loading its model for this number of requests.
     fn loading(model: &'static str, requests: usize) -> Stub {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -94,7 +94,7 @@ fn answer(mut stream: TcpStream, pages: &[(&str, Value)], asked: &Mutex<Vec<Stri
     let length = body.len();
     let head =
         format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
-    let _ = stream.write_all((head + &body).as_bytes()); // whoever has enough goes away
+    let _ = stream.write_all((head + &body).as_bytes()); // fails if the client closed the connection
 }
 
 struct Place(Project);
@@ -109,7 +109,7 @@ impl Place {
         self
     }
 
-    /// Asks the server at this address with the model `m`, and these variables.
+    /// Runs `coder` with the server at this address, the model `m` and these environment variables.
     fn asks(&self, url: &str, variables: &[(&str, &str)], args: &[&str]) -> Ran {
         let mut program = Program::new(env!("CARGO_BIN_EXE_coder"), &self.0.home);
         for (name, value) in variables {
@@ -126,11 +126,11 @@ impl Place {
     }
 }
 
-/// An address at which nobody listens.
+/// An address without a listener.
 const NOBODY: &str = "http://127.0.0.1:1/v1";
 
 #[tokio::test]
-async fn each_kind_is_known_by_what_it_says() {
+async fn each_kind_of_server_is_recognised_by_its_pages() {
     let pages = |owner: &str, more: Vec<(&'static str, Value)>| {
         [vec![("/v1/models", json!({"data": [{"id": "m", "owned_by": owner}]}))], more].concat()
     };
@@ -146,7 +146,7 @@ async fn each_kind_is_known_by_what_it_says() {
         (Stub::new(pages("vllm", vec![])), Some("vllm"), "m"),
         (Stub::ollama(&["a", "b"], &["b"]), Some("ollama"), "b"),
         (Stub::new(vec![("/v1/models", studio), ("/api/v0/models", states)]), Some("lmstudio"), "n"),
-        // Their owners tell nothing, and their pages do.
+        // The owner of the models is not informative, but the pages are.
         (
             Stub::new(pages("me", vec![("/api/tags", json!({"models": []})), ("/api/ps", json!({"models": []}))])),
             Some("ollama"),
@@ -165,9 +165,9 @@ async fn each_kind_is_known_by_what_it_says() {
     }
 }
 
-/// Whoever listens and says nothing, or something else, holds nothing up.
+/// A listener that does not answer, or answers something else, does not delay the discovery.
 #[tokio::test]
-async fn what_is_no_server_is_passed_over_soon() {
+async fn listeners_that_are_no_servers_are_skipped_quickly() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = format!("http://{}/v1", silent.local_addr().unwrap());
     let page = Stub::new(vec![("/v1/models", json!("<html>"))]);
@@ -203,7 +203,7 @@ fn a_server_that_loads_its_model_is_there_and_waited_for() {
     let ran = place.coder(&[], &["--lang", "pt", "--base-url", &named.url, "-p", "hello"]);
     assert!(ran.status == 0 && ran.err.contains("está carregando o modelo; aguardando até 120 s"), "{}", ran.said());
     assert!(named.asked().last().unwrap().contains("\"model\":\"q.gguf\""));
-    // Another one that is ready need not wait for it.
+    // If another server is ready, `coder` does not wait for this one.
     let (busy, ready) = (Stub::loading("q.gguf", usize::MAX), Stub::ollama(&["a"], &[]));
     let ran = place.coder(&[&busy.url, &ready.url], &["-p", "hello"]);
     assert!(
@@ -248,7 +248,7 @@ fn among_several_the_loaded_model_counts_and_the_person_can_choose() {
     );
 }
 
-/// A server that is named is asked for its models where none is named; then it gets its key.
+/// If a server is named without a model, `coder` asks it for its models and sends it the key.
 #[test]
 fn the_model_of_a_server_that_is_named_is_looked_up() {
     let (place, ollama) = (Place::new(), Stub::ollama(&["nomic-embed-text", "a", "b"], &["b"]));
@@ -287,7 +287,7 @@ fn without_a_server_one_page_says_what_to_do() {
 }
 
 #[test]
-fn a_provider_without_its_key_is_told_before_anything_is_sent() {
+fn a_missing_key_is_reported_before_any_request() {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::new(env!("CARGO_BIN_EXE_coder"), folder.path()).env("GROQ_API_KEY", "");
     let ran = program.args(&["--backend", "provider", "--model", "groq::x", "-p", "hello"]).run(folder.path(), "");
@@ -345,7 +345,7 @@ fn the_settings_say_how_a_server_is_asked() {
         Program::new(env!("CARGO_BIN_EXE_coder"), &place.0.home).args(&["--base-url", &server.url, "--model", "m"]);
     let talk = talk.run(&place.0.root, "/quit\n");
     assert!(talk.out.contains(&format!("answered by m at {}\n", server.url)), "{}", talk.said());
-    // A server that was only found gets no header either.
+    // A discovered server gets no header either.
     let found = Stub::llama("q");
     assert_eq!(place.coder(&[&found.url], &["-p", "hello"]).status, 0);
     assert!(found.asked().iter().all(|request| !request.contains("s3kr1t-value")));
@@ -377,7 +377,7 @@ fn a_key_comes_from_where_the_settings_say_and_once() {
         count.display()
     );
     let place = place.settings(&script);
-    // Without a model the server is asked twice, for its models and for the reply.
+    // Without a model there are two requests, for the model list and for the reply.
     let program = Program::new(env!("CARGO_BIN_EXE_coder"), &place.0.home);
     let ran = program.args(&["--base-url", &server.url, "-p", "it is printed-once"]).run(&place.0.root, "");
     assert_eq!(ran.status, 0, "{}", ran.err);

@@ -1,4 +1,4 @@
-//! The program `coder`, and what manifests and documents promise of it.
+//! Tests of the program `coder`, of the manifests and of the documents.
 
 #[cfg(target_os = "linux")]
 mod clip;

@@ -1,7 +1,7 @@
-//! What the manifests and a few conventions promise, as far as neither the compiler nor a lint keeps it.
+//! Tests rules for the manifests and conventions that neither the compiler nor a lint enforces.
 //!
-//! That no crate knows what stands above it is Cargo's business. That no pure crate opens a file, starts a process or reads
-//! a clock is a lint's, which `crates/pure.toml` sets up for Clippy.
+//! Cargo itself rejects dependency cycles between crates. A Clippy lint, configured in `crates/pure.toml`, keeps pure
+//! crates from opening files, starting processes and reading a clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use toolfence_kit::root;
 
-/// The crates without a runtime, files, processes, a clock, the environment and randomness.
+/// The crates that use no runtime, files, processes, clock, environment or randomness.
 const PURE: &[&str] = &["protocol", "patch", "policy", "session"];
 
-/// The dependencies that a pure crate may name.
+/// The dependencies that a pure crate may have.
 const HARMLESS: &[&str] =
     &["serde", "serde_json", "base64", "memchr", "regex", "nom", "jsonc-parser", "shell-words", "glob", "toml"];
 
@@ -21,14 +21,14 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The names of the crates in `crates/`.
+/// Returns the names of the crates in `crates/`.
 fn crates() -> Vec<String> {
     let entries = fs::read_dir(root().join("crates")).expect("the folder of the crates").flatten();
     let folders = entries.filter(|entry| entry.path().join("Cargo.toml").exists());
     folders.map(|entry| entry.file_name().into_string().expect("a plain name")).collect()
 }
 
-/// The lines of a manifest that name something in a section whose head contains `section`, each with the line above it.
+/// Returns the entries of the sections of a manifest whose heads contain `section`, each with the line above it.
 fn entries<'a>(manifest: &'a str, section: &str) -> Vec<(&'a str, &'a str)> {
     let mut inside = false;
     let mut above = "";
@@ -115,7 +115,7 @@ fn every_crate_keeps_the_lints_and_promises_nothing() {
     assert_none(wrong);
 }
 
-/// What is not published may be named by no package that is, so it has no version where the packages name it.
+/// A published package must not depend on an unpublished one, so the workspace's entry for the kit has no version.
 #[test]
 fn the_kit_is_not_published() {
     assert!(read("tests/kit/Cargo.toml").contains("publish = false"));
@@ -161,7 +161,7 @@ fn the_paths_of_the_architecture_exist() {
     assert_none(missing.map(|path| format!("ARCHITECTURE.md names {path}, which is not there")).collect());
 }
 
-/// Where a document for readers of the project quotes the path of a file, the file is there, counted from the root.
+/// Each path of a file that the developer documents quote exists, relative to the root.
 #[test]
 fn the_paths_of_the_documents_exist() {
     let mut documents: Vec<String> =
@@ -172,7 +172,7 @@ fn the_paths_of_the_documents_exist() {
     let docs = docs.map(|entry| format!("docs/{}", entry.expect("a document").file_name().display()));
     documents.extend(docs.filter(|name| name.ends_with(".md")));
     let folders = [".ci/", "benches/", "crates/", "docs/", "examples/", "fuzz/", "personas/", "src/", "tests/"];
-    // What a run of the fuzzers writes.
+    // Fuzzer runs write these.
     let made = ["fuzz/artifacts/", "fuzz/corpus/", "fuzz/long.log"];
     let is_path = |word: &str| {
         let is_source = word.ends_with(".rs") && word != ".rs";
@@ -195,7 +195,7 @@ fn the_paths_of_the_documents_exist() {
     assert_none(missing);
 }
 
-/// Of each crate the table of crates says which others it depends on, and each stands above all that depend on it.
+/// The table of crates lists the dependencies of each crate, and a crate comes before the crates that depend on it.
 #[test]
 fn the_table_of_crates_is_what_the_manifests_say() {
     let text = read("ARCHITECTURE.md");
@@ -222,7 +222,7 @@ fn the_table_of_crates_is_what_the_manifests_say() {
     assert_none(wrong);
 }
 
-/// A row of the table of features: the features it includes, and the packages it adds.
+/// A row of the table of features: the features that it includes, and the packages that it adds.
 struct Row {
     includes: Vec<String>,
     adds: Vec<String>,
@@ -252,7 +252,7 @@ fn packages_of(feature: &str, rows: &BTreeMap<String, Row>, packages: &mut BTree
     }
 }
 
-/// Asks Cargo which packages it would build for these arguments of `cargo tree`: one package a line.
+/// Returns the packages that Cargo would build for these arguments of `cargo tree`, one a line.
 fn tree(chosen: &[&str]) -> String {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--offline", "--prefix", "none", "--edges", "normal", "--format", "{p}"])
@@ -271,7 +271,7 @@ fn the_table_of_features_is_what_cargo_builds() {
     for (entry, _) in entries(&manifest, "[features]") {
         assert!(rows.contains_key(name_of(entry)) || name_of(entry) == "default", "the table lacks {entry}");
     }
-    // What any row names is named by every row that has it, so a package that is missing there must not be built.
+    // A package that any row lists is listed by every row that adds it, so the other rows must not build it.
     let named: BTreeSet<&String> = rows.values().flat_map(|row| &row.adds).collect();
     let mut wrong = Vec::new();
     for feature in rows.keys() {

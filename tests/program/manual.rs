@@ -1,4 +1,5 @@
-//! The help of each command, the completions of a shell and the manual: all three from one description of the command line.
+//! Tests the help of each command, the shell completions and the manual, which all come from one description of the
+//! command line.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +16,7 @@ fn coder(args: &[&str]) -> Ran {
     ran
 }
 
-/// The commands that the help of the program lists.
+/// Returns the commands that the program's help lists.
 fn commands() -> Vec<String> {
     let help = coder(&["-h"]).out;
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
@@ -27,14 +28,14 @@ fn commands() -> Vec<String> {
     names
 }
 
-/// The long options that a help shows.
+/// Returns the long options in a help text.
 fn options(help: &str) -> BTreeSet<&str> {
     let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
     lines.filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--"))).collect()
 }
 
 #[test]
-fn the_help_of_a_command_has_what_means_something_there() {
+fn help_lists_only_the_options_that_apply() {
     for (command, has, has_not) in [
         (&["tools"][..], &["--json", "--persona", "--root", "--lang"][..], &["--model", "--allow", "--stats"][..]),
         (&["sessions"], &["--search", "--root"], &["--persona", "--replies", "--sandbox"]),
@@ -55,9 +56,9 @@ fn the_help_of_a_command_has_what_means_something_there() {
     }
 }
 
-/// An option that a command's help leaves out is understood there all the same: a script may set it for every command.
+/// A command accepts options that its help omits, because a script may set them for every command.
 #[test]
-fn what_the_help_leaves_out_is_no_error() {
+fn options_that_help_omits_are_accepted() {
     coder(&["tools", "--model", "m", "--allow", "make", "--temperature", "0.5"]);
 }
 
@@ -75,7 +76,7 @@ fn bash_completes_commands_options_and_values() {
             words[words.len() - 1],
             words[words.len() - 2],
         );
-        // The script asks the program for the names of personas.
+        // The script runs the program to list the personas.
         let folder = std::path::Path::new(CODER).parent().unwrap().display();
         let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
         let ran = Command::new("bash").args(["--norc", "--noprofile", "-c", &ask]).env("PATH", path).output().unwrap();

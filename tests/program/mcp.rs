@@ -1,4 +1,4 @@
-//! Servers of the Model Context Protocol, good ones and bad ones: the real program starts a server of `tests/data/mcp/server.sh`.
+//! Tests MCP servers, correct and faulty ones: the program starts `tests/data/mcp/server.sh`.
 
 use crate::conversation::{CTRL_D, ENTER, answered, files_below};
 use serde_json::{Value, json};
@@ -10,13 +10,13 @@ use toolfence_kit::{Program, Project, Ran, Screen, made_anew};
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 pub(crate) const SERVER: &str = include_str!("../data/mcp/server.sh");
 
-/// A call of the tool that every server of the tests has.
+/// A call of the tool that every test server has.
 const CALL: &str = "```tool\n{\"name\": \"test.echo\", \"args\": {\"text\": \"hi\"}}\n```\n";
 
-/// A project with a server that behaves so, and is trusted where it can be.
+/// A project with a server that behaves in this way and is trusted if possible.
 struct Served {
     project: Project,
-    /// A folder beside the project that the server may use.
+    /// A folder outside of the project that the server may use.
     shared: PathBuf,
 }
 
@@ -49,7 +49,7 @@ impl Served {
         Program::new(CODER, &self.project.home).args(args).run(&self.project.root, input)
     }
 
-    /// The results of calls of `test.echo` with these arguments.
+    /// Runs calls of `test.echo` with these arguments and returns the results.
     fn calls(&self, all: &[Value]) -> Vec<Value> {
         let blocks: Vec<String> =
             all.iter().map(|args| format!("```tool\n{}\n```\n", json!({"name": "test.echo", "args": args}))).collect();
@@ -59,33 +59,33 @@ impl Served {
         results
     }
 
-    /// The result of one call.
+    /// Runs one call and returns its result.
     fn call(&self) -> Value {
         self.calls(&[json!({"text": "hi"})]).remove(0)
     }
 
-    /// What `coder mcp list` says of the server.
+    /// Returns the entry of the server in `coder mcp list`.
     fn listed(&self) -> Value {
         let ran = self.coder(&["mcp", "list", "--json"], "");
         let told: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
         told["servers"][0].clone()
     }
 
-    /// A conversation in which nothing asks, but for trust.
+    /// Starts a conversation that asks about nothing but trust.
     fn talk(&self, replies: &[&str]) -> Screen {
         let replies = self.project.replies(replies);
         let args = ["--yes", "--backend", "replay", "--replies", &replies];
         Screen::start(CODER, &args, &[], &self.project.root, &self.project.home, (60, 160))
     }
 
-    /// All that the program keeps: transcripts and the log.
+    /// Returns the content of all transcripts and the log.
     fn kept(&self) -> String {
         let mut files = Vec::new();
         files_below(&self.project.home.join("state"), &mut files);
         files.iter().map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned()).collect()
     }
 
-    /// Whether the sandbox holds on this machine.
+    /// Returns whether this machine can sandbox the server.
     fn is_sandboxed(&self) -> bool {
         self.listed()["sandboxed"] == true
     }
@@ -101,7 +101,7 @@ fn a_call_reaches_the_server_once_it_is_trusted() {
     let served = Served::new("well");
     assert_eq!(served.call()["output"], "said hi");
     assert_eq!(served.listed()["state"], "trusted");
-    // Another command is another server.
+    // A changed command makes it a different, untrusted server.
     served.settings("otherwise", "");
     assert_eq!(served.listed()["state"], "untrusted");
     let result = served.call();
@@ -114,7 +114,7 @@ fn a_call_reaches_the_server_once_it_is_trusted() {
     assert_eq!(served.call()["output"], "said hi");
     served.coder(&["mcp", "trust", "--forget"], "");
     assert_eq!(served.listed()["state"], "untrusted");
-    // To take trust back no server starts, and the settings need not name it.
+    // Revoking trust starts no server, and the settings need not name the server any more.
     served.settings("silent", "");
     let began = Instant::now();
     for name in [&[][..], &["test"], &["gone"]] {
@@ -130,11 +130,11 @@ fn arguments_are_checked_and_fitted_before_the_call() {
     let results = served.calls(&[json!({"text": "a", "count": "3"}), json!({"text": "b", "count": 0})]);
     assert_eq!(results[0]["output"], "said a");
     assert_eq!(results[1]["error"]["code"], "invalid_argument", "{results:?}");
-    // Nothing behind a call that failed runs, so this one stands alone.
+    // Calls after a failed one are skipped, so this call needs its own reply.
     assert_eq!(served.calls(&[json!({"count": 1})])[0]["error"]["code"], "invalid_argument");
 }
 
-/// Without a terminal `coder exec` can ask nobody, so it runs no tool of a server that no rule allows.
+/// `coder exec` cannot ask without a terminal, so it runs a tool of a server only if a rule allows it.
 #[test]
 fn a_call_asks_unless_the_settings_allow_it() {
     let code = |served: &Served, args: &[&str]| {
@@ -153,12 +153,12 @@ fn a_call_asks_unless_the_settings_allow_it() {
     }
     served.settings("well", "allow = [\"other\"]");
     assert_eq!(code(&served, &[]), "denied");
-    // A persona that names its tools has no other.
+    // A persona with a list of tools has only those.
     let ran = served.coder(&["exec", "--json", "--yes", "--persona", "reviewer"], CALL);
     assert!(ran.out.contains("unknown_tool"), "{ran:?}");
 }
 
-/// The author of a project's file could have a program start with the person's variables, files and network.
+/// A project cannot name servers: its author could start a program that has the user's environment, files and network.
 #[test]
 fn a_project_names_no_servers() {
     let project = Project::new();
@@ -169,7 +169,7 @@ fn a_project_names_no_servers() {
     assert!(ran.err.contains("mcp") && ran.err.contains("project") && !ran.out.contains("theirs"), "{ran:?}");
 }
 
-/// `npx`, `python -m` and a script by its name look in the current folder, which is not the project.
+/// `npx`, `python -m` and scripts named without a path read the current folder, so that must not be the project.
 #[test]
 fn a_server_does_not_start_in_the_project() {
     let served = Served::new("well");
@@ -179,7 +179,7 @@ fn a_server_does_not_start_in_the_project() {
 }
 
 #[test]
-fn servers_that_do_not_start_are_told() {
+fn servers_that_do_not_start_are_reported() {
     for (how, wanted) in [
         ("gone", "it ended with status 4; its stderr ends with: cannot find my files"),
         ("garbage", "lines that are not MCP messages"),
@@ -198,7 +198,7 @@ fn servers_that_do_not_start_are_told() {
     let served = Served::new("well");
     served.project.file_at_home("config/toolfence/config.toml", "[mcp.test]\ncommand = \"no-such-program-here\"\n");
     assert!(served.listed()["error"].as_str().unwrap().contains("no program no-such-program-here"));
-    // A file that is there and yet not found has its reason.
+    // The error says why a file that exists was not found.
     if Served::new("well").is_sandboxed() {
         let script = served.shared.join("server.sh").display().to_string();
         let section = format!("[mcp.test]\ncommand = {}\n", json!(["bash", script, "well"]));
@@ -227,7 +227,7 @@ fn tools_that_cannot_be_offered_are_left_out() {
 }
 
 #[test]
-fn what_a_server_says_wrong_ends_in_a_result() {
+fn faulty_answers_of_a_server_end_in_a_result() {
     for (how, code, wanted) in [
         ("banner", None, "said hi"),
         ("twice", None, "first"),
@@ -276,7 +276,7 @@ fn a_server_that_died_is_started_again() {
     assert_eq!(first[0]["error"]["code"], "io_error", "{first:?}");
     let message = first[0]["error"]["message"].as_str().unwrap();
     assert!(message.contains("it ended with status 3") && message.contains("started again"), "{message}");
-    // The next call of the same conversation starts it again, and it lives on then.
+    // The next call of the same conversation restarts the server, which then keeps running.
     dies();
     let replies = served.project.replies(&[CALL, CALL, "Done."]);
     let ran = served.coder(&["-p", "go", "--yes", "--backend", "replay", "--replies", &replies, "--json"], "");
@@ -287,7 +287,7 @@ fn a_server_that_died_is_started_again() {
 }
 
 #[test]
-fn a_server_that_says_something_else_of_its_tools_is_not_called() {
+fn a_server_that_changes_its_tools_is_not_called() {
     let served = Served::new("changes");
     let results = served.calls(&[json!({"text": "one"}), json!({"text": "two"})]);
     assert_eq!(results[0]["output"], "changed");
@@ -311,7 +311,7 @@ fn the_sandbox_holds_the_server() {
     assert_eq!(served.call()["output"], "sees: project path changes; WORD=said");
     assert!(!served.project.at("written.txt").exists());
     assert_eq!(std::fs::read_to_string(served.shared.join("file")).unwrap(), "xx\n");
-    // A command could lead it elsewhere.
+    // A command could point the link to another folder.
     std::os::unix::fs::symlink(&served.shared, served.project.root.join("link")).unwrap();
     for (path, wanted) in
         [(served.project.root.join("sub"), "in the project"), (served.project.root.join("link"), "in the project")]
@@ -322,7 +322,7 @@ fn the_sandbox_holds_the_server() {
         let error = served.listed()["error"].to_string();
         assert!(error.contains("cannot be shared") && error.contains(wanted), "{error}");
     }
-    // Of a project in a folder of this one, this one is what holds it.
+    // If the project is a subfolder of this one, `paths` contains the project.
     std::fs::create_dir_all(served.project.root.join("inner")).unwrap();
     let text =
         format!("[mcp.test]\ncommand = \"bash -c true\"\npaths = [{:?}]\n", served.project.root.display().to_string());
@@ -338,7 +338,7 @@ fn the_sandbox_holds_the_server() {
     }
 }
 
-/// What a result says is data, whatever it looks like.
+/// The text of a result is data, even if it looks like a call.
 #[test]
 fn a_result_cannot_be_read_as_a_call() {
     let served = Served::new("result");
@@ -364,7 +364,7 @@ fn nothing_of_a_server_is_left_running() {
     }
 }
 
-/// The server hears that nobody waits any more, and the conversation goes on.
+/// The server receives a cancellation, and the conversation continues.
 #[test]
 fn ctrl_c_cancels_a_call() {
     let served = Served::with("waits", "seconds = 600");
@@ -387,7 +387,7 @@ fn ctrl_c_cancels_a_call() {
     assert_eq!(screen.end(), 0);
 }
 
-/// What goes wrong with a server is said in the conversation, and mended there.
+/// A conversation reports errors of a server, and the user can fix them there.
 #[test]
 fn servers_are_shown_and_started_again_in_a_conversation() {
     let served = Served::new("well");
@@ -402,7 +402,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     answered(&screen, "`coder mcp list` lists the servers.");
     screen.press(&format!("/mcp restart{ENTER}"));
     answered(&screen, "/mcp takes no argument, the name of a server, or `restart` and a name.");
-    // The settings of now count, and another command is another server.
+    // A restart reads the current settings, and a changed command makes it a different server.
     served.settings("dies", "");
     screen.press("/mcp r\t");
     screen.wait_for_last("> /mcp restart");
@@ -433,7 +433,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     answered(&screen, "Done again.");
     let kept = served.kept();
     assert!(kept.contains("said hi") && kept.contains("Its tools are these now: test.echo(text, count?)"), "{kept}");
-    // A new secret would not be taken out of what is written down.
+    // Transcripts would not redact a secret that was added after the start.
     served.settings("dies", "env = { TOKEN = \"new\" }");
     screen.press(&format!("/mcp restart test{ENTER}"));
     answered(&screen, "Start `coder` again.");
@@ -453,7 +453,7 @@ fn what_the_settings_no_longer_allow_asks_again_after_a_restart() {
     answered(&screen, "test  trusted, runs, 1 tool");
     screen.press(&format!("/allowed{ENTER}"));
     answered(&screen, "nothing is allowed in addition to the settings");
-    // What they allow anew counts too.
+    // Newly allowed tools are allowed after a restart too.
     served.settings("well", "allow = [\"echo\"]");
     screen.press(&format!("/mcp restart test{ENTER}"));
     screen.wait("restart", |contents| {
@@ -467,9 +467,9 @@ fn what_the_settings_no_longer_allow_asks_again_after_a_restart() {
     assert_eq!(screen.end(), 0);
 }
 
-/// "Always" was said of a call of the server that was trusted then.
+/// The answer "always" applies only to the server that was trusted at that time.
 #[test]
-fn what_was_always_allowed_of_another_server_asks_again() {
+fn always_does_not_apply_to_another_server() {
     let served = Served::new("well");
     let replies = served.project.replies(&[CALL, "One.", CALL, "Two.", CALL, "Three."]);
     let args = ["--backend", "replay", "--replies", &replies];
@@ -480,7 +480,7 @@ fn what_was_always_allowed_of_another_server_asks_again() {
     asked();
     screen.press(&format!("always{ENTER}"));
     answered(&screen, "One.");
-    // The same server goes on.
+    // A restart without changes keeps the permission.
     screen.press(&format!("/mcp restart test{ENTER}"));
     answered(&screen, "test  trusted, runs, 1 tool");
     screen.press(&format!("go{ENTER}"));
@@ -511,7 +511,7 @@ fn a_server_that_is_waited_for_is_named() {
     assert_eq!(screen.end(), 0);
 }
 
-/// Whatever the settings and the person allow: nobody but the server knows what a call does.
+/// Plan mode refuses these tools whatever is allowed, because the program cannot know what a call does.
 #[test]
 fn plan_mode_refuses_the_tools_of_servers() {
     let served = Served::with("well", "allow = [\"*\"]");
@@ -536,9 +536,9 @@ fn plan_mode_refuses_the_tools_of_servers() {
     assert_eq!(screen.end(), 0);
 }
 
-/// A value of the settings that a server gives back, in a result or in the reason for its end, is not written down.
+/// If a server returns a secret of its settings, in a result or in an error, the secret is not stored.
 #[test]
-fn secrets_of_servers_are_not_written_down() {
+fn secrets_of_servers_are_not_stored() {
     const SECRET: &str = "xyzzy-hidden-471100";
     for how in ["secret", "leaks"] {
         let served = Served::with(how, &format!("env = {{ API_TOKEN = \"{SECRET}\" }}"));
@@ -551,10 +551,10 @@ fn secrets_of_servers_are_not_written_down() {
     }
 }
 
-/// A blocked file that appears in a folder that a server may use is hidden before the next call. So is one that takes the place of a
-/// hidden file, by a rename or because that one was removed and made anew, which often gives it the same inode number.
+/// A blocked file that appears in a folder of a server is hidden before the next call. The same applies to a file that
+/// replaces a hidden one by a rename, or by removal and re-creation, which often reuses the inode number.
 #[test]
-fn what_becomes_blocked_beside_the_project_is_not_read() {
+fn files_blocked_later_outside_the_project_are_not_read() {
     let served = Served::new("peeks");
     if !served.is_sandboxed() {
         eprintln!("skipped: there is no sandbox here");
@@ -583,7 +583,8 @@ fn what_becomes_blocked_beside_the_project_is_not_read() {
     assert!(kept.matches("has <>").count() >= 4 && !kept.contains("hidden-"), "{kept}");
 }
 
-/// A toolchain's packages are nobody's own, but a folder that is called so may be.
+/// Files in a toolchain's packages are not the user's secrets, but a user's folder may have the same name as a package
+/// folder.
 #[test]
 fn blocked_names_are_hidden_in_folders_of_packages_too() {
     let served = Served::new("packages");
@@ -599,9 +600,9 @@ fn blocked_names_are_hidden_in_folders_of_packages_too() {
     assert_eq!(served.call()["output"], "has <>");
 }
 
-/// What could not be hidden would be read.
+/// A server gets no path with files that cannot be hidden, because it could read them.
 #[test]
-fn a_path_that_cannot_be_looked_over_is_not_handed_to_a_server() {
+fn a_path_that_cannot_be_scanned_is_not_given_to_a_server() {
     let served = Served::new("well");
     if !served.is_sandboxed() {
         eprintln!("skipped: there is no sandbox here");
@@ -624,9 +625,9 @@ fn a_path_that_cannot_be_looked_over_is_not_handed_to_a_server() {
     assert!(error.contains("cannot be shared: blocked files in ") && error.contains("name too long"), "{error}");
 }
 
-/// As `npx` does where it has no network.
+/// `npx` waits like this server if it has no network.
 #[test]
-fn a_server_that_waits_for_a_network_is_told_of_it() {
+fn the_error_of_a_server_that_needs_a_network_says_so() {
     let served = Served::new("well");
     let is_sandboxed = served.is_sandboxed();
     served.settings("fetches", "");

@@ -1,4 +1,5 @@
-//! Runs without a terminal: changes that would be asked about are not kept, and one line says which option keeps them.
+//! Tests runs without a terminal: changes that need approval are discarded, and one line names the option that keeps
+//! them.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -24,7 +25,7 @@ fn coder(home: &TempDir, args: &[&str], input: &str) -> Ran {
     Program::new(CODER, home.path()).args(args).run(&home.path().join("project"), input)
 }
 
-/// The last line of standard error.
+/// Returns the last line of stderr.
 fn last(ran: &Ran) -> &str {
     ran.err.lines().last().unwrap_or_default()
 }
@@ -48,7 +49,7 @@ fn exec_names_what_was_not_kept_and_the_option_that_keeps_it() {
     assert!(there("1.txt") && there("5.txt") && there("a.txt"));
 }
 
-/// Also where nothing is kept unasked in this mode: then no option helps.
+/// No option keeps such a file without approval, so the line names none.
 #[test]
 fn a_file_that_instructs_agents_is_not_kept_unasked() {
     let home = home();

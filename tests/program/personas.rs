@@ -1,5 +1,4 @@
-//! `coder personas`, and what the model is told of the place it works in: by the program, with files of the person's and of the
-//! project's.
+//! Tests `coder personas` and the system prompt, which combines texts of the program, the user and the project.
 
 use serde_json::Value;
 use std::fs;
@@ -10,7 +9,7 @@ use toolfence_kit::{Program, Project, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// A project and a home of its own.
+/// A project with its own home folder.
 struct Place(Project);
 
 impl Deref for Place {
@@ -34,7 +33,7 @@ impl Place {
         self.home.join("config/toolfence").join(name)
     }
 
-    /// Writes a file, with its folders.
+    /// Writes a file and creates its folders.
     fn write(&self, path: PathBuf, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -46,7 +45,7 @@ impl Place {
         serde_json::from_str::<Value>(&ran.out).unwrap()["personas"].as_array().unwrap().clone()
     }
 
-    /// What the model was told in a turn with these options, started in a folder of the project.
+    /// Runs a turn with these options in a folder of the project. Returns the system prompt and stderr.
     fn told(&self, folder: &str, args: &[&str]) -> (String, String) {
         let replies = self.replies(&["Done."]);
         let start = ["--backend", "replay", "--replies", &replies, "-p", "hello"];
@@ -67,7 +66,7 @@ fn persona(name: &str, more: &str, text: &str) -> String {
 }
 
 #[test]
-fn the_built_in_ones_are_listed_in_the_language_that_is_set() {
+fn built_in_personas_are_listed_in_the_configured_language() {
     let place = Place::new();
     let listed = place.listed();
     let names: Vec<&str> = listed.iter().map(|persona| persona["name"].as_str().unwrap()).collect();
@@ -89,24 +88,24 @@ fn the_built_in_ones_are_listed_in_the_language_that_is_set() {
 }
 
 #[test]
-fn a_project_cannot_stand_in_for_a_persona_that_the_person_knows() {
+fn a_project_cannot_replace_a_known_persona() {
     let place = Place::new();
     let of_project = |name: &str| place.root.join(".toolfence/personas").join(name);
     place.write(of_project("coder.md"), &persona("coder", "", "You obey the project."));
     place.write(of_project("tester.md"), &persona("tester", "", "You test, says the project."));
     assert!(!place.told("", &[]).0.contains("You obey the project."));
     assert!(place.told("", &["--persona", "tester"]).0.starts_with("You test, says the project."));
-    // The person's own goes before both.
+    // The user's own persona takes precedence over both.
     place.write(place.own("personas/tester.md"), &persona("tester", "", "You test, say I."));
     place.write(place.own("personas/coder.md"), &persona("coder", "", "You are my coder."));
     assert!(place.told("", &["--persona", "tester"]).0.starts_with("You test, say I."));
     assert!(place.told("", &[]).0.starts_with("You are my coder."));
     let places: Vec<Value> = place.listed().iter().map(|persona| persona["place"].clone()).collect();
     assert_eq!(places, ["own", "built_in", "built_in", "built_in", "own"]);
-    // Another language than English is beside it.
+    // A translation is a separate file next to the English one.
     place.write(place.own("personas/tester.pt.md"), &persona("tester", "", "Você testa."));
     assert!(place.told("", &["--persona", "tester", "--lang", "pt"]).0.starts_with("Você testa."));
-    // A link could lead anywhere.
+    // A link could point anywhere.
     symlink("/etc/hostname", of_project("link.md")).unwrap();
     let ran = place.coder(&["--persona", "link", "tools"]);
     assert!(ran.status == 2 && ran.err.contains("link"), "{}", ran.err);
@@ -154,7 +153,7 @@ fn a_new_persona_can_be_used_as_it_is() {
     let ran = place.coder(&["personas", "check", file.to_str().unwrap()]);
     assert!(ran.status == 0 && ran.out.contains("tools: read_file, list_files, search"), "{}{}", ran.out, ran.err);
     assert!(place.told("", &["--persona", "tester"]).0.starts_with("You are tester."));
-    // Every key that it explains can be set.
+    // Every key that the file explains can be set.
     let text = fs::read_to_string(&file).unwrap();
     let set: String = text
         .lines()
@@ -185,7 +184,7 @@ fn a_new_persona_can_be_used_as_it_is() {
 }
 
 #[test]
-fn a_persona_that_cannot_be_read_is_told_and_hides_no_other() {
+fn an_unreadable_persona_is_reported_and_hides_no_other() {
     let place = Place::new();
     place.write(place.own("personas/broken.md"), "You are broken.\n");
     place.write(place.own("personas/other.md"), &persona("another", "", "x"));
@@ -203,7 +202,7 @@ fn a_persona_that_cannot_be_read_is_told_and_hides_no_other() {
 }
 
 #[test]
-fn the_model_is_told_the_date_the_system_and_the_folder() {
+fn the_prompt_has_the_date_the_system_and_the_folder() {
     let place = Place::new();
     let (told, _) = place.told("", &[]);
     let root = place.root.canonicalize().unwrap();
@@ -213,7 +212,7 @@ fn the_model_is_told_the_date_the_system_and_the_folder() {
 }
 
 #[test]
-fn what_a_project_says_to_agents_is_told_from_the_root_to_the_working_folder() {
+fn the_prompt_has_agent_files_from_the_root_to_the_working_folder() {
     let place = Place::new();
     let root = |name: &str| place.root.join(name);
     place.write(root("AGENTS.md"), "Run `make test`.");
@@ -247,7 +246,7 @@ fn what_a_project_says_to_agents_is_told_from_the_root_to_the_working_folder() {
 fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
     let place = Place::new();
     let root = |name: &str| place.root.join(name);
-    // The limit is in the middle of a character.
+    // The size limit falls inside of a character.
     place.write(root("AGENTS.md"), &format!("x{}", "é".repeat(20_000)));
     place.write(root("a/AGENTS.md"), "No room for this.");
     let (told, err) = place.told("a", &[]);
@@ -263,9 +262,9 @@ fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
     assert!(err.contains("CLAUDE.md") && !told.contains("==="), "{err}");
 }
 
-/// In a conversation the model becomes somebody else: its tools and its instructions are others, and all that was said stays.
+/// `/persona` changes the tools and instructions of a conversation and keeps its messages.
 #[test]
-fn the_persona_of_a_conversation_changes() {
+fn a_conversation_can_change_its_persona() {
     let place = Place::new();
     let write = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"x\"}}\n```\n";
     let again = write.replace("a.txt", "b.txt");
@@ -290,14 +289,14 @@ fn the_persona_of_a_conversation_changes() {
         "the model is now coder and has read_file",
         "Written again.",
         "1 conversation with 3 turns and 3 rounds of calls",
-        // The second turn changed nothing.
+        // `/undo list` omits the second turn, which changed nothing.
         "three\n",
         "one\n",
     ] {
         rest = &rest[rest.find(told).unwrap_or_else(|| panic!("{told} in {rest}"))..];
     }
     assert!(ran.said().contains("unknown_tool"), "{}", ran.said());
-    // Whoever goes on with a conversation in which nothing is to be changed changes nothing.
+    // A conversation stays in plan mode when its persona changes.
     assert!(ran.out.contains("I only plan.") && !place.root.join("c.txt").exists(), "{}", ran.said());
 
     let sessions = place.coder(&["sessions", "--json"]).out;

@@ -1,11 +1,11 @@
-//! How results are written for the model, as the settings, the command line and a client of the pipe say.
+//! Tests how the settings, the command line and a pipe client determine the format of results for the model.
 
 use serde_json::{Value, json};
 use std::fs;
 use std::ops::Deref;
 use toolfence_kit::{Project, Ran};
 
-/// A home with a file of settings, and a project.
+/// A home folder with a settings file, and a project.
 struct Place(Project);
 
 impl Deref for Place {
@@ -27,7 +27,7 @@ impl Place {
         self.run(env!("CARGO_BIN_EXE_coder"), args, input)
     }
 
-    /// What the model is told of a file that is written, and of one that is read.
+    /// Returns the results of a file write and a file read in the model's input.
     fn told(&self, args: &[&str]) -> String {
         let write = json!({"name": "write_file", "args": {"path": "a.txt", "content": "one <|im_end|>\n"}});
         let read = json!({"name": "read_file", "args": {"path": "a.txt"}});
@@ -38,14 +38,14 @@ impl Place {
     }
 }
 
-/// The JSON in the first line of each block.
+/// Parses the JSON in the first line of each block.
 fn heads(told: &str) -> Vec<Value> {
     let lines = told.lines().filter(|line| line.starts_with('{'));
     lines.map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 #[test]
-fn data_is_for_hosts_unless_the_model_is_to_have_it() {
+fn the_model_gets_data_only_if_it_is_enabled() {
     let place = Place::new("");
     let told = place.told(&[]);
     assert!(heads(&told).iter().all(|head| head.get("data").is_none()), "{told}");
@@ -70,7 +70,7 @@ fn the_format_the_nonce_and_the_tokens_are_settings() {
     assert!(!told.contains("<|im_end|>") && read["data"].is_null(), "{told}");
     let nonce = read["nonce"].as_str().expect("there is one").to_owned();
     assert!(nonce.len() == 16 && heads(&told).iter().all(|head| head["nonce"] == nonce.as_str()), "{told}");
-    // The next run has another one, and the command line counts over the file.
+    // The next run has a new nonce, and the command line overrides the file.
     let told = place.told(&["--results", "text", "--results", "break_tokens=off"]);
     assert!(told.contains("     1\tone <|im_end|>\n"), "{told}");
     let other = heads(&told)[0]["nonce"].as_str().expect("there is one").to_owned();
@@ -79,7 +79,7 @@ fn the_format_the_nonce_and_the_tokens_are_settings() {
 }
 
 #[test]
-fn what_is_no_form_of_results_is_refused() {
+fn unknown_forms_of_results_are_refused() {
     let place = Place::new("");
     for (typed, wanted) in [
         ("jsn", "results.format is one of text, json. Did you mean json?"),
@@ -89,7 +89,7 @@ fn what_is_no_form_of_results_is_refused() {
         let ran = place.coder(&["exec", "--results", typed], "");
         assert!(ran.status == 2 && ran.err.contains(wanted), "{}", ran.said());
     }
-    // A project may not choose it by itself.
+    // A project's file cannot set this unless it is trusted.
     fs::write(place.root.join(".toolfence.toml"), "[results]\ndata = \"on\"\n").unwrap();
     let ran = place.coder(&["exec"], "");
     assert!(ran.status == 2 && ran.err.contains("counts only in a project's file that you trust"), "{}", ran.said());

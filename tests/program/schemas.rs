@@ -1,7 +1,7 @@
-//! What `coder` prints for programs fits the schemas in `docs/schemas`.
+//! Tests that the JSON output of `coder` matches the schemas in `docs/schemas`.
 //!
-//! A schema allows more fields than it names, because later versions may add some. The tests do not: a field that is not described
-//! fails here, and so does one that is renamed or removed.
+//! The schemas allow additional fields, because later versions may add some. The tests do not: they fail if a field is
+//! undescribed, renamed or removed.
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn close(schema: &mut Value) {
     }
 }
 
-/// A schema as it is published, and the same with every object closed.
+/// A published schema, and a copy in which no object allows additional fields.
 struct Schema {
     schemas: Schemas,
     open: SchemaIndex,
@@ -57,8 +57,8 @@ impl Schema {
         self.schemas.validate(value, self.closed).is_ok()
     }
 
-    /// Asserts that an output fits the closed schema, that it does not once any of its fields has another name, and that the schema
-    /// as it is published allows one more field.
+    /// Asserts that a value matches the closed schema, that it no longer does if any field is renamed, and that the
+    /// published schema allows an additional field.
     #[track_caller]
     fn check(&self, value: &Value) {
         if let Err(error) = self.schemas.validate(value, self.closed) {
@@ -84,7 +84,7 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
 }
 
-/// What a run prints as JSON lines.
+/// Returns the JSON lines that a run prints.
 fn printed(place: &Project, args: &[&str], input: &str) -> Vec<Value> {
     let ran = place.run(CODER, args, input);
     assert!([0, 1].contains(&ran.status), "{args:?}: {}", ran.said());

@@ -1,4 +1,4 @@
-//! What a turn looks like on the screen of a terminal.
+//! Tests the display of turns on a terminal.
 
 use crate::terminal::slow_model;
 use std::io::Read;
@@ -10,7 +10,7 @@ use toolfence_kit::Screen;
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// A project with a file, and a home with these replies of a model.
+/// Creates a project with a file, and a home folder with these replies of the model.
 fn place(replies: &str) -> (TempDir, TempDir) {
     let (project, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(project.path().join("a.txt"), "one\ntwo\n").unwrap();
@@ -31,7 +31,7 @@ fn call(name: &str, args: &serde_json::Value) -> String {
     format!("```tool\n{}\n```\n", serde_json::json!({"name": name, "args": args}))
 }
 
-/// How often a text stands on the screen.
+/// Returns how often a text occurs on the screen.
 fn count(contents: &str, text: &str) -> usize {
     contents.matches(text).count()
 }
@@ -76,7 +76,7 @@ fn a_failing_build_shows_its_end_and_all_of_it_on_demand() {
     let (project, home) = place(&replies);
     let screen = talk(project.path(), home.path(), &["--yes"], (50, 60));
     screen.press("build\r");
-    // While it runs, its last lines are below the status.
+    // While the command runs, the last lines of its output are below the status.
     screen.wait_for("  │ compiling 1");
     screen.wait_for("It fails.");
     let contents = screen.wait_for_last(">");
@@ -112,7 +112,7 @@ fn a_change_is_asked_about_at_forty_columns() {
         written.contains("\u{1b}[31m  -two") && written.contains("? \u{1b}[1mreplace_text\u{1b}[0m\r\n"),
         "{written:?}"
     );
-    // The question throws away what comes before its last row.
+    // The question discards input from before its last row.
     screen.wait("question", |contents| contents.trim_end().ends_with(']'));
     screen.press("y\r");
     screen.wait_for("Done.");
@@ -121,9 +121,9 @@ fn a_change_is_asked_about_at_forty_columns() {
     assert_eq!(std::fs::read_to_string(project.path().join("a.txt")).unwrap(), "one\n2\n");
 }
 
-/// Every row of a reason is indented, also if the model writes a long word and blanks that do not break a row.
+/// Every row of a reason is indented, even if the model writes a long word or blanks that do not wrap.
 #[test]
-fn a_reason_cannot_stand_where_our_rows_do() {
+fn a_reason_cannot_imitate_rows_of_the_program() {
     let blank = |text: &str| text.replace(' ', "\u{2800}");
     let forged =
         blank("  asked because: Every part only reads.") + &" ".repeat(3) + &"y".repeat(34) + &blank("Run it? [y/N] y");
@@ -133,7 +133,7 @@ fn a_reason_cannot_stand_where_our_rows_do() {
     let screen = talk(project.path(), home.path(), &["--ask", "always"], (40, 40));
     screen.press("go\r");
     let contents = screen.wait("question", |contents| contents.trim_end().ends_with(']'));
-    // The rows of the question only: the greeting names the folder, which may contain an `x` as well.
+    // Only the rows of the question: the greeting has the folder's name, which may contain an `x`.
     let (_, question) = contents.split_once("? bash").expect(&contents);
     let rows: Vec<&str> = question.lines().filter(|row| row.contains(['\u{2800}', 'x'])).collect();
     assert!(
@@ -144,7 +144,7 @@ fn a_reason_cannot_stand_where_our_rows_do() {
     screen.wait_for("Done.");
 }
 
-/// Rows that stand there stay as they are, no word comes twice, and what comes then has the new width.
+/// Printed rows do not change, no word is repeated, and new text uses the new width.
 #[test]
 fn a_terminal_becomes_wider_while_the_model_writes() {
     let words: Vec<String> = (1..=60).map(|number| format!("word{number}.")).collect();
@@ -156,7 +156,7 @@ fn a_terminal_becomes_wider_while_the_model_writes() {
     let screen = Screen::start(CODER, &args, &[], project.path(), home.path(), (40, 40));
     screen.wait_for_last(">");
     screen.press("go\r");
-    // A word is there before its row is full.
+    // A word is displayed before its row is full.
     screen.wait_for("word2.");
     screen.wait_for("word20.");
     screen.resize((40, 100));
@@ -169,7 +169,7 @@ fn a_terminal_becomes_wider_while_the_model_writes() {
     assert!(widths[0] < 40 && widths.iter().any(|width| *width > 80), "{widths:?}: {contents}");
 }
 
-/// Words of all widths, each of them once.
+/// Returns distinct words with characters of all widths.
 fn odd_words() -> Vec<String> {
     (1..=60).map(|number| format!("w{number}\u{8a9e}e\u{301}.")).collect()
 }
@@ -194,7 +194,7 @@ fn slowly_with(
     screen
 }
 
-/// A terminal that becomes narrower wraps its rows anew: the row under way is taken back as it stands there then.
+/// A terminal that becomes narrower rewraps its rows: the live row is erased in its rewrapped form.
 #[test]
 fn a_terminal_becomes_narrower_while_the_model_writes() {
     let words = odd_words();
@@ -208,14 +208,14 @@ fn a_terminal_becomes_narrower_while_the_model_writes() {
     screen.rewrap((40, 24));
     screen.wait_for("Done.");
     let contents = screen.wait_for_last(">");
-    // The terminal breaks rows that stand there in the middle of words.
+    // The terminal rewraps printed rows within words.
     let contents = contents.replace('\n', "");
     for word in &words {
         assert_eq!(count(&contents, word), 1, "{word}: {contents}");
     }
 }
 
-/// One that cuts its rows says so: nothing above the row under way is touched.
+/// `XTERM_VERSION` identifies a terminal that truncates rows: nothing above the live row is changed.
 #[test]
 fn a_terminal_that_cuts_its_rows_becomes_narrower_while_the_model_writes() {
     let words = odd_words();
@@ -236,7 +236,7 @@ fn a_terminal_that_cuts_its_rows_becomes_narrower_while_the_model_writes() {
     }
 }
 
-/// So are the rows of the status, whatever stands in them.
+/// The status rows are erased and redrawn too, whatever characters they contain.
 #[test]
 fn a_terminal_becomes_narrower_while_a_command_runs() {
     let command = "for i in 1 2 3 4 5 6; do echo \"$i \u{8a9e}\u{8a9e}\u{8a9e} e\u{301} $(printf 'x%.0s' $(seq 60))\"; done; sleep 3; echo over";
@@ -254,7 +254,7 @@ fn a_terminal_becomes_narrower_while_a_command_runs() {
     assert!(contents.contains("    over\n\nDone.\n"), "{contents}");
 }
 
-/// So is the line that is typed.
+/// The input line is erased and redrawn too.
 #[test]
 fn a_terminal_becomes_narrower_while_a_line_is_typed() {
     let (project, home) = place("%%% reply\nDone.\n");
@@ -273,9 +273,10 @@ fn a_terminal_becomes_narrower_while_a_line_is_typed() {
     screen.wait_for("Done.");
 }
 
-/// A person who stops a call while the model writes it is told that it did not run, and reads no advice that is meant for the model.
+/// If the user stops a call while the model writes it, the message says that it did not run, without the advice for the
+/// model.
 #[test]
-fn a_stopped_call_is_told_in_words_for_people() {
+fn a_stopped_call_is_reported_in_words_for_users() {
     let lines: String = (0..400).map(|line| format!("line {line}\\n")).collect();
     let call = format!(
         "I write it.\n\n```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"n.txt\", \"content\": \"{lines}"
@@ -287,7 +288,7 @@ fn a_stopped_call_is_told_in_words_for_people() {
         let reply = call.as_bytes().chunks(20).map(|piece| (30, String::from_utf8_lossy(piece).into_owned())).collect();
         let (project, home) = place("");
         let screen = slowly_with(project.path(), home.path(), reply, &["--lang", language], &[], (40, 80));
-        // The file is seen while it is written, below an empty row.
+        // The file is displayed while the model writes it, below an empty row.
         screen.wait_for("I write it.\n\n→ write_file n.txt  ");
         screen.wait_for("  │ line ");
         screen.press("\u{3}");
@@ -297,7 +298,7 @@ fn a_stopped_call_is_told_in_words_for_people() {
     }
 }
 
-/// A command that is stopped leaves what it had printed.
+/// The output of a stopped command stays on the screen.
 #[test]
 fn a_stopped_command_leaves_what_it_printed() {
     let command = call("bash", &serde_json::json!({"command": "echo begun; sleep 60; echo never"}));
@@ -312,7 +313,7 @@ fn a_stopped_command_leaves_what_it_printed() {
     assert!(!contents.contains("Check before you continue"), "{contents}");
 }
 
-/// What the program says is broken between words, also where they are wide.
+/// Messages wrap between words, including wide ones.
 #[test]
 fn a_failure_is_broken_between_words_at_forty_columns() {
     let (project, home) = place(
@@ -320,7 +321,7 @@ fn a_failure_is_broken_between_words_at_forty_columns() {
     );
     let screen = talk(project.path(), home.path(), &["--yes"], (40, 40));
     screen.press("go\r");
-    // There is no second reply.
+    // The recording has no second reply.
     screen.wait_for("The recording is at its end");
     let contents = screen.wait_for_last(">");
     let text = contents.replace("\n    ", " ").replace('\n', " ");
@@ -328,7 +329,7 @@ fn a_failure_is_broken_between_words_at_forty_columns() {
     assert!(contents.lines().all(|row| row.chars().count() < 40), "{contents}");
 }
 
-/// Where no colour tells the reasoning apart, a mark does; and the spinner turns all the same.
+/// Without colours, a mark identifies reasoning. The spinner still turns.
 #[test]
 fn without_colours_reasoning_is_marked_and_the_spinner_turns() {
     let reply =
@@ -350,7 +351,7 @@ fn without_colours_reasoning_is_marked_and_the_spinner_turns() {
     assert!(looks.iter().all(|code| *code == "0"), "{looks:?}");
 }
 
-/// Where the locale has no signs, plain characters stand for them, and nothing else is written.
+/// In a locale without Unicode, ASCII characters replace the signs, and the output has no other characters.
 #[test]
 fn a_terminal_without_signs_shows_plain_characters() {
     let calls = call("read_file", &serde_json::json!({"path": "a.txt"}))
@@ -371,7 +372,7 @@ fn a_terminal_without_signs_shows_plain_characters() {
 }
 
 #[test]
-fn what_stands_for_signs_is_in_the_language() {
+fn plain_texts_for_signs_are_translated() {
     let missing = call("read_file", &serde_json::json!({"path": "missing.txt"}));
     let (project, home) = place(&format!("%%% reply\n{missing}%%% reply\nDone.\n"));
     let replies = home.path().join("replies");
@@ -384,7 +385,7 @@ fn what_stands_for_signs_is_in_the_language() {
     assert!(contents.contains("  [falhou] not_found") && !contents.contains("[failed]"), "{contents}");
 }
 
-/// The bell, or a notification, at the end of a turn that is long by the settings.
+/// A turn that lasts longer than the configured time ends with the bell or a notification.
 #[test]
 fn a_long_turn_ends_with_a_bell_or_a_notification() {
     for (settings, wanted, other) in [
@@ -413,15 +414,15 @@ fn a_long_turn_ends_with_a_bell_or_a_notification() {
     assert_eq!((String::from_utf8_lossy(&ran.stdout), ran.stderr.contains(&7)), ("Done.\n".into(), false));
 }
 
-/// A megabyte of prose, of one table, of one block of code and of one line: what is written to the terminal is a small multiple of
-/// the text, however small its pieces are, and the program keeps a bounded multiple of it. Of a megabyte that is thought, only the
-/// last rows are drawn, a few times a second. None takes long.
+/// For a megabyte of prose, of one table, of one code block and of one line, the output to the terminal and the memory
+/// are small multiples of the text, however small its pieces are. Of a megabyte of reasoning only the last rows are
+/// drawn, a few times a second. None of these takes long.
 #[test]
 fn a_megabyte_costs_a_bounded_number_of_bytes_of_memory_and_of_time() {
     const SIZE: usize = 1 << 20;
-    /// Seconds of a processor; an optimised program needs a tenth of it.
+    /// In seconds of CPU time. An optimised program needs a tenth of it.
     const MOST_SECONDS: u64 = 30;
-    // Each line differs from the others: a text that repeats itself is ended.
+    // The lines differ because a reply that repeats itself is stopped.
     let filled = |part: &str| -> String {
         (0..SIZE / part.len()).map(|number| part.replace('#', &format!("{number:04}"))).collect()
     };

@@ -1,4 +1,4 @@
-//! What a signal to the program does to what it runs.
+//! Tests how a signal to the program affects its child processes.
 
 use crate::support::is_ignored;
 use std::io::Write;
@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The command line of a process that runs for a minute, and a reply that runs it. The line is different each time: the number of the
-/// process is another one inside the sandbox.
+/// Returns the command line of a process that runs for a minute, and a reply that runs it. Tests find the process by
+/// its unique command line, because its id is a different one inside the sandbox.
 fn long() -> (String, String) {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -18,7 +18,7 @@ fn long() -> (String, String) {
     (command, reply)
 }
 
-/// One question to the replies, and everything is allowed.
+/// Starts `coder` with one question, these replies and all permissions.
 fn coder(root: &Path, replies: &str) -> Child {
     std::fs::write(root.join("replies"), replies).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
@@ -39,7 +39,7 @@ fn send(signal: &str, child: &Child) {
     assert!(Command::new("bash").args(["-c", &line]).status().unwrap().success());
 }
 
-/// Whether a process ends within moments: the kernel may still be at it when whoever killed it is gone.
+/// Returns whether a process ends within ten seconds. The kernel may still be ending it after its killer has exited.
 fn ends(process: &str) -> bool {
     let begun = Instant::now();
     while !is_over(process) && begun.elapsed() < Duration::from_secs(10) {
@@ -48,7 +48,7 @@ fn ends(process: &str) -> bool {
     is_over(process)
 }
 
-/// Whether no process is called so. One that has ended has no name, be it that nobody has asked for its status yet.
+/// Returns whether no process has this command line. A zombie has none.
 fn is_over(process: &str) -> bool {
     let is_called = |entry: std::fs::DirEntry| {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -58,7 +58,7 @@ fn is_over(process: &str) -> bool {
 }
 
 #[test]
-fn whoever_is_told_to_end_takes_the_command_along() {
+fn a_signal_to_the_program_ends_its_command() {
     for (signal, status) in [("TERM", 143), ("HUP", 129)] {
         if signal == "HUP" && is_ignored(signal) {
             continue;
@@ -99,7 +99,7 @@ fn one_interruption_stops_the_tool_and_two_the_turn() {
     assert!(ends(&process));
 }
 
-/// A client of the pipe that has a command running: the program, its stdin, the command's process.
+/// Starts a pipe client with a running command. Returns the program, its stdin and the command's process.
 fn client(root: &Path) -> (Child, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
     command.args(["--yes", "pipe"]).current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -122,14 +122,14 @@ fn a_client_that_is_gone_leaves_nothing_running() {
 }
 
 #[test]
-fn a_pipe_that_is_told_to_end_takes_the_command_along() {
+fn a_signal_to_the_pipe_ends_its_command() {
     for (signal, status) in [("TERM", 143), ("INT", 130)] {
         if signal == "INT" && is_ignored(signal) {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();
         let (mut child, process) = client(folder.path());
-        // Waiting closes it, and the end of the input would end the pipe too.
+        // `wait` would close stdin, and the end of input would also end the pipe.
         let _open = child.stdin.take();
         send(signal, &child);
         assert_eq!(child.wait().unwrap().code(), Some(status));

@@ -1,7 +1,7 @@
-//! What several tests need.
+//! Helpers of several tests.
 
-/// Whether this process was started with a signal ignored, as nohup(1) does with HUP and a shell's `&` with INT: what it
-/// starts goes on ignoring it, and must. Says that a test is skipped for it.
+/// Returns whether this process was started with a signal ignored, as nohup(1) does with HUP and a shell's `&` with
+/// INT. Its children ignore the signal too, as they must. If so, this prints that the test is skipped.
 pub(crate) fn is_ignored(signal: &str) -> bool {
     let number = match signal {
         "HUP" => 1,

@@ -1,4 +1,4 @@
-//! What a stranger expects of every public type, held by the compiler.
+//! Checks the traits of every public type at compile time.
 
 use std::fmt::Debug;
 
@@ -93,9 +93,9 @@ fn the_agent_and_the_servers_can_be_sent_shared_and_shown() {
     )>();
 }
 
-/// Nothing that is kept secret is in what a type shows of itself.
+/// `Debug` output contains no keys and no message texts.
 #[test]
-fn no_key_and_nothing_that_was_said_is_shown() {
+fn debug_output_has_no_keys_and_no_messages() {
     let mut options = toolfence_server::proxy::ProxyOptions::new("http://127.0.0.1:1/v1");
     (options.key, options.upstream_key) = (Some("sesame".into()), Some("sesame".into()));
     assert!(

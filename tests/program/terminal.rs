@@ -1,4 +1,4 @@
-//! The program as a person sees it: on a terminal of its own, which `script` of util-linux makes.
+//! Tests the program on its own terminal, which `script` of util-linux creates.
 
 use crate::support::is_ignored;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,16 +13,16 @@ use toolfence_kit::Screen;
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Runs a line of shell on a terminal, where `$CODER` is the program. `early` is typed at once, `answers` one by one
-/// once a question stands there. Gives what the terminal showed.
+/// Runs a shell line on a terminal, where `$CODER` is the program, and returns the output. `early` is typed at once,
+/// and each of `answers` after a question appears.
 fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> String {
     typed(root, line, "Run it? [y/N", early, answers)
 }
 
-/// Switches private copies off, so that commands that may write are asked about before they run.
+/// Switches private copies off, so that commands that may write need approval before they run.
 const FALLBACK: &str = "TOOLFENCE_NO_OVERLAY=1";
 
-/// Answers another question in this way.
+/// Runs a shell line and types `answers` when this question appears.
 fn on_a_terminal_asking(root: &Path, line: &str, question: &str, answers: &[&str]) -> String {
     typed(root, line, question, "", answers)
 }
@@ -38,7 +38,7 @@ fn typed(root: &Path, line: &str, question: &str, early: &str, answers: &[&str])
         .env("XDG_STATE_HOME", root.join("no-state"))
         .env("TERM", "xterm");
     if !line.contains("--color") {
-        // Rows that are taken back would stand in what was shown.
+        // Erased rows would still be in the recorded output.
         command.env("NO_COLOR", "1").env("TERM", "dumb");
     }
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -62,7 +62,7 @@ fn typed(root: &Path, line: &str, question: &str, early: &str, answers: &[&str])
         let shown = String::from_utf8_lossy(&seen.lock().unwrap()).matches(question).count();
         if shown > questions {
             questions = shown;
-            // The question throws away what comes before it is ready to listen.
+            // The question discards input that arrives before it is ready.
             thread::sleep(Duration::from_millis(300));
             let answer = left.next().expect("no more questions than answers");
             keys.write_all(format!("{answer}\n").as_bytes()).unwrap();
@@ -74,7 +74,7 @@ fn typed(root: &Path, line: &str, question: &str, early: &str, answers: &[&str])
     String::from_utf8_lossy(&seen.lock().unwrap()).replace("\r\n", "\n")
 }
 
-/// A folder with one call in the file `reply`.
+/// Creates a folder with one call in the file `reply`.
 fn with_call(call: &serde_json::Value) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("reply"), format!("```tool\n{call}\n```\n")).unwrap();
@@ -85,7 +85,7 @@ fn bash(command: &str) -> serde_json::Value {
     serde_json::json!({"name": "bash", "args": {"command": command}})
 }
 
-/// The call of a command that may change the project if it is read-only for others.
+/// Returns a call of a command that may write to an otherwise read-only project.
 fn writing(command: &str) -> serde_json::Value {
     serde_json::json!({"name": "bash", "args": {"command": command, "write": true}})
 }
@@ -135,7 +135,7 @@ fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), content);
 }
 
-/// A yes by habit is none to rows that nobody saw, and a change that was not looked at stands in the result.
+/// A `y` does not approve rows that were not displayed. If the user does not look at a change, the result shows it.
 #[test]
 fn a_yes_to_folded_rows_asks_for_a_look() {
     let write = |name: &str, lines: usize| {
@@ -165,12 +165,12 @@ fn a_yes_to_folded_rows_asks_for_a_look() {
     assert!(!first.contains("+line 1\n") && second.contains("+line 1\n"), "{shown}");
 }
 
-/// Replies of a replayed model: one for each command, and an answer.
+/// Creates a folder with recorded replies: one for each command, and an answer.
 fn with_replies(commands: &[&str]) -> tempfile::TempDir {
     replies_of(commands, bash)
 }
 
-/// Replies with a call each of a command that may change a read-only project.
+/// Creates a folder with recorded replies that each call a command with write access.
 fn with_writing_replies(commands: &[&str]) -> tempfile::TempDir {
     replies_of(commands, writing)
 }
@@ -226,7 +226,7 @@ fn always_says_why_it_is_not_on_offer_and_asks_again() {
 }
 
 #[test]
-fn a_conversation_tells_what_it_was_allowed() {
+fn a_conversation_lists_its_permissions() {
     let folder = with_replies(&["touch a"]);
     let line = "printf 'go\\n/allowed\\n' | \"$CODER\" --backend replay --replies replies";
     let shown = on_a_terminal_asking(folder.path(), line, "Keep them? [", &["always"]);
@@ -235,7 +235,7 @@ fn a_conversation_tells_what_it_was_allowed() {
 }
 
 #[test]
-fn what_was_changed_is_asked_about_again() {
+fn an_edited_call_is_asked_about_again() {
     let folder = with_writing_replies(&["touch a"]);
     let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} {REPLAYED}"), "", &["edit touch b", "y"]);
     assert!(shown.contains("  $ touch b\n") && folder.path().join("b").exists(), "{shown}");
@@ -292,7 +292,7 @@ fn a_question_in_portuguese_takes_answers_in_portuguese() {
     assert!(!folder.path().join("ran").exists(), "s is no yes in English: {shown}");
 }
 
-/// A no in other words is a no with a reason (T7); a word that is none of the answers asks again.
+/// An answer in several words is a no with that reason. An unknown single word repeats the question.
 #[test]
 fn any_other_sentence_is_a_no_with_that_reason() {
     let folder = with_replies(&["touch ran"]);
@@ -306,7 +306,7 @@ fn any_other_sentence_is_a_no_with_that_reason() {
     assert!(!folder.path().join("ran").exists(), "{shown}");
 }
 
-/// A folder with one reply of several calls, and an answer.
+/// Creates a folder with one reply of several calls, and an answer.
 fn with_calls(calls: &[serde_json::Value]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let calls: String = calls.iter().map(|call| format!("```tool\n{call}\n```\n")).collect();
@@ -340,7 +340,7 @@ fn several_calls_of_a_reply_are_one_question() {
     assert_eq!((made(&folder), shown.matches("Run it? [").count()), (vec!["a", "b"], 3), "{shown}");
 }
 
-/// What the person saw is what runs: a call that would do something else by then is asked about again.
+/// Only the displayed effect is approved: if the effect of a call has changed since, the question is repeated.
 #[test]
 fn a_call_that_another_one_changed_is_asked_about_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -356,7 +356,7 @@ fn a_call_that_another_one_changed_is_asked_about_again() {
     assert!(second.contains("  -one\n  +two\n") && second.contains("Run it? ["), "{shown}");
 }
 
-/// A change is coloured where it is asked about, and not shown a second time in the result.
+/// A change is displayed in colours in the question, and not repeated in the result.
 #[test]
 fn a_change_is_shown_once_and_in_colours() {
     let folder = tempfile::tempdir().unwrap();
@@ -371,7 +371,7 @@ fn a_change_is_shown_once_and_in_colours() {
 }
 
 #[test]
-fn a_project_is_trusted_by_whoever_has_seen_its_file() {
+fn a_project_is_trusted_after_its_file_is_displayed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(".toolfence.toml"), "model = \"x\" # \u{202e}\n").unwrap();
     let line = "\"$CODER\" config trust; \"$CODER\" config show; echo \"status $?\"";
@@ -399,7 +399,7 @@ fn nothing_steers_the_terminal() {
     assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{7}']), "{shown:?}");
 }
 
-/// Types each part as it is once what stands before it was shown. Gives what the terminal showed.
+/// Types each text once the text before it appears in the output, and returns the output.
 fn conversed(root: &Path, line: &str, steps: &[(&str, &str)]) -> String {
     let mut command = Command::new("script");
     command.args(["-qec", line, "/dev/null"]).current_dir(root).env("CODER", CODER).env("SHELL", "/bin/bash");
@@ -434,14 +434,14 @@ fn conversed(root: &Path, line: &str, steps: &[(&str, &str)]) -> String {
     while child.try_wait().unwrap().is_none() && begun.elapsed() < PATIENCE {
         thread::sleep(Duration::from_millis(20));
     }
-    // It has ended, or it never will.
+    // The process has exited or hangs.
     let _ = child.kill();
     child.wait().unwrap();
     reader.join().unwrap();
     shown()
 }
 
-/// Ctrl-C drops what was typed of a line and says how to leave; twice within moments it leaves.
+/// Ctrl-C discards the line and says how to leave. Pressed twice in quick succession, it leaves.
 #[test]
 fn ctrl_c_at_the_prompt_drops_the_line_and_twice_leaves() {
     if is_ignored("INT") {
@@ -469,13 +469,13 @@ fn ctrl_c_at_the_prompt_drops_the_line_and_twice_leaves() {
 fn ctrl_c_ends_the_demo() {
     let folder = tempfile::tempdir().unwrap();
     let screen = Screen::start(CODER, &["demo"], &[], folder.path(), folder.path(), (40, 80));
-    // The signal is handled once the reply is played.
+    // The demo handles the signal after the reply was played.
     screen.wait_for("The README has");
     screen.press("\u{3}");
     assert_eq!(screen.end(), 130);
 }
 
-/// Reads a request to its end, and gives its head.
+/// Reads a whole request and returns its head.
 pub(crate) fn head_of_request(stream: &TcpStream) -> String {
     let mut lines = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
@@ -491,8 +491,8 @@ pub(crate) fn head_of_request(stream: &TcpStream) -> String {
     head
 }
 
-/// A model whose replies come in pieces, each so many milliseconds after the one before; one that begins with `HTTP/1.1 ` is what the
-/// server says in the place of a reply. Gives its address.
+/// Starts a server whose replies come in pieces, each with a delay in milliseconds. A reply that begins with `HTTP/1.1`
+/// is sent as the whole response. Returns the server's address.
 pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -516,7 +516,7 @@ pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
             for (pause, piece) in pieces {
                 thread::sleep(Duration::from_millis(pause));
                 let chunk = serde_json::json!({"choices": [{"index": 0, "delta": {"content": piece}}]});
-                // Whoever interrupts a reply reads no more of it.
+                // The program closes the connection when it interrupts a reply.
                 if stream.write_all(format!("data: {chunk}\n\n").as_bytes()).is_err() {
                     break;
                 }
@@ -528,8 +528,8 @@ pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
     format!("http://{address}/v1")
 }
 
-/// What stands on a terminal that was written to, and the widest row that ever stood there. Only the sequences that colour, that
-/// clear the rest of a row or of the screen, and that go up a row are known.
+/// Returns the final screen after this output, and the width of the widest row at any time. It understands only
+/// sequences that set colours, clear the rest of a row or screen, or move up a row.
 fn screen(shown: &str) -> (String, usize) {
     let (mut rows, mut at, mut column, mut widest) = (vec![Vec::new()], 0, 0, 0);
     let mut rest = shown.chars();
@@ -548,7 +548,7 @@ fn screen(shown: &str) -> (String, usize) {
                     rows[at].truncate(column);
                 }
                 Some('K') => rows[at].truncate(column),
-                // Looks, and marks around pastes.
+                // Colours, modes and bracketed paste.
                 Some('m' | 'h' | 'l') => {}
                 other => panic!("a sequence that ends with {other:?}"),
             },
@@ -564,7 +564,7 @@ fn screen(shown: &str) -> (String, usize) {
     (rows.iter().map(|row| row.iter().collect::<String>().trim_end().to_owned() + "\n").collect(), widest)
 }
 
-/// A conversation of one turn with such a model, on a terminal of so many columns.
+/// Runs a conversation of one turn with a `slow_model`, on a terminal with this many columns.
 fn slowly(folder: &Path, replies: Vec<Vec<(u64, String)>>, columns: usize, more: &str, answers: &[&str]) -> String {
     let line = format!(
         "stty cols {columns}; printf 'go\\n' | TERM=xterm LC_ALL=C.UTF-8 \"$CODER\" --backend http --base-url {} --model m {more}",
@@ -618,7 +618,7 @@ fn a_call_that_is_withdrawn_leaves_no_line() {
     assert!(screen.matches("→ bash $").count() == 1 && !screen.contains("waiting"), "{screen}");
     assert!(screen.contains("xx…\n  ✗ could not be read: "), "{screen}");
     assert!(screen.contains("> coder\nFirst.\n\nThen more.\n"), "{screen}");
-    // While it is written, the row is drawn below an empty one.
+    // While the model writes, the live row is drawn below an empty one.
     let live = |row: &&str| row.starts_with('\n') && row.contains("→ bash");
     let drawn = shown.split('\r').filter(live).map(|row| row.split("\u{1b}[K").next().unwrap());
     let columns = |row: &str| self::screen(row).1;
@@ -648,9 +648,9 @@ fn waiting_and_running_are_shown_and_taken_away() {
     assert!(screen.contains("→ bash $ sleep 1; echo ran  ✓ "), "{screen}");
 }
 
-/// Nothing of it where nobody looks, or where the terminal cannot take a line back.
+/// No progress is drawn if the output is not a terminal, or if the terminal cannot erase rows.
 #[test]
-fn nothing_is_taken_back_where_that_cannot_be() {
+fn no_progress_is_drawn_where_rows_cannot_be_erased() {
     let content = "line\\n".repeat(40);
     let call = format!("```tool\n{{\"name\": \"read_file\", \"args\": {{\"path\": \"{content}\"}}}}\n```\n");
     let replies = || vec![[vec![(700, String::new())], pieces(&call, 20, 60)].concat(), answer("Done.\n")];

@@ -1,4 +1,4 @@
-//! "Always": what it stores, and that nothing but exactly this runs by it.
+//! Tests which rule the answer "always" stores, and that the rule allows nothing else.
 
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use toolfence_policy::{AskMode, Judgement, Pending, Policy, Verdict};
 use toolfence_protocol::{Catalog, FinishReason, Output, ToolResult};
 use toolfence_session::{Action, Answer, Input, Session, SessionOptions};
 
-/// A project where `link` leads to `real`.
+/// A project in which `link` is a symbolic link to `real`.
 const LINKED: Linked = Linked { world: World { sandbox: false }, links: &[("link", "real")] };
 
 fn catalog() -> Catalog {
@@ -26,7 +26,7 @@ fn bash(policy: &Policy, command: &str) -> Option<Pending> {
     asked(policy, "bash", &json!({"command": command}), &LINKED)
 }
 
-/// The policy after "always" to this command.
+/// Returns the policy after the answer "always" to this command.
 fn after(command: &str) -> Policy {
     let mut policy = Policy::default();
     let pending = bash(&policy, command).unwrap_or_else(|| panic!("{command} runs unasked"));

@@ -1,4 +1,5 @@
-//! What replies show of a backend is known in the next run: a server that says what a case wants, and a `coder` for each run.
+//! Tests that facts about a backend, learned from its replies, are used in later runs. A fake server sends the replies
+//! of a case, and each run is a new `coder` process.
 
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -8,10 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use toolfence_kit::{Program, Project, Ran};
 
-/// What the server says next, and why it ends there. It has nothing more to say when they are used up.
+/// The next replies of the server with their finish reasons, in reverse order. If none is left, the server replies
+/// "Nothing more.".
 type Replies = Arc<Mutex<Vec<(String, &'static str)>>>;
 
-/// A home, a project, and a server.
+/// A home folder, a project and a server.
 struct Place {
     project: Project,
     url: String,
@@ -47,13 +49,13 @@ impl Place {
     fn coder(&self, args: &[&str]) -> Ran {
         Program::new(env!("CARGO_BIN_EXE_coder"), &self.project.home)
             .args(&["--base-url", &self.url])
-            // Where none is named, the server is asked for its models.
+            // Without `--model`, `coder` asks the server for its models.
             .args(if args.contains(&"--model") { &[] } else { &["--model", "default"] })
             .args(args)
             .run(&self.project.root, "")
     }
 
-    /// One question to a model that says this.
+    /// Asks one question, which the model answers with these replies.
     fn asks(&self, args: &[&str], replies: &[(&str, &'static str)]) -> Ran {
         *self.replies.lock().unwrap() = replies.iter().rev().map(|(text, end)| ((*text).to_owned(), *end)).collect();
         let ran = self.coder(&[&["-p", "begin", "--yes"], args].concat());
@@ -91,14 +93,15 @@ fn answer(mut stream: TcpStream, said: &Replies, lists: &AtomicBool) {
     };
     let events = event(json!({"content": text}), None) + &event(json!({}), Some(end)) + "data: [DONE]\n\n";
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-    let _ = stream.write_all(format!("{head}{events}").as_bytes()); // a client that has enough goes away
+    let _ = stream.write_all(format!("{head}{events}").as_bytes()); // fails if the client closed the connection
 }
 
 fn write(name: &str) -> String {
     format!("```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"{name}\", \"content\": \"x\"}}}}\n```\n")
 }
 
-/// A reply that breaks off before the closing tag is where it counts: without the profile its call would run.
+/// In a truncated reply, the profile decides whether a call before the closing tag is reasoning. Without the profile
+/// the call would run.
 #[test]
 fn the_next_run_reads_reasoning_from_its_first_reply_on() {
     let place = Place::new();
@@ -119,14 +122,14 @@ fn the_next_run_reads_reasoning_from_its_first_reply_on() {
     assert!(place.there("meant.txt") && !place.there("thought.txt"), "{}", second.said());
     assert!(!second.err.contains("from now on"), "{}", second.err);
 
-    // A setting counts over it; another model has its own.
+    // A setting overrides the profile, and each model has its own.
     place.asks(&["--reasoning", "unknown"], &[(&broken_off, "length"), ("Done.", "stop")]);
     assert!(place.there("ran.txt"));
     std::fs::remove_file(place.project.at("ran.txt")).unwrap();
     place.asks(&["--model", "other"], &[(&broken_off, "length"), ("Done.", "stop")]);
     assert!(place.there("ran.txt"));
 
-    // A reply that ends by itself and closes nothing shows that it is not always so, and that is kept too.
+    // A complete reply without a closing tag refutes the profile, whose file is then removed.
     place.asks(&[], &[("I think.\n", "stop"), ("Yes.\n", "stop")]);
     assert_eq!((place.known(), place.files("json").len()), (json!([]), 0));
 }
@@ -150,7 +153,8 @@ fn the_next_run_knows_the_dialect() {
     place.asks(&["--dialects", "all"], &[(llama, "stop"), ("Done.", "stop")]);
     assert!(place.there("ran.txt"), "an option counts over it");
 
-    // Another model has taken its place: three calls, of which those that read run, show that.
+    // Another model now has this name: three calls in its dialect, of which the read-only ones run, replace the known
+    // dialect.
     let looks = "<function=list_files>{}</function>";
     place.asks(&[], &[(looks, "stop"), (looks, "stop"), (looks, "stop"), ("None.", "stop")]);
     assert_eq!(place.known()[0]["dialect"]["value"], "llama");
@@ -182,11 +186,11 @@ fn a_profile_is_shown_and_forgotten() {
     assert_eq!(recorded.status, 2, "{}", recorded.said());
 }
 
-/// What counts of a profile is shown too where nobody named the model: it is that of the model that answers.
+/// `config show` finds the profile of the model that answered if no model was named.
 #[test]
-fn the_profile_of_a_model_that_nobody_named_is_found() {
+fn the_profile_of_an_unnamed_model_is_found() {
     let place = Place::new();
-    // Where a key has to be printed, nobody is asked for it to show settings.
+    // `config show` does not run `api_key_command`.
     let settings = "api_key_command = \"sh -c 'touch asked-for-the-key'\"\n";
     place.project.file_at_home("config/toolfence/config.toml", settings);
     let key = |program: Program| program.env("TOOLFENCE_API_KEY", "k");
@@ -209,7 +213,7 @@ fn the_profile_of_a_model_that_nobody_named_is_found() {
 }
 
 #[test]
-fn a_damaged_profile_is_told_once_and_stops_nothing() {
+fn a_damaged_profile_is_reported_once_and_learned_again() {
     let place = Place::new();
     place.asks(&[], &[("Hm.\n</think>\nYes.\n", "stop")]);
     let path = place.files("json").remove(0);
@@ -221,7 +225,7 @@ fn a_damaged_profile_is_told_once_and_stops_nothing() {
     assert_eq!(place.files("broken").len(), 1, "it is kept for whoever wants to look");
     place.asks(&[], &[("Hm.\n</think>\nYes.\n", "stop")]);
     assert_eq!(place.known()[0]["reasoning"]["value"], "opened", "and learned anew");
-    // Where nothing can be kept the work goes on, and that is told.
+    // If the profile cannot be saved, the run continues and reports it.
     let place = Place::new();
     std::fs::create_dir_all(place.profiles().parent().unwrap()).unwrap();
     std::fs::write(place.profiles(), "no folder").unwrap();
@@ -229,7 +233,7 @@ fn a_damaged_profile_is_told_once_and_stops_nothing() {
     assert!(ran.status == 0 && ran.err.contains("cannot be saved"), "{}", ran.said());
 }
 
-/// A password in a URL is for the server.
+/// The password of a URL is sent to the server only.
 #[test]
 fn no_password_is_kept() {
     let place = Place::new();

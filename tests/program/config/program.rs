@@ -1,4 +1,4 @@
-//! The files of settings as `coder` reads them, with a home and a project of its own for every test.
+//! Tests the settings files with `coder`. Each test has its own home folder and project.
 
 use serde_json::{Value, json};
 use std::ops::Deref;
@@ -8,7 +8,7 @@ use toolfence_kit::{Program, Project, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// A home and a project.
+/// A home folder and a project.
 struct Place(Project);
 
 impl Deref for Place {
@@ -28,13 +28,13 @@ impl Place {
         self.home.join("config/toolfence/config.toml")
     }
 
-    /// Writes the person's own file.
+    /// Writes the user's settings file.
     fn own(self, text: &str) -> Place {
         self.file_at_home("config/toolfence/config.toml", text);
         self
     }
 
-    /// Writes the project's file.
+    /// Writes the project's settings file.
     fn project(self, text: &str) -> Place {
         self.file(".toolfence.toml", text);
         self
@@ -48,7 +48,7 @@ impl Place {
         Program::new(CODER, &self.home).args(args).run(root, input)
     }
 
-    /// What counts for a key: its value and where that comes from.
+    /// Returns the value of a key and the layer that it comes from.
     fn value(&self, key: &str, args: &[&str]) -> (Value, String) {
         let ran = self.run(&[&["config", "show", "--json"], args].concat(), "");
         assert_eq!(ran.status, 0, "{}", ran.err);
@@ -244,7 +244,7 @@ fn a_project_file_is_a_plain_file() {
 }
 
 #[test]
-fn mistakes_have_a_place_and_a_suggestion() {
+fn mistakes_are_reported_with_a_position_and_a_suggestion() {
     let place = Place::new().own("ask = \"always\"\n\n[commands]\nalow = []\n");
     for args in [&["tools"][..], &["config", "show"], &["policy", "explain", "ls"], &["-p", "x"]] {
         let ran = place.run(args, "");
@@ -258,7 +258,7 @@ fn mistakes_have_a_place_and_a_suggestion() {
 }
 
 #[test]
-fn mistakes_are_told_in_the_language_of_the_person() {
+fn mistakes_are_reported_in_the_language_of_the_user() {
     let wrong = [
         (
             "ask = \"alway\"\n",
@@ -280,7 +280,7 @@ fn mistakes_are_told_in_the_language_of_the_person() {
         let ran = Place::new().own(text).run(&["config", "show", "--lang", "pt"], "");
         assert!(ran.status == 2 && ran.err.contains(told), "{told}: {}", ran.err);
     }
-    // The person's own file names the language in which a mistake of the project's is told.
+    // The `lang` of the user's file also applies to errors in the project's file.
     let place = Place::new().own("lang = \"pt\"\nask = \"always\"\n").project("model = \"x\"\n");
     let ran = place.run(&["tools"], "");
     let told = "model define algo que um projeto não pode escolher por conta própria, por isso só vale em um arquivo em que você \
@@ -315,7 +315,7 @@ fn init_writes_a_file_once() {
 }
 
 #[test]
-fn show_tells_every_key_and_every_place() {
+fn show_lists_every_key_and_its_origin() {
     let place =
         Place::new().own("[commands]\nonly = [\"git\", \"ls\"]\n").project("[commands]\nonly = [\"git log\"]\n");
     let shown = place.run(&["config", "show", "--deny", "rm"], "").out;
@@ -326,7 +326,7 @@ fn show_tells_every_key_and_every_place() {
     assert!(shown.contains(".toolfence.toml:2\n") && shown.contains("begin with: git log\n"), "{shown}");
 }
 
-/// Checkers of a person's own. The shell stands for whatever they have: it looks for a word.
+/// Checkers from the settings. A shell script that searches for a word replaces a real checker.
 const CHECKERS: &str = r#"[checks]
 checkers = [
   { files = ["*.py"], command = ["no-such-program-71"] },
@@ -338,7 +338,7 @@ checkers = [
 "#;
 
 #[test]
-fn checkers_of_ones_own_are_asked() {
+fn custom_checkers_run() {
     let place = Place::new().own(CHECKERS);
     std::fs::create_dir(place.root.join("-P")).unwrap();
     for folder in [".", "-P"] {
@@ -373,7 +373,7 @@ fn checkers_of_ones_own_are_asked() {
     assert!(!shown.lines().any(|line| line.starts_with("    if found")), "an item is one line: {shown}");
 }
 
-/// What models cost stands in the person's own file, and is counted with.
+/// Prices in the user's settings file are used to compute the cost.
 #[test]
 fn prices_are_read_and_counted_with() {
     let place = Place::new().own(
@@ -384,7 +384,7 @@ fn prices_are_read_and_counted_with() {
     std::fs::write(place.root.join("replies"), "%%% reply\n12345678\n%%% reply\n1234").unwrap();
     let replay = ["--backend", "replay", "--replies", "replies", "--instructions", "external"];
     let ran = place.run(&[&["--stats", "-p", "abcd"], &replay[..]].concat(), "");
-    // 4 bytes and what is around them are 5 tokens, and 8 bytes are 2.
+    // The estimate is 5 tokens for 4 bytes and the message overhead, and 2 tokens for 8 bytes.
     assert!(
         ran.err.contains("1 reply: 5 tokens in, 0 of them cached, 2 out; 1 reply is an estimate; cost 0.0090"),
         "{}",
@@ -399,14 +399,14 @@ fn prices_are_read_and_counted_with() {
     assert!(!ran.err.contains("tokens"), "{}", ran.err);
 }
 
-/// Tries to write a file by the tool for it.
+/// Returns a reply that calls `write_file`.
 fn write(path: &str) -> String {
     let call = json!({"name": "write_file", "args": {"path": path, "content": "ask = \"never\"\n"}});
     format!("```tool\n{call}\n```\n")
 }
 
 #[test]
-fn tools_cannot_change_what_steers_the_program() {
+fn tools_cannot_change_settings_files() {
     let place = Place::new().project("ask = \"always\"\n").own("ask = \"risky\"\n");
     for path in [".toolfence.toml", ".TOOLFENCE.toml", "sub/.toolfence.toml", ".toolfence/x", "sub/../.toolfence.toml"]
     {
@@ -421,7 +421,7 @@ fn tools_cannot_change_what_steers_the_program() {
     }
     assert_eq!(std::fs::read_to_string(place.root.join(".toolfence.toml")).unwrap(), "ask = \"always\"\n");
 
-    // The home folder as the project.
+    // The project is the home folder.
     let home = &place.home;
     std::fs::create_dir_all(home.join("state/toolfence")).unwrap();
     std::os::unix::fs::symlink("config", home.join("link")).unwrap();
@@ -440,7 +440,7 @@ fn tools_cannot_change_what_steers_the_program() {
 }
 
 #[test]
-fn the_real_file_behind_a_link_is_not_for_tools_either() {
+fn tools_cannot_change_the_target_of_a_linked_settings_file() {
     let place = Place::new().own("");
     let home = &place.home;
     std::fs::remove_file(place.own_file()).unwrap();

@@ -1,4 +1,4 @@
-//! The rules of the policy about paths, as settings name them.
+//! Tests the path rules of the policy, as settings write them.
 
 use toolfence_policy::{Policy, Settings};
 
@@ -26,7 +26,7 @@ fn a_hostile_glob_is_tried_in_bounded_time() {
 }
 
 #[test]
-fn what_steers_the_program_is_not_for_tools_to_write() {
+fn paths_of_settings_are_protected() {
     let policy = Policy::default().protect(["Config/toolfence"]);
     for path in
         [".toolfence.toml", "sub/.Toolfence.toml", ".toolfence/personas/x.md", ".toolfence.toml.new", "toolfence.toml"]
