@@ -536,7 +536,7 @@ fn custom_commands_are_sent_as_messages() {
     place.file(".toolfence/commands/theirs.md", "# Theirs\nDo theirs.\n");
     place.file(".toolfence.toml", "ask = \"always\"\n");
     let screen = place.talk(&[], &[]);
-    assert!(screen.contents().replace('\n', "").contains("undo.md is not used"), "{}", screen.contents());
+    assert!(screen.contents().replace('\n', "").contains("undo.md is skipped"), "{}", screen.contents());
     screen.press(&format!("/review src/main.rs{ENTER}"));
     answered(&screen, "One.");
     screen.press(CTRL_D);
@@ -678,7 +678,7 @@ fn a_user_command_is_displayed_and_sent_to_the_model() {
     let screen = place.talk(&[], &[]);
     let key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ";
     screen.press(&format!("!echo by hand; echo {key} >&2; exit 3{ENTER}"));
-    answered(&screen, "exit status: 3; the model is told");
+    answered(&screen, "exit status: 3; the model gets this");
     let contents = screen.contents();
     assert!(contents.contains("\nby hand\n"), "{contents}");
     screen.press(&format!("what is it?{ENTER}"));

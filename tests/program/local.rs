@@ -389,8 +389,8 @@ fn a_key_comes_from_where_the_settings_say_and_once() {
 
     for (line, wanted) in [
         ("false", "api_key_command: false ended with exit status: 1"),
-        ("true", "what true printed is no key"),
-        ("printf 'a\\\\nb'", "what printf printed is no key"),
+        ("true", "true did not print a key"),
+        ("printf 'a\\\\nb'", "printf did not print a key"),
         ("./key.sh", "begins with the name of a program in the PATH"),
         ("no-such-program-here x", "cannot run no-such-program-here"),
         ("a 'b", "quote"),

@@ -184,7 +184,7 @@ fn servers_that_do_not_start_are_reported() {
         ("gone", "it ended with status 4; its stderr ends with: cannot find my files"),
         ("garbage", "lines that are not MCP messages"),
         ("errors", "it wrote 64 MiB without an answer"),
-        ("version", "the version 1999-01-01 of MCP"),
+        ("version", "version 1999-01-01 of MCP"),
         ("large", "more than 256 KiB"),
         ("circle", "more than 100 pages"),
     ] {
@@ -432,7 +432,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "Done again.");
     let kept = served.kept();
-    assert!(kept.contains("said hi") && kept.contains("Its tools are these now: test.echo(text, count?)"), "{kept}");
+    assert!(kept.contains("said hi") && kept.contains("Its tools are now: test.echo(text, count?)"), "{kept}");
     // Transcripts would not redact a secret that was added after the start.
     served.settings("dies", "env = { TOKEN = \"new\" }");
     screen.press(&format!("/mcp restart test{ENTER}"));

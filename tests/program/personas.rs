@@ -78,10 +78,7 @@ fn built_in_personas_are_listed_in_the_configured_language() {
         "{shown}"
     );
     let shown = place.coder(&["personas", "--lang", "pt"]).out;
-    assert!(
-        shown.contains("Lê o código e diz") && shown.contains("embutida; en pt; ferramentas: read_file"),
-        "{shown}"
-    );
+    assert!(shown.contains("Lê o código e diz") && shown.contains("interno; en pt; ferramentas: read_file"), "{shown}");
     let shown = place.coder(&["personas", "show", "reviewer", "--lang", "pt"]).out;
     assert!(shown.starts_with("+++\n") && shown.contains("Você é o reviewer."), "{shown}");
     assert!(place.told("", &["--persona", "reviewer", "--lang", "pt"]).0.starts_with("Você é o reviewer."));
@@ -138,7 +135,7 @@ fn a_persona_of_the_project_only_tightens() {
     let ask = shown.lines().find(|line| line.starts_with("ask ")).unwrap();
     assert!(ask.contains("risky"), "{ask}");
     let ran = place.coder(&["personas", "check", file.to_str().unwrap()]);
-    assert!(ran.status == 2 && ran.out.contains("tightens: ask = \"never\""), "{}{}", ran.out, ran.err);
+    assert!(ran.status == 2 && ran.out.contains("makes stricter: ask = \"never\""), "{}{}", ran.out, ran.err);
     place.write(file, &persona("loose", "[policy.commands]\nallow = [\"rm\"]\n", "You run all."));
     let ran = place.coder(&["--persona", "loose", "tools"]);
     assert!(ran.status == 2 && ran.err.contains("commands.allow"), "{}", ran.err);
@@ -162,7 +159,7 @@ fn a_new_persona_can_be_used_as_it_is() {
     fs::write(&file, set).unwrap();
     let ran = place.coder(&["personas", "check", file.to_str().unwrap()]);
     assert!(
-        ran.status == 0 && ran.out.contains("tightens: ask = \"always\", commands.only = "),
+        ran.status == 0 && ran.out.contains("makes stricter: ask = \"always\", commands.only = "),
         "{}{}",
         ran.out,
         ran.err
@@ -251,7 +248,7 @@ fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
     place.write(root("a/AGENTS.md"), "No room for this.");
     let (told, err) = place.told("a", &[]);
     assert!(told.contains("[cut after 32768 bytes") && !told.contains("No room"), "{}", told.len());
-    assert!(err.contains("only the first 32768 bytes") && told.matches('é').count() == 16_383, "{err}");
+    assert!(err.contains("is cut after 32768 bytes") && told.matches('é').count() == 16_383, "{err}");
     fs::remove_file(root("AGENTS.md")).unwrap();
     symlink("/etc/passwd", root("AGENTS.md")).unwrap();
     place.write(root("CLAUDE.md"), "Said plainly.");
@@ -315,7 +312,7 @@ fn a_conversation_can_change_its_persona() {
          {tools}. The conversation so far stays."
     );
     assert_eq!(notes[0], wanted);
-    let [coder, plan] = ["Note: from here on you are coder,", "Note: the user has begun plan mode."];
+    let [coder, plan] = ["Note: from here on you are coder and", "Note: the user has begun plan mode."];
     let begin = |note: &str| [coder, plan].into_iter().find(|begin| note.starts_with(begin));
     let begins: Vec<_> = notes[1..].iter().filter_map(|note| begin(note)).collect();
     assert!(notes.len() == 5 && begins == [coder, plan, coder, plan], "{notes:?}");

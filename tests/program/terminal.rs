@@ -151,7 +151,7 @@ fn a_yes_to_folded_rows_asks_for_a_look() {
     for (answers, seen) in [(&["y", "all", "y"][..], true), (&["y", "y"], false), (&["always", "n"], false)] {
         let folder = replied(&write("a", 100));
         let shown = on_a_terminal(folder.path(), REPLAYED, "", answers);
-        assert!(shown.contains("41 lines of it were not shown. Say all to see all of it"), "{shown}");
+        assert!(shown.contains("41 lines of it were not shown. Type all to see everything"), "{shown}");
         let ran = answers.last() == Some(&"y");
         assert_eq!(folder.path().join("a").exists(), ran, "{shown}");
         let (_, result) = shown.split_once("-> write_file a").expect(&shown);
@@ -298,10 +298,7 @@ fn any_other_sentence_is_a_no_with_that_reason() {
     let folder = with_replies(&["touch ran"]);
     let answers = ["sure", "use another file name please"];
     let shown = on_a_terminal_asking(folder.path(), REPLAYED, "Keep them? [", &answers);
-    assert!(
-        shown.contains("  Type y to keep them, n to drop them, or a sentence with the reason against it.\n"),
-        "{shown}"
-    );
+    assert!(shown.contains("  Type y to keep them, n to drop them, or a reason not to.\n"), "{shown}");
     assert!(shown.contains("The user said no: use another file name please."), "{shown}");
     assert!(!folder.path().join("ran").exists(), "{shown}");
 }
@@ -378,7 +375,7 @@ fn a_project_is_trusted_after_its_file_is_displayed() {
     let shown = on_a_terminal_asking(folder.path(), line, "Trust it? [", &["n"]);
     assert!(shown.contains("  | model = \"x\" # \\u{202e}\n") && shown.contains("status 2"), "{shown}");
     let shown = on_a_terminal_asking(folder.path(), line, "Trust it? [", &["y"]);
-    assert!(shown.contains("is trusted in its present form") && shown.contains("status 0"), "{shown}");
+    assert!(shown.contains("is now trusted") && shown.contains("status 0"), "{shown}");
 }
 
 #[test]

@@ -171,8 +171,8 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
 
 fn yes_no_or_why(question: &Question) -> Text {
     match question.changes() {
-        Some(_) => text!("Type y to keep them, n to drop them, or a sentence with the reason against it."),
-        None => text!("Type y to run it, n to refuse, or a sentence with the reason against it."),
+        Some(_) => text!("Type y to keep them, n to drop them, or a reason not to."),
+        None => text!("Type y to run it, n to refuse, or a reason not to."),
     }
 }
 
@@ -464,12 +464,8 @@ fn parse_answer(line: &str, language: Language) -> TypedAnswer {
         "n" | "no" if !rest.is_empty() => because(rest),
         "n" | "no" | "" => TypedAnswer::Answer(UserAnswer::No(None)),
         // A single word may be mistyped, and a sentence that begins with yes is not a yes.
-        "y" | "yes" => {
-            TypedAnswer::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
-        }
-        _ if rest.is_empty() => {
-            TypedAnswer::Unclear(text!("Type y to run it, n to refuse, or a sentence with the reason against it."))
-        }
+        "y" | "yes" => TypedAnswer::Unclear(text!("Type y to run it, n to refuse, or a reason not to.")),
+        _ if rest.is_empty() => TypedAnswer::Unclear(text!("Type y to run it, n to refuse, or a reason not to.")),
         _ => because(line),
     }
 }

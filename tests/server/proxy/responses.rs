@@ -283,7 +283,10 @@ async fn requests_for_stored_conversations_are_refused_with_advice() {
         (json!({"model": "m", "input": [{"role": "x", "content": "a"}]}), "input[0].role is \"x\""),
         (json!({"model": "m", "input": [{"type": "function_call", "call_id": "1"}]}), "input[0].name is missing"),
         (json!({"model": "m", "input": [5]}), "input[0]"),
-        (json!({"model": "m", "input": "go", "tools": [function("a b", &json!({}))]}), "tools[0].name is not a valid name"),
+        (
+            json!({"model": "m", "input": "go", "tools": [function("a b", &json!({}))]}),
+            "tools[0].name is not a valid name",
+        ),
     ] {
         let answer = stage.post("/v1/responses", &request).await;
         assert_eq!(

@@ -346,8 +346,8 @@ fn backends(options: &Options, arguments: &BackendsArguments) -> Result<ExitCode
         }
     }
     out.line(&text!(
-        "\nUse a provider: coder --backend provider --model NAME::MODEL. Use a server: coder --base-url URL \
-         --model MODEL."
+        "\nUse a provider: coder --backend provider --model NAME::MODEL. Use a server: coder --base-url URL --model \
+         MODEL."
     ))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -397,7 +397,7 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     if has_settings {
         allows.push(text!(
             "If you trust it, it may also choose the backend, server and model: your messages go there, with the key \
-             in\nTOOLFENCE_API_KEY. Its rules can only be stricter than yours."
+             in TOOLFENCE_API_KEY. Its rules can only be stricter than yours."
         ));
     }
     if has_commands {
