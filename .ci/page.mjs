@@ -1007,7 +1007,7 @@ async function keyboard(one) {
   check(await one.focused() === "prompt", "the focus is back at the prompt");
 }
 
-/** Tests a server that restarts with another token and without the cookie of the page. */
+/** Tests a server that restarts with another token and no longer accepts the cookie of the page. */
 async function restarts(one, server) {
   await ended(server.child);
   const again = await served(new URL(server.address).host, "another-token-of-it");

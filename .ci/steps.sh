@@ -2,7 +2,7 @@
 # Every step installs its dependencies in the target folder, or with apt-get if the tests need a system package, and fails if its
 # tests were skipped.
 
-# A shell may start background scripts with SIGINT ignored. Child processes inherit that, and tests of interruption then fail.
+# A shell may start background scripts with SIGINT ignored. Child processes would inherit that, and tests of interruption would fail.
 [ -n "${SIGNALS_ARE_DEFAULT:-}" ] || SIGNALS_ARE_DEFAULT=1 exec env --default-signal "$0" "$@"
 # Incremental compilation makes a second build of the same checkout faster. A fresh checkout has no second build.
 export CI=true CARGO_TERM_COLOR=never CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
