@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Unchanged clients, each in a whole turn through `coder proxy` in front of a model that only talks.
+"""Runs unmodified clients, each for a whole turn, through `coder proxy` in front of a model without function calling.
 
 usage: .ci/agents.py CODER NODE_FOLDER VENV. `.ci/agents` installs the clients. Every client must change a file. Codex and Claude Code
-also do ten tasks, through text and then with a model that calls natively, and must need at most 1.5 times the tokens.
+also do ten tasks, first with calls as text and then with a model that calls natively. Calls as text may cost at most 1.5 times the tokens.
 """
 import json
 import os
@@ -24,13 +24,13 @@ failed = []
 
 
 def proxy(upstream):
-    """Starts `coder proxy` and returns its address."""
+    """Starts `coder proxy` and returns its process and its address."""
     process = subprocess.Popen([coder, "proxy", "--upstream", f"{upstream}/v1", "--listen", "127.0.0.1:0"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in process.stdout:
         if found := re.search(r"http://127[^ ,/]*", line):
             return process, found[0]
-    raise SystemExit("the proxy does not start")
+    raise SystemExit("the proxy did not start")
 
 
 def environment(name, address):
@@ -43,7 +43,7 @@ def environment(name, address):
 
 
 def run(name, command, folder, address):
-    """Runs a client. Returns whether it succeeded, its output and its seconds."""
+    """Runs a client. Returns whether it succeeded, its output, and its duration in seconds."""
     began = time.monotonic()
     done = subprocess.run([str(part) for part in command], cwd=folder, env=environment(name, address), text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180)
@@ -89,7 +89,7 @@ def cline(address, _):
 
 
 def clients(address):
-    """The name of each client, its command in a project, the calls of its script, and the file that changes."""
+    """Yields for each client its name, the name of its script, its command in a project, the calls of its script, and the changed file."""
     python = venv / "bin/python3"
     note = [[("write_note", {"path": "note.txt", "text": "hi\n"})]]
     for name, command in [

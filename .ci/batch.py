@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How many replies one `coder parse --batch` process reads in a second.
+"""Measures how many replies per second one `coder parse --batch` process reads.
 
-5,000 different replies: prose, calls, broken calls, calls in quotes and in other fences, results that a model made up,
-replies that break off. Prints a Markdown table; the best of five runs counts.
+The 5,000 replies differ: prose, calls, broken calls, calls in quotes and in other fences, results that a model made up, and
+truncated replies. Prints a Markdown table with the best of five runs.
 """
 
 import collections
@@ -18,8 +18,8 @@ REPLIES = 5_000
 RUNS = 5
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-WORDS = """the parser reads a line and gives what it found to whoever asked for it so that a person sees each word when it
-comes and nothing waits `main.rs` *only* because [somebody](https://example.org/page) wrote <b>more</b> than was needed
+WORDS = """the parser reads a line and gives what it found to clients ready for it so that a person sees each word when it
+comes and nothing waits `main.rs` *only* because [everyone](https://example.org/page) wrote <b>more</b> than was needed
 não é só isso: também há 漢字 and 😀 in it""".split()
 
 
@@ -70,7 +70,7 @@ def example(rng):
 
 
 def reply(rng):
-    """A reply and how it ended."""
+    """Returns a reply and its finish reason."""
     parts = [prose(rng)]
     for _ in range(rng.choice([0, 1, 1, 1, 2, 3])):
         kind = rng.choices(["call", "damaged", "example", "code"], [6, 2, 1, 1])[0]
@@ -92,7 +92,7 @@ def reply(rng):
 
 
 def run(command, path):
-    """Seconds, and the lines it gave."""
+    """Runs a command with the file as its input. Returns the seconds it took and the lines it printed."""
     with open(path, "rb") as given, tempfile.TemporaryFile() as out:
         started = time.perf_counter()
         subprocess.run(command, stdin=given, stdout=out, check=True)
@@ -106,7 +106,7 @@ def main():
     coder = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "release", "coder")
     rng = random.Random(1)
     replies = [reply(rng) for _ in range(REPLIES)]
-    assert len({text for text, _ in replies}) > 0.99 * REPLIES, "they are different"
+    assert len({text for text, _ in replies}) > 0.99 * REPLIES, "too many replies are equal"
     megabytes = sum(len(text.encode()) for text, _ in replies) / 1e6
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl") as file:
         for at, (text, finish) in enumerate(replies):
@@ -119,7 +119,7 @@ def main():
             print(f"| {title} | {REPLIES / best:.0f} | {megabytes / best:.0f} |")
     answers = [json.loads(line) for line in runs[0][1]]
     if [answer["id"] for answer in answers] != list(range(REPLIES)) or any("error" in answer for answer in answers):
-        sys.exit("not every reply was answered")
+        sys.exit("a reply has no result, or an error")
     events = collections.Counter(event["event"] for answer in answers for event in answer["events"])
     print("\n" + ", ".join(f"{count} {name}" for name, count in events.most_common()))
 

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Everyday commands on the private copy, compared with plain runs.
+"""Compares everyday commands on the private copy with plain runs.
 
 usage: .ci/everyday.py CODER FOLDER [--only ECOSYSTEM] [--match TEXT] [--verbose]
 
-FOLDER keeps the projects, which the ecosystems' own tools make in it, and those tools. Each command of `tests/cases/everyday` (and of
+FOLDER has the projects, which the tools of each ecosystem create, and these tools. Each command of `tests/cases/everyday` (and of
 `tests/cases/policy/copies`, by ecosystem) runs twice at the same path, from the same state of the project and without network: through
 `coder pipe` in the mode `risky`, with a user who keeps everything, and plainly in bash with the environment of the first run. Both runs
-must end with the same exit status and leave the same tree. What git ignores is compared by name only, and what differs between two
-plain runs is not compared.
+must end with the same exit status and the same tree. Files that git ignores are compared by name only, and paths that differ between two
+plain runs are not compared.
 
 A line of the case files is an expectation, a tab and the command (with ⏎ for a line break):
 - reads: changes nothing
-- output: writes only what git ignores
+- output: writes only files that git ignores
 - changes: changes files of the project, so one question with a diff is expected
 - fails: ends with an error in a plain run too
-- endless: is ended after some seconds
+- endless: does not end, and is stopped after some seconds
 - repository: writes the repository; deviations are listed as known
 """
 
@@ -38,7 +38,7 @@ LONGEST, ENDLESS = 300, 6
 
 NODE = ["vitest@4.1.12", "jest@30.5.2", "typescript@5.9.3", "eslint@9.9.1", "prettier@3.10.1", "rimraf@6.1.4", "serve-handler@6.1.6"]
 PYTHON = ["pytest==9.2.0", "pytest-cov==7.1.0", "black==26.10.1", "ruff==0.17.5", "mypy==2.4.1"]
-# The case files of a project. Those of `policy/copies` have other first words, which `expectation` translates.
+# The case files of each project. Those of `policy/copies` have other expectations, which `expectation` translates.
 FILES = {
     "rust": ["everyday/rust", "policy/copies/rust"],
     "node": ["everyday/node", "policy/copies/node"],
@@ -77,7 +77,7 @@ def read_cases(name):
 
 
 class Projects:
-    """The tools and the projects, which are made once."""
+    """The tools and the projects, which are created once and used again in later runs."""
 
     def __init__(self, folder):
         self.folder, self.tools, self.home = folder, folder / "tools", folder / "home"
@@ -104,7 +104,7 @@ class Projects:
             (self.tools / "done").touch()
 
     def make(self, name):
-        """The project as it is before each command, and the path at which the commands run."""
+        """Returns the folder with the initial state of a project, and the path at which commands run."""
         kept, at = self.folder / name / "kept", self.folder / name / "project"
         script = pathlib.Path(__file__).resolve().parent / "everyday.d" / name
         if not kept.exists():
@@ -120,7 +120,7 @@ FOLDER = "folder"
 
 
 def entries(folder):
-    """Entries of a folder by name: FOLDER, or what every change of a file or link changes."""
+    """Returns the entries of a folder by name: FOLDER for a folder, or metadata that any change of a file or link changes."""
     found = {}
     with os.scandir(folder) as scan:
         for entry in scan:
@@ -131,7 +131,7 @@ def entries(folder):
 
 
 def restore(kept, at):
-    """Makes the folder `at` as `kept` is. Only what differs is copied."""
+    """Makes the folder `at` equal to `kept`. Copies only entries that differ."""
     wanted, found = entries(kept), entries(at)
     for name, state in found.items():
         path = os.path.join(at, name)
@@ -150,14 +150,14 @@ def restore(kept, at):
 
 
 def git(at, *words):
-    """Output of git as a list, which is empty without a repository."""
+    """Returns the NUL-separated output of git as a list, which is empty without a repository."""
     command = ["git", "-c", "core.fsmonitor=false", *words]
     done = subprocess.run(command, cwd=at, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     return [name.decode(errors="replace") for name in done.stdout.split(b"\0") if name]
 
 
 def tree(at, always=()):
-    """Paths with kind, mode and content. What git ignores is there by name only, except for the paths `always`."""
+    """Returns the mode and content of each path. Files that git ignores have only the name, except for the paths `always`."""
     ignored = set(git(at, "ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"))
     found = {name: "ignored" for name in ignored if name not in always}
     found[".git"] = git(at, "for-each-ref", "--format=%(refname) %(tree) %(subject)%00") + git(at, "symbolic-ref", "HEAD")
@@ -182,7 +182,7 @@ def difference(one, other):
 
 
 class Session:
-    """A session of `coder pipe` with a user who says yes to everything except to the network."""
+    """A session of `coder pipe` with a user who approves everything except network access."""
 
     def __init__(self, coder, at, environment):
         command = [coder, "--root", str(at), "--ask", "risky", "pipe"]
@@ -210,7 +210,7 @@ class Session:
         return result
 
     def run(self, command, seconds):
-        """The exit status, the questions by what they are about, the result, and the time in milliseconds."""
+        """Runs a command. Returns its exit status, the questions, the result, and the time in milliseconds."""
         call = {"name": "bash", "args": {"command": command, "timeout": seconds}}
         asked, started = [], time.monotonic()
         result = self.reply(f"{FENCE}tool\n{json.dumps(call)}\n{FENCE}\n", asked)
@@ -229,7 +229,7 @@ Run = collections.namedtuple("Run", "status asked output milliseconds tree")
 
 
 class Ecosystem:
-    """The project of an ecosystem, and its commands."""
+    """Runs the commands of an ecosystem in its project."""
 
     def __init__(self, coder, projects, name, verbose):
         self.verbose, self.count = verbose, 0
@@ -237,16 +237,16 @@ class Ecosystem:
         restore(self.kept, self.at)
         self.coder, self.start_environment = coder, projects.environment()
         self.session = Session(coder, self.at, self.start_environment)
-        # The environment of a command in the sandbox is that of the plain runs too.
+        # Plain runs get the environment of a command in the sandbox.
         _, _, result, _ = self.session.run("env", LONGEST)
         pairs = dict(line.split("=", 1) for line in result["output"].splitlines() if "=" in line)
         self.environment = {key: value for key, value in pairs.items() if key not in ("_", "SHLVL", "PWD", "OLDPWD")}
-        # Ignored files that were there before, outside of ignored folders, are compared like tracked ones.
+        # Ignored files that existed before, outside of ignored folders, are compared like tracked ones.
         self.always = {path for path, kind in tree(self.at).items() if kind == "ignored" and not path.endswith("/")}
         self.fresh = tree(self.at, self.always)
 
     def plainly(self, command, seconds):
-        """Runs a command in namespaces without network that end with it."""
+        """Runs a command without network in namespaces of its own, whose processes end with it."""
         restore(self.kept, self.at)
         user = [] if os.getuid() == 0 else ["--map-root-user"]
         words = ["unshare", *user, "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "--noprofile", "--norc", "-c"]
@@ -269,7 +269,7 @@ class Ecosystem:
         return Run(status, asked, result["output"] + str(result["error"] or ""), taken, tree(self.at, self.always))
 
     def check(self, word, command):
-        """The plain status, what the questions are about, the added milliseconds, and the deviations as sentences."""
+        """Runs a command both ways. Returns the plain status, the subjects of the questions, the added milliseconds, and the deviations."""
         seconds = ENDLESS if word == "endless" else LONGEST
         self.count += 1
         if word in ("host", "denied"):
@@ -279,52 +279,52 @@ class Ecosystem:
             plain = self.plainly(command, seconds)
             copy = self.on_copy(command, seconds)
         else:
-            # The other order, so that neither side always finds the files in the cache of the disk.
+            # The order alternates, so that neither side always finds the files in the disk cache.
             copy = self.on_copy(command, seconds)
             plain = self.plainly(command, seconds)
         wrong = self.wrong_expectation(word, plain)
         if copy.status != plain.status:
-            wrong.append(f"its status is {copy.status}, and plainly {plain.status}")
+            wrong.append(f"its status is {copy.status}, and {plain.status} in a plain run")
         paths = difference(copy.tree, plain.tree)
         if paths:
             random = difference(plain.tree, self.plainly(command, seconds).tree)
             paths = [path for path in paths if path not in random]
         if paths:
-            wrong.append("it leaves another tree: " + ", ".join(paths[:8]))
+            wrong.append("its tree differs from that of a plain run: " + ", ".join(paths[:8]))
         for question in copy.asked:
             if question["about"] == "call":
-                wrong.append("it was asked about before it ran: " + question["why"])
+                wrong.append("it needed approval before it ran: " + question["why"])
             elif question["about"] == "changes" and (word in ("reads", "output") or not self.changed(plain)):
-                wrong.append("it was asked about: " + question["changes"][:300])
+                wrong.append("its changes needed approval: " + question["changes"][:300])
             elif question["about"] == "network" and plain.status == 0:
-                wrong.append("it asked for the network, but runs plainly without")
+                wrong.append("it asked for the network, but succeeds without network in a plain run")
         if wrong and self.verbose:
             wrong.append("output: " + copy.output[-600:])
         return plain.status, [question["about"] for question in copy.asked], copy.milliseconds - plain.milliseconds, wrong
 
     def changed(self, plain):
-        """Paths that a plain run changed, without output that is new or removed."""
+        """Returns the paths that a plain run changed, without new or removed ignored files."""
         visible = [{path: kind for path, kind in tree.items() if kind != "ignored"} for tree in (plain.tree, self.fresh)]
         return difference(*visible)
 
     def wrong_expectation(self, word, plain):
-        """What the case file expects and the plain run does not show."""
+        """Returns the deviation of the plain run from the expectation of the case file, in a list that may be empty."""
         changed = self.changed(plain)
         if word in ("reads", "output", "changes") and not self.is_old and plain.status != 0:
-            return [f"it fails plainly with {plain.status}: {plain.output[-300:]}"]
+            return [f"a plain run fails with {plain.status}: {plain.output[-300:]}"]
         if word == "fails" and plain.status == 0:
-            return ["it does not fail plainly"]
+            return ["a plain run does not fail"]
         if word == "denied" and plain.status != "denied":
             return [f"it is not denied: {plain.status}"]
         if word == "output":
-            # It may be in the place of an ignored file that was there before.
+            # The output may replace an ignored file that existed before.
             changed = [path for path in changed if path not in self.always]
         if bool(changed) != (word == "changes") and word in ("reads", "output", "changes"):
-            return ["plainly it changes: " + (", ".join(changed[:8]) or "nothing")]
+            return ["a plain run changes: " + (", ".join(changed[:8]) or "nothing")]
         return []
 
     def two_sessions(self, *commands):
-        """Deviations of sessions that begin at the same time in a fresh clone, each with one command."""
+        """Starts sessions at the same time in a fresh clone, each with one command. Returns the deviations."""
         clone = self.at.parent / "clone"
         shutil.rmtree(clone, ignore_errors=True)
         restore(self.kept, self.at)
@@ -348,7 +348,7 @@ class Ecosystem:
 
 
 def check_file(ecosystem, file, match):
-    """A row of the table, with the deviations printed."""
+    """Runs the commands of a case file and prints the deviations. Returns the row of the table."""
     columns = ["commands", "without a question", "asked with a diff", "asked for network", "asked before", "failed", "known", "wrong"]
     row = dict.fromkeys(columns, 0)
     added = []

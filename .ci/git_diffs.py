@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Diffs that git makes of random trees, with every option a user may have set: who applies them, and who damages files.
+"""Compares how `coder` and `git apply` handle the diffs that git makes of random trees with every option that a user may have set.
 
 usage: .ci/git_diffs.py CODER [COUNT [FIRST_SEED]]. Each diff leads from one tree to another, so the right outcome is known. It is
-given to `coder` (by `apply_patch`), to `git apply` with the right `-p`, and to `git apply` as people call it, each on a fresh copy of the old
-tree. Right: every byte and every mode is that of the new tree. Refused: the tool reports a failure and the tree is as it was.
-Damaged: anything else. What coder damages is written to damaged-SEED.patch. Fails if coder damages a tree, or if it applies fewer
-than 95 of 100.
+given to `coder` (by `apply_patch`), to `git apply` with the right `-p`, and to `git apply` without options, each on a fresh copy of
+the old tree. Right: every byte and every mode is that of the new tree. Refused: the tool reports a failure and the tree is unchanged.
+Damaged: anything else. A diff with which `coder` damages a tree is written to damaged-SEED.patch. The check fails if `coder` damages a
+tree or applies fewer than 95 % of the diffs.
 """
 import collections
 import json
@@ -24,7 +24,7 @@ NAMES = ["x", "y.txt", "new.txt", "src/main.txt", "src/lib.txt", "a/x", "b/x", "
 LINES = ["", "", "}", "{", "fn main() {", "    let a = 1;", "\treturn;", "-- a comment", "++i;", "--- a/x", "+++ b/x", "@@ -1 +1 @@", "diff --git a/x b/x",
          "*** End Patch", "```", "caffè", "  two", " ", "-", "+", "trailing  ", "Index: x", "rename from x", "\\ No newline", "-- ", "2.47.3",
          "deleted file mode 100644", "&lt;b&gt;", "> quoted", "     1\tone", "EOF", "\x1b[31mred\x1b[0m", "# title", "new file mode 100644"]
-# The arguments of git, how many folders the prefixes have, and what is compared.
+# A title, the settings and the arguments of git, the number of folders in the prefixes, and what is compared.
 OPTIONS = [
     ("default", [], [], 1, "commits"), ("default", [], [], 1, "commits"),
     ("mnemonicPrefix, index and work tree", ["-c", "diff.mnemonicPrefix=true"], [], 1, "work"),
@@ -88,7 +88,7 @@ def edited(rng, old):
 
 
 def free(tree, name):
-    """Whether a file may have this name: it is no folder of another one, nor the other way round."""
+    """Whether a file may have this name: it is not in use, and neither it nor a file of the tree is a folder of the other."""
     return all(not other.startswith(name + "/") and not name.startswith(other + "/") for other in tree) and name not in tree
 
 
@@ -146,7 +146,7 @@ def read(where):
 
 
 def diff_of(home, old, new, settings, args, compared):
-    """The diff from one tree to the other; `None` if git sees none."""
+    """Returns the diff from one tree to the other, which is empty if git sees no difference."""
     repository = home / "repository"
     write(repository, old)
     made(repository, "init", "-q")
@@ -196,7 +196,7 @@ by_coder.output = {}
 
 def by_git(patch, *args):
     def run(where):
-        # `git apply` fails on a diff that has only a message.
+        # `git apply` also fails on a diff that has only a commit message.
         return git(where, "apply", *args, "-", give=patch).returncode
     return run
 
@@ -222,13 +222,13 @@ def one(job):
         else:
             return title, None, None, None
         right = ["--unidiff-zero"] if "-U0" in args else []
-        said = {
+        outcomes = {
             "coder": judge(home / "tree", old, new, by_coder(coder, decoded)),
             "git apply -pN": judge(home / "tree", old, new, by_git(patch, f"-p{depth}", *right)),
             "git apply": judge(home / "tree", old, new, by_git(patch)),
         }
         output = by_coder.output.pop(home, "")
-        return title, said, decoded, (seed, old, output)
+        return title, outcomes, decoded, (seed, old, output)
 
 
 def main():
@@ -237,22 +237,22 @@ def main():
     tools = ["coder", "git apply -pN", "git apply"]
     kinds, totals = collections.defaultdict(collections.Counter), collections.Counter()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for title, said, patch, more in pool.map(one, ((seed, coder) for seed in range(first, first + count))):
-            if not said:
+        for title, outcomes, patch, more in pool.map(one, ((seed, coder) for seed in range(first, first + count))):
+            if not outcomes:
                 continue
             for tool in tools:
-                kinds[title][tool, said[tool]] += 1
-                totals[tool, said[tool]] += 1
+                kinds[title][tool, outcomes[tool]] += 1
+                totals[tool, outcomes[tool]] += 1
             seed, old, output = more
-            if said["coder"] == "damaged" or (said["coder"] == "refused" and "SHOW_REFUSED" in os.environ):
+            if outcomes["coder"] == "damaged" or (outcomes["coder"] == "refused" and "SHOW_REFUSED" in os.environ):
                 files = "".join(f"{name!r}: {data!r}\n" for name, (data, _) in sorted(old.items()))
-                pathlib.Path(f"{said['coder']}-{seed}.patch").write_text(f"{title}\n{files}\n{output}\n{patch}", newline="")
+                pathlib.Path(f"{outcomes['coder']}-{seed}.patch").write_text(f"{title}\n{files}\n{output}\n{patch}", newline="")
     print("| | " + " | ".join(f"{tool}: right | refused | damaged" for tool in tools) + " |")
     print("|---|" + "---:|" * (3 * len(tools)))
     for name, counted in [*kinds.items(), ("**all**", totals)]:
-        cells = [str(counted[tool, said]) for tool in tools for said in ("right", "refused", "damaged")]
+        cells = [str(counted[tool, outcome]) for tool in tools for outcome in ("right", "refused", "damaged")]
         print(f"| {name} | " + " | ".join(cells) + " |")
-    diffs = sum(totals["coder", said] for said in ("right", "refused", "damaged"))
+    diffs = sum(totals["coder", outcome] for outcome in ("right", "refused", "damaged"))
     return totals["coder", "damaged"] > 0 or totals["coder", "right"] * 100 < diffs * 95
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A client that a generator made from `/openapi.json` of a running `coder serve` works with it: whole turns, an approval, a denial, direct
-calls, conversations, undo and errors. The description is valid OpenAPI.
+"""Validates `/openapi.json` of a running `coder serve`, generates a client from it, and uses the client for whole turns, an approval, a
+denial, direct calls, conversations, undo and errors.
 
-usage: .ci/openapi.py CODER     with the programs of .ci/requirements.txt
+usage: .ci/openapi.py CODER     needs the packages of .ci/requirements.txt
 """
 import importlib
 import json
@@ -29,13 +29,13 @@ REPLIES = [
     call("bash", {"command": "rm Makefile"}),
     "Then not.",
     "A new conversation.",
-    "It goes on.",
+    "It continues.",
     "One tool.",
 ]
 
 
 def generated(url, folder):
-    """The description, and the package that the generator makes of it; its warnings are failures."""
+    """Returns the description, and the package that the generator makes from it. A warning of the generator is a failure."""
     request = urllib.request.Request(url + "/openapi.json", headers={"Authorization": "Bearer " + TOKEN})
     with urllib.request.urlopen(request, timeout=60) as answer:
         described = json.load(answer)
@@ -84,7 +84,7 @@ def used(url, project, described, package):
     called = set()
 
     def ask(operation, status, *names, client=client, **fields):
-        """Calls an operation; what comes back has been read by the model of the description for its status."""
+        """Calls an operation and returns the response, parsed by the model that the description has for its status."""
         called.add(operation)
         module = importlib.import_module(f"{api.__name__}.{operation}")
         answer = module.sync_detailed(*names, client=client, **fields)
@@ -93,12 +93,12 @@ def used(url, project, described, package):
         print(f"{operation}: {status} {kind} {getattr(answer.parsed, 'message', '')}")
         return answer.parsed
 
-    nobody = package.Client(base_url=url, timeout=60)
-    assert ask("health", 200, client=nobody).data.status == "ok"
-    refused = ask("list_tools", 401, client=nobody)
+    anonymous = package.Client(base_url=url, timeout=60)
+    assert ask("health", 200, client=anonymous).data.status == "ok"
+    refused = ask("list_tools", 401, client=anonymous)
     assert isinstance(refused, models.Refusal) and refused.error.code == "unauthorized"
-    ask("login", 200, body=models.LoginRequest(token=TOKEN), client=nobody)
-    assert ask("login", 401, body=models.LoginRequest(token="wrong"), client=nobody).error.code == "unauthorized"
+    ask("login", 200, body=models.LoginRequest(token=TOKEN), client=anonymous)
+    assert ask("login", 401, body=models.LoginRequest(token="wrong"), client=anonymous).error.code == "unauthorized"
     tools = ask("list_tools", 200).data.tools
     assert "read_file" in [tool.name for tool in tools]
 
@@ -112,7 +112,7 @@ def used(url, project, described, package):
     assert personas.chosen == "coder" and "write_file" not in next(one for one in personas.personas if one.name == "reviewer").tools
     assert ask("read_output", 404, "0").error.code == "not_found"
 
-    # A turn with a call that is asked about, and the answers to it.
+    # Turns with a call that needs approval: one is approved, one is denied.
     earlier = models.Context(timestamp="2026-01-31T10:00:00Z", prompt="List the files.", result="There is one.")
     waits = ask("run_turn", 202, body=models.ModelRequest(prompt="go", context_history=[earlier] * 21))
     assert not waits.success and waits.data.stop is None and waits.data.context_dropped == 1
@@ -131,7 +131,7 @@ def used(url, project, described, package):
     assert removal.output.startswith("[Not kept: Makefile: ") and "Not today." in removal.output, removal
     assert os.path.exists(project + "/Makefile")
 
-    # A tool without a model, and what is wrong with a request.
+    # A direct call without a model, and invalid requests.
     def direct(**args):
         named = models.Args()
         named.additional_properties = args
@@ -153,20 +153,20 @@ def used(url, project, described, package):
     first = ask("run_session_turn", 200, "new", body=models.TurnRequest(prompt="Hello."))
     name = first.data.session
     again = ask("run_session_turn", 200, name, body=models.TurnRequest(prompt="More."))
-    assert (first.data.answer, again.data.answer, again.data.session) == ("A new conversation.", "It goes on.", name)
+    assert (first.data.answer, again.data.answer, again.data.session) == ("A new conversation.", "It continues.", name)
     listed = ask("list_sessions", 200, limit=1).data
     assert listed.total == 1 and listed.sessions[0].id == name and listed.sessions[0].title == "Hello."
     assert ask("get_session", 200, name).data.session.turns == 2
-    said = ask("list_messages", 200, name).data.messages
-    assert [one["content"] for one in said if one["role"] == "user"] == ["Hello.", "More."], said
+    messages = ask("list_messages", 200, name).data.messages
+    assert [one["content"] for one in messages if one["role"] == "user"] == ["Hello.", "More."], messages
     assert ask("get_session", 404, "zzz").error.code == "not_found"
     assert ask("list_sessions", 400, limit=0).error.field == "limit"
 
-    # Events of the last turn, and a turn that is not there to be cancelled.
+    # Events of the last turn; with no running turn, nothing is cancelled.
     assert "event: stop" in ask("follow_turn", 200, name)
     assert ask("cancel_turn", 200, name, body=models.CancelRequest()).data.cancelled is False
 
-    # Replies of a model that only the client has.
+    # Replies of a model that only the client can reach.
     instructions = ask("show_instructions", 200, "new").data.text
     assert "read_file" in instructions
     piece, rest = call("read_file", {"path": "seen.txt"})[:20], call("read_file", {"path": "seen.txt"})[20:]
@@ -182,7 +182,7 @@ def used(url, project, described, package):
     last = ask("read_reply", 200, chat, body=models.ReplyRequest(text="It was made.", finish=models.ReplyRequestFinish("stop")))
     assert "put files back" in last.data.results, last
 
-    # Back and forth.
+    # Undo and redo.
     undone = ask("undo", 200, body=models.UndoRequest()).data.undone
     assert undone is not None and not os.path.exists(project + "/Makefile"), undone
     assert ask("redo", 200, body=models.UndoRequest()).data.undone is not None and os.path.exists(project + "/Makefile")

@@ -1,10 +1,10 @@
-// What commonmark.js sees of the documents in a file of JSON lines, beside what we see. Node runs it with
-// NODE_PATH holding the package: node oracle.js FILE
+// Compares the tool fences that our parser found in the documents of a JSON Lines file with those that commonmark.js finds:
+// node oracle.js FILE, with the folder of the package commonmark in NODE_PATH.
 const fs = require("fs");
 const { Parser } = require("commonmark");
 
-// Where it is known to read otherwise than the specification: it takes a vertical tab and a form feed for blanks, and in a
-// fence in a list item it takes every blank from a line that has nothing else.
+// Whether the text has something that commonmark.js is known to read differently from the specification: it treats vertical
+// tabs and form feeds as blanks, and in a fence in a list item it removes all blanks of a line that has only blanks.
 const differs = (text) => /[\v\f]/.test(text) || /^[ \t>]*[ \t]$/m.test(text);
 
 const words = ["tool", "tool_call", "tool_code"];
@@ -20,7 +20,7 @@ function isQuoted(node) {
 }
 
 function blocks(text) {
-    // It takes a byte order mark for text, and a CR at the very end for one more line.
+    // commonmark.js reads a byte order mark as text, and a CR at the very end as one more line.
     const plain = text.replace(/^\ufeff/, "").replace(/\r+$/, (ends) => "\n".repeat(ends.length));
     const lines = plain.split(/\r\n|\n|\r/);
     const found = [];

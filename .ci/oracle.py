@@ -1,6 +1,6 @@
-"""What cmark sees of the documents in a file of JSON lines, beside what we see: python3 oracle.py FILE
+"""Compares the tool fences that our parser found in the documents of a JSON Lines file with those that cmark finds.
 
-cmark is the reference implementation in C; the package paka.cmark brings it.
+usage: python3 oracle.py FILE. cmark is the reference implementation in C; the package paka.cmark contains it.
 """
 
 import json
@@ -13,11 +13,11 @@ WORDS = ("tool", "tool_call", "tool_code")
 
 
 def differs(text):
-    """Where cmark is known to read otherwise than the specification.
+    """Whether the text has something that cmark is known to read differently from the specification.
 
-    It takes a vertical tab and a form feed for blanks in places, counts a tab before a fence in a list item as one column
-    when it takes the fence's indentation from the content, takes CDATA in any case, and keeps an empty list item open at
-    a line of blanks.
+    In places cmark treats vertical tabs and form feeds as blanks. It counts a tab before a fence in a list item as one
+    column when it removes the fence's indentation from the content, accepts CDATA in any letter case, and keeps an empty
+    list item open at a line of blanks.
     """
     return re.search(r"(?i)[\v\f]|<!\[cdata\[|(^|[\r\n])[^`~\r\n]*\t[ \t]*(```|~~~)|[-*+.)][ \t]*(\r\n?|\n)[ \t]", text)
 

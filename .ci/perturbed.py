@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Real patches, written as models write them: who gets them right, and who damages files.
+"""Compares how `coder`, `git apply` and GNU patch handle real patches with the errors that models make.
 
-usage: .ci/perturbed.py CODER [COUNT]. Each change of one file in this repository's history is a patch whose right outcome is
-known. It is changed in one way that loses nothing which is needed, or in one that does, and given to `coder` (by
-`apply_patch`), `git apply` and GNU patch, each on a fresh tree. Right: every byte is as it has to be. Refused: the tool says
-so and the tree is as it was. Damaged: anything else.
-What coder damages is written to damaged-N.patch.
+usage: .ci/perturbed.py CODER [COUNT]. Each change of one file in this repository's history is a patch with a known outcome.
+It is altered in one way, which may or may not lose information that is needed, and given to `coder` (by `apply_patch`),
+`git apply` and GNU patch, each on a fresh tree. Right: every byte is the expected one; if the patch lost needed information,
+the tree is unchanged. Refused: the tree is unchanged. Damaged: anything else. A patch with which `coder` damages a file is
+written to damaged-N.patch, and the check fails.
 """
 import collections
 import json
@@ -25,7 +25,7 @@ def git(*args):
 
 
 def changes():
-    """Name, old text, new text and patch of every change of a text file."""
+    """Yields the path, old text, new text and patch of every change of a text file."""
     for commit in git("log", "--no-merges", "--format=%H").decode().split():
         for line in git("diff-tree", "-r", "--no-commit-id", "--diff-filter=M", "--no-renames", commit).decode().splitlines():
             _, _, old, new, rest = line.split(" ", 4)
@@ -47,7 +47,7 @@ def body(patch):
 
 
 def lines_changed(patch, change):
-    """Each line of the hunks through `change(sign, text)`."""
+    """Returns the patch with each line of its hunks replaced by `change(sign, text)`."""
     head, hunks = body(patch).split("@@", 1)
     out = []
     for line in ("@@" + hunks).split("\n"):
@@ -72,7 +72,7 @@ def trailing_blanks(rng, patch, old, new):
 
 
 def empty_context(rng, patch, old, new):
-    """Editors take the blank of an empty context line away."""
+    """Removes the blank of empty context lines, as editors do."""
     return re.sub(r"^ $", "", body(patch), flags=re.M), old, new
 
 
@@ -100,13 +100,13 @@ def begin_patch(rng, patch, old, new):
 
 
 def drifted(rng, patch, old, new):
-    """Somebody put lines above since."""
+    """Adds lines to the beginning of the file after the patch was made."""
     more = "".join(f"above {number}\n" for number in range(rng.randint(1, 60)))
     return body(patch), more + old, more + new
 
 
 def tabs(rng, patch, old, new):
-    """All of it in another indentation; what is added has to get the file's, where old lines tell of it."""
+    """Indents the patch with tabs. Added lines must get the file's indentation, which the old lines show."""
     if not re.search(r"^[ -] {4}", patch, re.M):
         return wrong_numbers(rng, patch, old, new)
 
@@ -116,7 +116,7 @@ def tabs(rng, patch, old, new):
 
 
 def less_indented(rng, patch, old, new):
-    """As if the place stood at the margin: what is added moves along."""
+    """Removes the common indentation of a patch. Added lines must get it back."""
     lines = [line[1:] for line in body(patch).split("\n")[2:] if line[:1] in (" ", "-", "+") and line[1:].strip()]
     least = min(len(line) - len(line.lstrip(" ")) for line in lines)
     return lines_changed(patch, lambda sign, text: sign + text[least:]), old, new
@@ -127,7 +127,7 @@ def no_final_newline(rng, patch, old, new):
 
 
 def wrong_context(rng, patch, old, new):
-    """A line of context that the file does not have: to be refused."""
+    """Alters a line of context, so that the patch must be refused."""
     done = []
 
     def change(sign, text):
@@ -140,13 +140,13 @@ def wrong_context(rng, patch, old, new):
 
 
 def truncated(rng, patch, old, new):
-    """The reply broke off, in the form that says so itself: to be refused. In a unified diff counts are only hints."""
+    """Truncates a patch in the form that has an end mark, so that it must be refused. In a unified diff, counts are only hints."""
     text = begin_patch(rng, patch, old, new)[0].split("\n")
     return "\n".join(text[: rng.randint(3, len(text) - 3)]) + "\n", old, None
 
 
 def lead_blank_forgotten(rng, patch, old, new):
-    """The indentation of context is taken for its sign."""
+    """Omits the sign of indented context lines, so that the first blank of their indentation replaces it."""
     return lines_changed(patch, lambda sign, text: text if sign == " " and text.startswith(" ") else sign + text), old, new
 
 
@@ -162,7 +162,7 @@ def no_break_context(rng, patch, old, new):
 
 
 def one_replaced_line_exact(rng, patch, old, new):
-    """What is added has the file's indentation, all else is a step too deep."""
+    """Indents context and removed lines one step too far, but not added lines."""
     return lines_changed(patch, lambda sign, text: sign + (" " * 4 if sign != "+" and text else "") + text), old, new
 
 
@@ -188,7 +188,7 @@ def indented_marks(rng, patch, old, new):
 
 
 def lone_returns(rng, patch, old, new):
-    """A file of one line, as it were: to be refused."""
+    """Ends the lines of the file with CR alone, which makes it one line, so that the patch must be refused."""
     return body(patch), old.replace("\n", "\r"), None
 
 
@@ -235,7 +235,7 @@ def main():
     rng = random.Random(20)
     cases = list(changes())
     if not cases:
-        sys.exit("there is no history here to take patches from")
+        sys.exit("the history of the repository has no patches; is this a shallow clone?")
     rng.shuffle(cases)
     tools = ["coder", "git apply", "GNU patch"]
     if not shutil.which("patch"):
@@ -247,16 +247,16 @@ def main():
             kind = KINDS[number % len(KINDS)]
             text, base, wanted = kind(rng, patch, old, new)
             for tool in tools:
-                said = judge(tool, path, base, wanted, text, coder, pathlib.Path(home))
-                totals[tool, said] += 1
-                kinds[kind.__name__][tool, said] += 1
-                if tool == "coder" and said == "damaged":
+                outcome = judge(tool, path, base, wanted, text, coder, pathlib.Path(home))
+                totals[tool, outcome] += 1
+                kinds[kind.__name__][tool, outcome] += 1
+                if tool == "coder" and outcome == "damaged":
                     pathlib.Path(f"damaged-{number}.patch").write_text(text)
     print(f"{count} patches of {len(cases)} changes\n")
     print("| | " + " | ".join(f"{tool}: right | refused | damaged" for tool in tools) + " |")
     print("|---|" + "---:|" * (3 * len(tools)))
     for name, counted in [*kinds.items(), ("**all**", totals)]:
-        cells = [str(counted[tool, said]) for tool in tools for said in ("right", "refused", "damaged")]
+        cells = [str(counted[tool, outcome]) for tool in tools for outcome in ("right", "refused", "damaged")]
         print(f"| {name.replace('_', ' ')} | " + " | ".join(cells) + " |")
     return totals["coder", "damaged"] > 0
 

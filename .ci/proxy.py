@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What `coder proxy` adds to a stream: latency of a token, time for many, memory of many streams at once.
+"""Measures what `coder proxy` adds to a stream: the latency of a token, the time for many tokens, and the memory of many streams.
 
-usage: .ci/proxy.py CODER. Every token of the upstream carries the time it was sent; the client looks at the clock when it
-has read it. The same client asks the upstream itself, through the proxy without tools (bytes are passed on), and with
-tools: a reply of text, and one that is a call whose argument grows.
+usage: .ci/proxy.py CODER. Every token of the upstream contains the time it was sent; the client reads the clock when it has read the
+token. The same client asks the upstream directly, through the proxy without tools (which forwards the bytes), and through the proxy
+with tools: for a reply of text, and for a call with a growing argument.
 """
 import json
 import re
@@ -26,7 +26,7 @@ def event(text, finish=None):
 
 
 def serve(connection):
-    """`content` of the user's message: how many tokens, the pause between them, and whether they are a call's."""
+    """Sends a reply. The user's message has the number of tokens, the pause between them, and whether they belong to a call."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += connection.recv(65536)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What many streams of `coder serve` cost: memory, and the time to the first event of the busy ones.
+"""Measures the cost of many streams of `coder serve`: memory, and the time to the first event of the active ones.
 
-usage: .ci/serve.py CODER [IDLE] [ACTIVE]     1,000 and 100 without numbers
+usage: .ci/serve.py CODER [IDLE] [ACTIVE]     the numbers of streams, by default 1,000 and 100
 
-The model is a server of this script. A prompt says how many tokens it sends and the pause between them; the model of an idle stream
-says nothing until the end. Each of five rounds opens all streams, and their memory has to be the same in the last two.
+The model is a server in this script. A prompt contains the number of tokens that it sends and the pause between them in seconds; with 0
+tokens the stream is idle and the model sends nothing. Each of five rounds opens all streams. The memory may not grow between the last two.
 """
 import asyncio
 import json
@@ -38,7 +38,7 @@ async def model(reader, writer):
             writer.write(f"data: {json.dumps({'choices': [choice]})}\n\ndata: [DONE]\n\n".encode())
             await writer.drain()
         else:
-            await reader.read(1)  # until nobody waits any more
+            await reader.read(1)  # returns when the client closes the connection
     except (asyncio.IncompleteReadError, ConnectionError, KeyError):
         pass
     writer.close()
@@ -57,7 +57,7 @@ async def ask(port, prompt, path="/api/agent"):
 
 
 async def active(port, number=0):
-    """A turn that is read to its end: every second one in a conversation, whose events the server keeps for a while."""
+    """Runs a turn and reads its events to the end. Odd numbers use a conversation, whose events the server keeps for a while."""
     start = time.monotonic()
     reader, writer = await ask(port, "100 0.02", ["/api/agent", "/api/sessions/new/turns"][number % 2])
     await reader.readuntil(b"event: text")
@@ -94,7 +94,7 @@ async def main(coder, idle_count, active_count):
             times = await asyncio.gather(*(active(port, number) for number in range(active_count)))
             held.append(memory(process, "VmRSS"))
             firsts, wholes = ([time for time in column] for column in zip(*times))
-            print(f"round {number + 1}: {idle_count} idle streams {quiet:.0f} MB, {active_count} active beside them {held[-1]:.0f} MB; "
+            print(f"round {number + 1}: {idle_count} idle streams {quiet:.0f} MB, with {active_count} active ones {held[-1]:.0f} MB; "
                   f"first event after {statistics.median(firsts) * 1000:.0f} ms (median), {max(firsts) * 1000:.0f} ms (most); "
                   f"100 tokens with 20 ms between them take {statistics.median(wholes):.2f} s")
             for _, writer in idle:

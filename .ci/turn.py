@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Draws docs/images/turn.svg: a turn of `coder` with a recorded model, on a terminal of 90 columns. The colours are the program's.
-# Needs the package pyte, a terminal emulator.
+# Draws docs/images/turn.svg: a turn of `coder` with a recorded model, on a terminal of 90 columns, in the colours of the program.
+# Needs the Python package pyte, a terminal emulator.
 #
 #     .ci/turn.py CODER
 import fcntl
@@ -50,7 +50,7 @@ The checks pass: an even count now gives the mean of the two middle numbers.
 
 
 class Screen(pyte.Screen):
-    """A screen whose answers reach the program, as it asks where the cursor is."""
+    """A screen that sends its responses to the program, which queries the position of the cursor."""
 
     def write_process_input(self, data):
         os.write(self.terminal, data.encode())
@@ -78,9 +78,9 @@ def run(coder, folder):
         late = time.monotonic() + PATIENCE
         while not any(text in row for row in screen.display):
             if time.monotonic() > late:
-                sys.exit(f"never: {text}\n" + "\n".join(row.rstrip() for row in screen.display))
+                sys.exit(f"timed out waiting for: {text}\n" + "\n".join(row.rstrip() for row in screen.display))
             if select.select([terminal], [], [], 0.1)[0]:
-                # pyte knows no dim characters.
+                # pyte does not support dim characters, so they become bright black.
                 stream.feed(os.read(terminal, 4096).replace(b"\x1b[2m", b"\x1b[90m"))
 
     try:
@@ -99,7 +99,7 @@ TURN = [
     ("The checks pass:", ""),
 ]
 
-# The colours of a terminal, by the names of pyte.
+# The colours of the image by pyte's names.
 COLOURS = {
     "default": "#d4d7dd", "black": "#6b7280", "brightblack": "#8b93a1", "red": "#ff7b72", "green": "#5fd38d", "brown": "#e3b341",
     "blue": "#79b8ff", "magenta": "#d2a8ff", "cyan": "#56d4dd", "white": "#ffffff",
@@ -129,7 +129,7 @@ def draw(screen):
                 continue
             piece, (colour, bold, italic, underlined) = text(cells[begin:end]), look(cells[begin])
             start = begin + len(piece) - len(piece.lstrip())
-            # Viewers join several blanks, but not these.
+            # Viewers collapse consecutive spaces, but not no-break spaces.
             begin, piece = end, piece.strip().replace(" ", "\xa0")
             if not piece:
                 continue

@@ -5,7 +5,7 @@
 
 Three groups of turns, each limited in tokens, rounds and seconds:
   * with a grammar that forces a call: every reply is exactly one call that the strict parser reads;
-  * with `--grammar on`, which forces none, and a bias towards blocks: every block that a reply completes is such a call;
+  * with `--grammar on`, which does not force a call, and a bias towards blocks: every complete block is a call that it reads;
   * without a grammar: `coder` ends with status 0 or 1, and prints no token of the chat template.
 """
 import json
@@ -42,7 +42,7 @@ class Check:
             return subprocess.run([self.coder, *arguments], input=stdin, capture_output=True, encoding="utf-8",
                                   errors="replace", timeout=seconds, cwd=self.project, env=environment)
         except subprocess.TimeoutExpired as error:
-            self.fail(f"it did not end within {seconds:.0f} s", arguments, error.stdout, error.stderr)
+            self.fail(f"timed out after {seconds:.0f} s", arguments, error.stdout, error.stderr)
 
     def fail(self, why: str, arguments: tuple, stdout: object, stderr: object) -> None:
         print(f"FAILED: {why}\ncoder {' '.join(map(repr, arguments))}\n--- standard output\n{stdout}\n--- standard error\n{stderr}\n"
@@ -50,7 +50,7 @@ class Check:
         sys.exit(1)
 
     def turn(self, prompt: str, *options: str, body: str = "") -> tuple[list[dict], callable]:
-        """One turn. Returns the model's replies as the transcript has them, and a function that fails with this turn's output."""
+        """Runs a turn. Returns the model's replies from the transcript, and a function that fails with this turn's output."""
         self.turns += 1
         home = self.folder / f"home-{self.turns}"
         (home / "config/toolfence").mkdir(parents=True)
@@ -67,7 +67,7 @@ class Check:
         replies = [record for record in records if record["role"] == "assistant"]
         if not replies:
             fail("the transcript has no reply of the model")
-        # `raw` is the text of a reply with calls, whose `content` is its prose alone.
+        # The `content` of a reply with calls is only its prose; `raw` is its whole text.
         for reply in replies:
             reply.setdefault("raw", reply["content"])
         for text in [done.stdout, *(reply["raw"] for reply in replies)]:
@@ -83,10 +83,10 @@ class Check:
         return replies, fail
 
     def forced_calls(self, prompt: str) -> None:
-        """Every reply is one call, since the grammar has nothing else."""
+        """Runs a turn with a grammar that allows only a call, and checks that every reply is one call."""
         tools = [word for tool in READING_TOOLS for word in ("--tool", tool)]
         grammar = self.command("grammar", *tools, home=self.folder).stdout
-        # Texts are shortened, so that no call reaches the length limit.
+        # The grammar's strings are shortened, so that no call reaches the length limit.
         forced = re.sub(r"^root ::= .*", "root ::= block", grammar).replace("{0,499}", "{0,30}")
         if forced == grammar or "'''" in grammar or "{0,30}" not in forced:
             self.fail("the grammar cannot be changed to force a call", ("grammar", *tools), grammar, "")
@@ -97,12 +97,12 @@ class Check:
                 fail(f"this reply is not one valid call: {reply['raw']!r}\nits events: {reply['events']}")
 
     def valid_blocks(self, prompt: str) -> int:
-        """Whatever block a reply completes is a valid call; only the length limit leaves one open. Returns the number of calls."""
+        """Checks that every complete block is a valid call, and that only the length limit cuts blocks off. Returns the number of calls."""
         replies, fail = self.turn(prompt, "--grammar", "on", "--persona", "reviewer", "--temperature", "0",
                                   body='logit_bias = [["```", 8.0], ["tool", 9.0]]\n')
         calls = 0
         for before, reply in zip([None, *replies], replies):
-            # The rest of a block that reached the limit is asked for without the grammar.
+            # After a reply that reached the limit, `coder` requests the rest of the block without the grammar.
             if before and before["cut"]:
                 continue
             for event in reply["events"]:

@@ -1,4 +1,5 @@
-//! Tools for a chat that exists: a reply in, the message to send back out. `cargo run --example chat_tools -- FOLDER`
+//! Adds tools to an existing chat: it takes a reply and returns the message to send back.
+//! `cargo run --example chat_tools -- FOLDER`
 
 use toolfence::{Error, ReplyStep, Tools};
 

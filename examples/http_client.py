@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks `coder serve` and streams the answer. Nothing but the standard library.
+"""Asks `coder serve` and streams the answer, with only the standard library.
 
     TOOLFENCE_SERVE_TOKEN=... http_client.py URL PROMPT [--yes]
 """
@@ -14,7 +14,7 @@ def post(url, body):
     headers = {"Authorization": "Bearer " + os.environ["TOOLFENCE_SERVE_TOKEN"], "Content-Type": "application/json"}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)
     try:
-        return urllib.request.urlopen(request, timeout=60)  # a comment comes every 15 seconds
+        return urllib.request.urlopen(request, timeout=60)  # the server sends a comment every 15 seconds
     except urllib.error.HTTPError as refused:
         error = json.load(refused)["error"]
         sys.exit(f"{refused.code} {error['code']} {error['field'] or ''}: {error['message']}")

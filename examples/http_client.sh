@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A shell script asks `coder serve` with curl and jq, and answers its questions.
+# Asks `coder serve` with curl and jq, and answers its questions.
 #
 #     TOOLFENCE_SERVE_TOKEN=... http_client.sh URL PROMPT
 #
-# Every call that needs approval is denied; http_client.py asks a person.
+# It denies every call that needs approval; http_client.py asks the user.
 set -euo pipefail
 url=$1 prompt=$2
 

@@ -75,7 +75,7 @@ fn replies() -> Vec<String> {
     (0..TURNS).flat_map(turn).collect()
 }
 
-/// Returns the length of the common beginning of two requests.
+/// Returns the number of bytes at the beginning that two requests have in common.
 fn common_prefix(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
 }

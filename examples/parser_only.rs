@@ -1,4 +1,5 @@
-//! The parser alone: pieces of a reply in, events out. `cargo run --no-default-features --example parser_only` reads a reply on stdin.
+//! Uses only the parser: it takes pieces of a reply and returns events.
+//! `cargo run --no-default-features --example parser_only` reads a reply on stdin.
 
 use std::io::{BufRead, stdin};
 use toolfence::{Event, FinishReason, Options, Parser};

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// A chat client in Node gains tools through `coder pipe`, one of them its own. Nothing but Node.
+// Adds tools to a chat client in Node through `coder pipe`, including one of its own. Needs only Node.
 //
 //     node pipe_client.mjs CODER FOLDER      CODER is the program, FOLDER the project
 //
-// `chat` takes the place of your client: messages in, pieces of the reply out.
+// Replace `chat` with your client: it takes messages and yields pieces of the reply.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A chat client in Python gains tools through `coder pipe`. Nothing but the standard library.
+"""Adds tools to a chat client in Python through `coder pipe`, with only the standard library.
 
     pipe_client.py CODER FOLDER      CODER is the program, FOLDER the project
 
@@ -28,7 +28,7 @@ class Tools:
     def __init__(self, coder, root):
         command = [coder, "pipe", "--root", root]
         self.pipe = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
-        # A thread reads the output while the client writes: coder stops reading input while its output is not read.
+        # A thread reads the output while the client writes, because coder stops reading input while its output is not read.
         self.lines = queue.SimpleQueue()
         threading.Thread(target=self.listen, daemon=True).start()
         self.instructions = self.hear()["instructions"]

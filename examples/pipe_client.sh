@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A shell script gains tools through `coder pipe`, with jq. It answers one reply and prints the next message to the model.
+# Adds tools to a shell script through `coder pipe`, with jq. It answers one reply and prints the next message to the model.
 #
 #     pipe_client.sh CODER FOLDER < REPLY
 #
-# Every question is denied; see pipe_client.py for a client that asks.
+# It denies every question; pipe_client.py asks the user.
 set -euo pipefail
 coder=$1 root=$2
 
@@ -11,7 +11,7 @@ coproc pipe { exec "$coder" pipe --root "$root"; }
 hear() { IFS= read -r line <&"${pipe[0]}"; }
 say() { printf '%s\n' "$1" >&"${pipe[1]}"; }
 
-hear # ready: its instructions are for the model's system message
+hear # the event `ready`, which has the instructions for the model's system message
 say "$(jq -cRs '{type: "chunk", text: .}')"
 say '{"type": "end"}'
 while hear; do

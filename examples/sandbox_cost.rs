@@ -1,5 +1,5 @@
-//! Measures the cost of the sandbox: `bash -c true` bare, by `bwrap`, and with the whole sandbox, from a small host and
-//! from one with 512 MB of memory; and the time to drain a flood of output. The tables are Markdown.
+//! Measures the cost of the sandbox: the time of `bash -c true` without a sandbox, in `bwrap` and in the whole sandbox,
+//! from a small host process and from one with 512 MB of memory, and the time to drain a large output. Prints Markdown.
 //!
 //! It is also an example of an embedder: the first line of `main` makes the program its own helper.
 //! `cargo run --release -p coder --example sandbox_cost [FOLDER]`
@@ -23,14 +23,16 @@ use toolfence_workspace::Workspace;
 /// Commands per figure.
 const RUNS: usize = 300;
 
-/// Bytes of memory that a big host has touched.
+/// Bytes of memory that the big host process has touched.
 const BIG: usize = 512 << 20;
 
 /// The pause between two commands, at least as long as a model takes.
 const TURN: Duration = Duration::from_millis(15);
 
-/// Bytes of output to drain, and how often.
+/// Bytes of output per measurement of draining.
 const FLOOD: u64 = 1 << 30;
+
+/// Measurements of draining.
 const FLOODS: usize = 15;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -84,7 +86,7 @@ impl<'w> Host<'w> {
             ("`bwrap`, without Landlock and filter", Way::Bubblewrap),
         ];
         let mut times = vec![Vec::new(); ways.len()];
-        // In turn, so that other load of the machine affects all ways alike.
+        // The ways alternate, so that other load of the machine affects all of them alike.
         for _ in 0..RUNS {
             for ((_, way), times) in ways.iter().zip(&mut times) {
                 std::thread::sleep(TURN);
@@ -145,7 +147,7 @@ impl<'w> Host<'w> {
         let (write, read) =
             (format!("head -c {FLOOD} /dev/zero"), format!("head -c {FLOOD} /dev/zero | cat >/dev/null"));
         let (mut ours, mut cat) = (Vec::new(), Vec::new());
-        // Resets the peak, so that it is that of draining alone.
+        // Writing 5 resets the peak memory (proc(5)), so that it covers only the draining.
         std::fs::write("/proc/self/clear_refs", "5")?;
         let before = peak()?;
         for _ in 0..FLOODS {

@@ -14,7 +14,7 @@
 // 3. Press Instructions and send them, then ask for something. Add your site to SITES and to @match; sites change their pages often.
 // Without GM_xmlhttpRequest, `coder serve --origin https://chat.example` lets the page of that origin use the server.
 
-/** By host: the finished and unfinished answers, what exists only while one is written, the composer, and its button. */
+/** CSS selectors by host: answers, an element that exists only while an answer is being written, the composer, and its button. */
 const SITES = {
   "chatgpt.com": { answer: "[data-message-author-role=assistant]", busy: "[data-testid=stop-button]", composer: "#prompt-textarea", send: "[data-testid=send-button]" },
   "claude.ai": { answer: ".font-claude-response", busy: "[aria-label='Stop response']", composer: "div[contenteditable=true]", send: "[aria-label='Send message']" },
@@ -29,7 +29,7 @@ const SITES = {
     made.append(...inside);
     return made;
   };
-  // A page cannot press these buttons: events of its scripts are not trusted.
+  // Scripts of the page cannot press these buttons, because their events are not trusted.
   const button = (text, act) => {
     const made = make("button", { textContent: text });
     made.addEventListener("click", (event) => event.isTrusted && Promise.resolve(act()).catch((error) => show(error.message)));
@@ -47,7 +47,7 @@ const SITES = {
     button("New conversation", () => sessionStorage.removeItem("toolfence")), make("label", {}, sends, "send results"));
   document.documentElement.append(panel);
 
-  // Without a userscript manager the page itself can read what is stored.
+  // Without a userscript manager, the page can read the stored values too.
   function store(key, value) {
     typeof GM_setValue === "function" ? GM_setValue(key, value) : sessionStorage.setItem(`toolfence-${key}`, value);
   }
@@ -75,7 +75,7 @@ const SITES = {
     return read;
   }
 
-  /** An answer as Markdown: the page shows fences as elements. */
+  /** Returns an answer as Markdown, with the elements of code blocks turned back into fences. */
   function markdown(one) {
     if (one.nodeType === Node.TEXT_NODE) return one.data;
     if (one.tagName === "BR") return "\n";
@@ -110,7 +110,7 @@ const SITES = {
     });
   }
 
-  /** An answer was being written: one that only appears, such as that of an older chat, is not read by itself. */
+  /** Whether an answer was being written. One that only appears, as in an older chat, is not read automatically. */
   let written = false, reading = false;
 
   /** Handles the last answer when it is finished. */
@@ -129,7 +129,7 @@ const SITES = {
         const decision = await decide(got.data.pending);
         got = await api("POST", `/api/approvals/${got.data.pending.approval}`, decision).catch(async (error) => {
           if (error.status !== 404) throw error;
-          // It was answered elsewhere, or not in time. The events have the end of the reply.
+          // The question was answered by another client, or too late. The events have the end of the reply.
           const lines = (await api("GET", `/api/sessions/${session}/events`)).split("\n").filter((line) => /^data: .*"event":"(results|stop)"/.test(line));
           return { message: error.message, data: { session, results: JSON.parse(lines.at(-1).slice(6)).text } };
         });

@@ -1,4 +1,4 @@
-//! The whole loop: an agent with a model, tools and a user. `cargo run --example whole_loop -- FOLDER`
+//! Runs the whole loop: an agent with a model, tools and a user. `cargo run --example whole_loop -- FOLDER`
 
 use std::sync::Arc;
 use toolfence::{Answer, BoxFuture, Event, Host, Pending, Tools, backend_fn};

@@ -1,4 +1,4 @@
-// One turn of the Vercel AI SDK, streamed, with the default API of a provider: `openai` (Responses) or `anthropic` (Messages).
+// Runs one streamed turn of the Vercel AI SDK with the default API of a provider: `openai` (Responses) or `anthropic` (Messages).
 import { writeFileSync } from "node:fs";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";

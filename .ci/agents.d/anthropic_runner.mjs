@@ -1,4 +1,4 @@
-// One turn of the official Anthropic client for Node with its tool runner, streamed.
+// Runs one streamed turn of the official Anthropic client for Node with its tool runner.
 import { writeFileSync } from "node:fs";
 import Anthropic from "@anthropic-ai/sdk";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";

@@ -1,4 +1,4 @@
-"""One turn of the official Anthropic client with its tool runner, which keeps the conversation at the server if it can."""
+"""Runs one turn of the official Anthropic client with its tool runner, which keeps the conversation on the server if it can."""
 import pathlib
 
 from anthropic import Anthropic, beta_tool

@@ -1,7 +1,7 @@
-"""A scripted model with three servers: one that only talks, and two that call natively, to compare with it.
+"""Serves a scripted model in three ways: without function calling, and with the native calls of two APIs for comparison.
 
-The name of the model in a request chooses the script: a list of steps. A step is a list of calls, each a tool's name and its
-arguments, or the text of an answer. The number of results in the conversation says which step is next, so the servers keep no state.
+The model name in a request selects the script, a list of steps. A step is either a list of calls, each a tool's name and its
+arguments, or the text of an answer. The number of results in the conversation determines the next step, so the servers keep no state.
 """
 import json
 import threading
@@ -13,7 +13,7 @@ TITLE = '{"title": "A task"}'
 
 
 class Counter:
-    """The requests of one run, and their bytes."""
+    """Counts the requests of one run and their bytes."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -49,7 +49,7 @@ class Server(BaseHTTPRequestHandler):
         self.reply(request, step)
 
     def step(self, request):
-        """The next step of the script; None for a side request that offers no tools."""
+        """Returns the next step of the script, or None for a side request that offers no tools."""
         done = self.done(request)
         script = self.scripts[request["model"]]
         for number, step in enumerate(script):
@@ -82,7 +82,7 @@ def text_of(content):
 
 
 class Talker(Server):
-    """Chat Completions without function calling: the calls are blocks in the text."""
+    """Serves Chat Completions without function calling: the calls are blocks in the text."""
 
     counter = Counter()
 
@@ -96,7 +96,7 @@ class Talker(Server):
     def reply(self, request, step):
         wrong = {"tools", "tool_choice", "functions"} & set(request)
         roles = [message["role"] for message in request["messages"]]
-        assert not wrong and "tool" not in roles, f"a model that only talks was sent {wrong or roles}"
+        assert not wrong and "tool" not in roles, f"a model without function calling was sent {wrong or roles}"
         block = "```tool\n{}\n```\n"
         if isinstance(step, list):
             blocks = [block.format(json.dumps({"name": name, "args": args})) for name, args in step]
@@ -114,7 +114,7 @@ class Talker(Server):
 
 
 class Responses(Server):
-    """The Responses API with native calls."""
+    """Serves the Responses API with native calls."""
 
     counter = Counter()
 
@@ -139,7 +139,7 @@ class Responses(Server):
 
 
 class Messages(Server):
-    """The Messages API with native calls."""
+    """Serves the Messages API with native calls."""
 
     counter = Counter()
 

@@ -1,4 +1,4 @@
-"""One turn of the OpenAI Agents SDK with its default API, which is Responses."""
+"""Runs one turn of the OpenAI Agents SDK with its default API, Responses."""
 import pathlib
 
 from agents import Agent, Runner, function_tool, set_tracing_disabled

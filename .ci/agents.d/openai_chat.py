@@ -1,4 +1,4 @@
-"""One turn of the official OpenAI client: Chat Completions, streamed, with a tool that writes a file."""
+"""Runs one streamed turn of the official OpenAI client through Chat Completions, with a tool that writes a file."""
 import json
 import pathlib
 

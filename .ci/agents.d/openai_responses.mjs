@@ -1,4 +1,4 @@
-// One turn of the official OpenAI client for Node: Responses, streamed, with a tool that writes a file.
+// Runs one streamed turn of the official OpenAI client for Node through Responses, with a tool that writes a file.
 import { writeFileSync } from "node:fs";
 import OpenAI from "openai";
 

@@ -1,9 +1,9 @@
-"""Ten small tasks, as calls of the tools of Codex and of Claude Code."""
+"""Ten small tasks, written as calls to the tools of Codex and of Claude Code."""
 import json
 
 
 class Codex:
-    """Codex does everything by commands."""
+    """The tools of Codex, which does everything with shell commands."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -23,7 +23,7 @@ class Codex:
 
 
 class Claude:
-    """Claude Code has a tool for each."""
+    """The tools of Claude Code, which has one for each operation."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -44,7 +44,7 @@ class Claude:
 FILES = {"a.txt": "one\ntwo\nthree\n", "src/lib.py": "def double(x):\n    return x + x\n",
          "src/main.py": "from lib import double\nprint(double(4))\n", "data.json": '{"port": 80}\n'}
 
-# The name of each task, its steps for a client, and the files that it leaves.
+# The name of each task, its steps for a client, and the files that must exist at its end.
 TASKS = [
     ("read", lambda do: [[do.read("a.txt")], "It has three lines."], {"a.txt": FILES["a.txt"]}),
     ("edit", lambda do: [[do.read("a.txt")], [do.edit("a.txt", "two", "2")], "Changed."], {"a.txt": "one\n2\nthree\n"}),

@@ -1,4 +1,4 @@
-"""An agent that insists on function calling (openai-agents) does a whole task: call, result, answer."""
+"""Runs a whole task, with a call, its result and an answer, in an agent that insists on function calling (openai-agents)."""
 import asyncio
 import os
 from importlib.metadata import version
@@ -35,8 +35,8 @@ async def main():
     result = Runner.run_streamed(agent, "broken weather?")
     kinds = [event.type async for event in result.stream_events()]
     assert asked == ["Lisbon"] and result.final_output == "The tool says: Lisbon is sunny.", result.final_output
-    print("agent: streamed, and asked again inside:", result.final_output, f"({len(kinds)} events)")
-    print("agent: all is well")
+    print("agent: streamed, after the proxy asked again:", result.final_output, f"({len(kinds)} events)")
+    print("agent: all checks passed")
 
 
 asyncio.run(main())

@@ -1,4 +1,4 @@
-// The official OpenAI client of Node through the proxy: streaming, not, and its own loop of tools.
+// Runs the official OpenAI client for Node through the proxy: without and with streaming, and with its own tool loop.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import OpenAI from 'openai';
@@ -37,5 +37,5 @@ const run = client.chat.completions.runTools({
   tools: [{ type: 'function', function: { ...weather, parse: JSON.parse, function: ({ city }) => `${city} is sunny` } }],
 });
 assert.equal(await run.finalContent(), 'The tool says: Lisbon is sunny.');
-console.log('node: its own loop:', await run.finalContent());
-console.log('node: all is well');
+console.log('node: its own tool loop:', await run.finalContent());
+console.log('node: all checks passed');

@@ -1,4 +1,4 @@
-"""The official OpenAI client of Python through the proxy: streaming and not."""
+"""Runs the official OpenAI client for Python through the proxy, without and with streaming."""
 import json
 
 import openai
@@ -78,4 +78,4 @@ try:
     raise SystemExit("n = 2 was not refused")
 except openai.BadRequestError as error:
     print("python: refused:", error.body["message"])
-print("python: all is well")
+print("python: all checks passed")

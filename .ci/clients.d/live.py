@@ -1,4 +1,4 @@
-"""The OpenAI client through the proxy to a real llama.cpp server, whose words a grammar gives: passed on as it came."""
+"""Runs the OpenAI client through the proxy in front of a real llama.cpp server, whose replies a grammar in the request determines."""
 import json
 
 import openai
@@ -31,4 +31,4 @@ with client.chat.completions.stream(**ask('```tool\n{"name": "weather", "args": 
         cut = "length"
 assert cut == "length", cut
 print("live: cut at its limit:", cut)
-print("live: all is well")
+print("live: all checks passed")

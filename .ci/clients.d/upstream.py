@@ -1,7 +1,7 @@
-"""An OpenAI-shaped server that only talks: it knows no tools, refuses requests that have any, and answers in text.
+"""Serves an OpenAI-shaped API without function calling: it refuses requests that have tools and answers in text.
 
-What it says depends on the conversation, as a model's words would: it calls `weather` where the system message tells of it
-and no result is there, breaks its block once where it is asked for `broken`, and tells the result where there is one.
+The reply depends on the conversation: a call of `weather` if the system message describes that tool and there is no result
+yet; first a broken block if the conversation has the word `broken`; the result if there is one.
 """
 import json
 import re
@@ -18,7 +18,7 @@ def call(name, args):
     return "```tool\n" + json.dumps({"name": name, "args": args}) + "\n```\n"
 
 
-def said(messages):
+def reply(messages):
     system = " ".join(text_of(message) for message in messages if message["role"] in ("system", "developer"))
     last = text_of(messages[-1])
     everything = " ".join(text_of(message) for message in messages)
@@ -51,7 +51,7 @@ class Server(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        self.answer(200, {"object": "list", "data": [{"id": "talker", "object": "model", "created": 1, "owned_by": "nobody"}]})
+        self.answer(200, {"object": "list", "data": [{"id": "talker", "object": "model", "created": 1, "owned_by": "test"}]})
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -59,7 +59,7 @@ class Server(BaseHTTPRequestHandler):
         roles = {message["role"] for message in request["messages"]} - {"system", "developer", "user", "assistant"}
         if unknown or roles or any("tool_calls" in message for message in request["messages"]):
             return self.answer(400, {"error": {"message": f"I only talk: {sorted(unknown | roles)}", "type": "bad"}})
-        text = said(request["messages"])
+        text = reply(request["messages"])
         usage = {"prompt_tokens": 20, "completion_tokens": len(text) // 4, "total_tokens": 20 + len(text) // 4}
         about = {"id": "talk-1", "created": int(time.time()), "model": "talker"}
         if not request.get("stream"):

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Datasette's llm (https://llm.datasette.io) answers, and keeps the conversation by itself. Settings:
+# Uses Datasette's llm (https://llm.datasette.io), which keeps the conversation itself. Settings:
 #
 #   backend = "command"
 #   command = "~/bin/llm.sh"
 #   command_conversation = "own"
-#   model = "gpt-4o-mini"            # as `llm models` names it; without it llm takes its default
+#   model = "gpt-4o-mini"            # a name that `llm models` prints; by default llm chooses the model
 #
 # Without this script `command = "llm -m gpt-4o-mini"` works too: llm then gets the whole conversation each time.
 set -euo pipefail
 
-# A database for each session: `llm -c` continues the last conversation in it, whatever else you ask llm meanwhile.
+# `llm -c` continues the last conversation of a database. With a database per session, your other uses of llm do not interfere.
 folder=${XDG_STATE_HOME:-$HOME/.local/state}/toolfence-llm
 mkdir -p "$folder"
 database=$folder/$TOOLFENCE_SESSION.db

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `ollama run` answers. It keeps no conversation, so it gets all of it each time. Settings:
+# Uses `ollama run`, which keeps no conversation, so it gets the whole conversation each time. Settings:
 #
 #   backend = "command"
 #   command = "~/bin/ollama.sh"
@@ -8,8 +8,8 @@
 #
 # The server of Ollama also speaks HTTP: `coder --base-url http://127.0.0.1:11434/v1 --model qwen2.5-coder` needs no script,
 # keeps the messages of a conversation separate, and counts tokens. Use this script if only the program can be reached, for example
-# through ssh. Written after the help of the program.
+# through ssh. This script follows the help of the program.
 set -euo pipefail
 
-# Its spinner goes to stderr. Reasoning would be mixed with the answer.
+# The spinner goes to stderr. Reasoning is hidden, because it would be mixed with the answer.
 exec ollama run "${TOOLFENCE_MODEL:?name a model}" --hidethinking --nowordwrap

