@@ -1,10 +1,10 @@
-//! Compares listing, searching, reading and editing with `find`, `rg`, `grep`, `sed` and the crates we build on, as a
+//! Compares listing, searching, reading and editing with `find`, `rg`, `grep`, `sed` and the crates that we use, as a
 //! table for docs/figures.md.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench files`. It creates a tree of 20,000 files,
-//! or uses that of the environment variable `TREE`; `-- list` prints one part of list, search, read and edit. Times are
-//! CPU time of all threads and programs, including their start, so other load and waiting for the disk do not count.
-//! Everything is in the page cache. A missing program has a dash.
+//! or uses the folder in the environment variable `TREE`; `-- list` prints one of the parts list, search, read and
+//! edit. Times are CPU time of all threads and programs, including their start, so other load and waiting for the disk
+//! do not count. Everything is in the page cache. A missing program is shown as a dash.
 
 #[path = "shared/cpu.rs"]
 mod cpu;
@@ -36,7 +36,7 @@ fn main() {
     }
 }
 
-/// Seconds of one turn: the clock has a resolution of hundredths.
+/// Seconds per measurement, because the clock has a resolution of hundredths of a second.
 const LONG: f64 = 1.0;
 
 const PEERS: [&str; 4] = ["limit or crates alone", "find / sed / grep", "rg", "ours / best peer"];
@@ -154,7 +154,7 @@ fn editing(home: &Path) {
     };
     let sed = || program(&root, "sed", &["-i", &format!("12000c line {}", next()), "x"]);
     let raw = || {
-        // The same safe write and rename, and nothing else.
+        // Only the same safe write and rename.
         let text = fs::read(root.join("x")).expect("it is there");
         let mut file = File::create(root.join("y")).expect("room on the disk");
         file.write_all(&text).and_then(|()| file.sync_all()).expect("room on the disk");

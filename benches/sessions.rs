@@ -1,4 +1,5 @@
-//! Measures opening a conversation by its length, as a table: listing it, resuming it up to the prompt, and its pages.
+//! Measures the time to open conversations of growing length, as a table: to list one, to resume it up to the prompt,
+//! and to write its pages.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --features cli --bench sessions`. The user waits for the first two,
 //! so 10,000 turns should take less than 100 ms, and twice the turns should take twice the time. A turn has a question,
@@ -28,10 +29,10 @@ fn main() {
         let store = Store::new(state.path());
         let path = store.folder(&root).join("0123456789abcdef.jsonl");
         write(&path, &root, turns);
-        let size = std::fs::metadata(&path).expect("it was written").len() as f64 / 1e6;
+        let size = std::fs::metadata(&path).expect("the transcript exists").len() as f64 / 1e6;
         let listed = timed(|| assert_eq!(store.list(Some(&root)).len(), 1));
         let resumed = timed(|| resume(&path));
-        let stored = Stored::read(&path).expect("it is a session");
+        let stored = Stored::read(&path).expect("the transcript is valid");
         let records: Vec<&Record> = stored.records.iter().collect();
         let catalog = toolfence_policy::toolset::catalog();
         let read = timed(|| drop(markdown(&stored, &records, Shown::default(), &catalog)));
@@ -53,9 +54,9 @@ fn timed(act: impl Fn()) -> String {
     format!("{:.1}", times[ROUNDS / 2].as_secs_f64() * 1000.0)
 }
 
-/// Does everything up to the user's next message.
+/// Does everything that happens before the user's next message.
 fn resume(path: &Path) {
-    let transcript = Transcript::resume(path).expect("it is a session");
+    let transcript = Transcript::resume(path).expect("the transcript is valid");
     let mut options = SessionOptions::default();
     options.history = transcript.history();
     let session = Session::new(options, toolfence_policy::toolset::catalog(), Policy::default(), Arc::new(NoFacts));

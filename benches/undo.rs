@@ -1,7 +1,7 @@
 //! Measures the cost of undo, as a table: a change with and without a history.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench undo`. Times are wall time and include
-//! waiting for the disk, which is most of it; `TMPDIR` chooses the disk.
+//! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench undo`. Times are wall time and consist
+//! mostly of waiting for the disk, which `TMPDIR` selects.
 
 use std::fs;
 use std::path::Path;
