@@ -51,7 +51,7 @@ impl Hands {
         let ours = || {
             let wanted =
                 ListFiles { limit: usize::MAX, include_hidden: true, respect_gitignore: false, ..ListFiles::new(".") };
-            self.workspace.files().list(&wanted, &Stop::default()).expect("it is there").entries.len()
+            self.workspace.files().list(&wanted, &Stop::default()).expect("the root is listed").entries.len()
         };
         let crates = || {
             let walk = ignore::WalkBuilder::new(&self.tree).standard_filters(false).sort_by_file_name(Ord::cmp).build();
@@ -70,7 +70,7 @@ impl Hands {
     fn searching(&self) {
         let search = |pattern: &str| {
             let wanted = SearchFiles { literal: true, ..SearchFiles::new(pattern) };
-            self.workspace.files().search(&wanted, &Stop::default()).expect("it is there").matches
+            self.workspace.files().search(&wanted, &Stop::default()).expect("the root is searched").matches
         };
         let rare = || search("needle_in_the_tree");
         let crates = || self.by_crates("needle_in_the_tree");
@@ -94,7 +94,7 @@ impl Hands {
                 found += 1;
                 Ok(true)
             });
-            searcher.search_path(&matcher, entry.path(), sink).expect("it can be read");
+            searcher.search_path(&matcher, entry.path(), sink).expect("the file is readable");
         }
         found
     }
@@ -102,11 +102,11 @@ impl Hands {
 
 fn reading(home: &Path) {
     let root = home.join("large");
-    fs::create_dir_all(&root).expect("room on the disk");
-    let mut file = std::io::BufWriter::new(File::create(root.join("log")).expect("room on the disk"));
+    fs::create_dir_all(&root).expect("the disk has room");
+    let mut file = std::io::BufWriter::new(File::create(root.join("log")).expect("the disk has room"));
     for number in 0..4_000_000_u64 {
         writeln!(file, "{number:>9} {:>39}", number.wrapping_mul(0x9e37_79b9) % 1_000_000_007)
-            .expect("room on the disk");
+            .expect("the disk has room");
     }
     drop(file);
     let workspace = Workspace::open(&root, PathRules::default()).expect("a folder");
@@ -125,10 +125,10 @@ fn reading(home: &Path) {
 
 /// Does the minimal work: reads bytes and counts their line feeds.
 fn counted(path: &Path, most: usize) -> usize {
-    let mut file = File::open(path).expect("it is there");
+    let mut file = File::open(path).expect("the file exists");
     let (mut buffer, mut lines) = (vec![0; 128 << 10], 0);
     while lines < most {
-        let read = file.read(&mut buffer).expect("it can be read");
+        let read = file.read(&mut buffer).expect("the file is readable");
         if read == 0 {
             break;
         }
@@ -139,9 +139,9 @@ fn counted(path: &Path, most: usize) -> usize {
 
 fn editing(home: &Path) {
     let root = home.join("edit");
-    fs::create_dir_all(&root).expect("room on the disk");
+    fs::create_dir_all(&root).expect("the disk has room");
     let text: String = (0..25_000).map(|number| format!("    let value_{number} = {number};\n")).collect();
-    fs::write(root.join("x"), &text).expect("room on the disk");
+    fs::write(root.join("x"), &text).expect("the disk has room");
     let workspace = Workspace::open(&root, PathRules::default()).expect("a folder");
     let turn = std::cell::Cell::new(0_usize);
     let next = || {
@@ -155,10 +155,10 @@ fn editing(home: &Path) {
     let sed = || program(&root, "sed", &["-i", &format!("12000c line {}", next()), "x"]);
     let raw = || {
         // Only the same safe write and rename.
-        let text = fs::read(root.join("x")).expect("it is there");
-        let mut file = File::create(root.join("y")).expect("room on the disk");
-        file.write_all(&text).and_then(|()| file.sync_all()).expect("room on the disk");
-        fs::rename(root.join("y"), root.join("x")).expect("it is there");
+        let text = fs::read(root.join("x")).expect("the file exists");
+        let mut file = File::create(root.join("y")).expect("the disk has room");
+        file.write_all(&text).and_then(|()| file.sync_all()).expect("the disk has room");
+        fs::rename(root.join("y"), root.join("x")).expect("the file exists");
         text.len()
     };
     row("one line of 25,000 replaced (fsync, not so sed)", &lines, &raw, &sed, &|| 0);
@@ -174,7 +174,7 @@ fn planted(home: &Path) -> PathBuf {
     let tree = home.join("tree");
     for folder in 0..1_300 {
         let path = tree.join(format!("d{}/e{}/f{folder}", folder % 7, folder % 91));
-        fs::create_dir_all(&path).expect("room on the disk");
+        fs::create_dir_all(&path).expect("the disk has room");
         for number in 0..15 {
             let lines = 40 + (folder * 31 + number * 17) % 400;
             let mut text: String = (0..lines)
@@ -183,7 +183,7 @@ fn planted(home: &Path) -> PathBuf {
             if (folder, number) == (1_000, 7) {
                 text.push_str("needle_in_the_tree\n");
             }
-            fs::write(path.join(format!("file{number}.rs")), text).expect("room on the disk");
+            fs::write(path.join(format!("file{number}.rs")), text).expect("the disk has room");
         }
     }
     tree

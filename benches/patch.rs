@@ -158,7 +158,7 @@ fn diffy(shape: &Shape) -> String {
 
 fn program(shape: &Shape, name: &str, arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("room on the disk");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("the disk has room");
     write("p", &shape.patch);
     let run = || {
         write("x", &shape.text);

@@ -73,7 +73,7 @@ fn write(path: &Path, root: &Path, turns: usize) {
             "v": 1, "id": number.to_string(), "parent": parent, "role": role, "timestamp": "2026-01-01T00:00:00.000Z",
             "turn": turn, "content": content,
         });
-        line.as_object_mut().expect("it is one").extend(more.as_object().expect("so is this").clone());
+        line.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
         number += 1;
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{line}");
@@ -100,6 +100,6 @@ fn write(path: &Path, root: &Path, turns: usize) {
             "It is **read again** because of `the fence`, which may have been content.\n\n- so it is\n".repeat(4);
         record("assistant", turn, &answer, serde_json::json!({"model": "m"}));
     }
-    std::fs::create_dir_all(path.parent().expect("it has one")).expect("a folder can be made");
-    std::fs::write(path, text).expect("it can be written");
+    std::fs::create_dir_all(path.parent().expect("the path has a parent")).expect("the folder is created");
+    std::fs::write(path, text).expect("the transcript is written");
 }

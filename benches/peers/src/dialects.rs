@@ -71,7 +71,7 @@ fn schema(arguments: &[&str]) -> Value {
 fn tools() -> Vec<Tool> {
     let tool = |(name, arguments): &(&str, &[&str])| {
         let function = json!({"name": name, "parameters": schema(arguments)});
-        serde_json::from_value(json!({"type": "function", "function": function})).expect("a tool as its schema has it")
+        serde_json::from_value(json!({"type": "function", "function": function})).expect("the tool fits its type")
     };
     TOOLS.iter().map(tool).collect()
 }
@@ -103,7 +103,7 @@ fn theirs(reply: &str, dialect: &str, tools: &[Tool]) -> Calls {
 
 /// Returns the parsers of the peer that docs/dialect-parsers.md does not mention.
 fn unnamed(root: &Path) -> Vec<String> {
-    let page = std::fs::read_to_string(root.join("docs/dialect-parsers.md")).expect("the page is there");
+    let page = std::fs::read_to_string(root.join("docs/dialect-parsers.md")).expect("the page exists");
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| tool-parser ")).collect();
     let named = |name: &String| rows.iter().any(|row| row.contains(&format!("`{name}`")));
     ParserFactory::new().list_parsers().into_iter().filter(|name| !named(name)).collect()
@@ -117,7 +117,7 @@ pub(crate) fn compare(root: &Path) -> bool {
         TOOLS.iter().map(|(name, arguments)| ToolSpec::from_json_schema(*name, "", &schema(arguments))).collect();
     let tools = tools();
     let mut files: Vec<_> =
-        std::fs::read_dir(cases).expect("the case files are there").flatten().map(|entry| entry.path()).collect();
+        std::fs::read_dir(cases).expect("the case files exist").flatten().map(|entry| entry.path()).collect();
     files.sort();
     let (mut rows, mut differences) = (Vec::new(), Vec::new());
     let unnamed = unnamed(root);
@@ -129,7 +129,7 @@ pub(crate) fn compare(root: &Path) -> bool {
         if peers(dialect).is_empty() {
             continue;
         }
-        let text = std::fs::read_to_string(&file).expect("a case file");
+        let text = std::fs::read_to_string(&file).expect("the case file is text");
         let (mut same, mut cases) = (0, 0);
         for case in text.split("%%% ").skip(1) {
             let Some((head, rest)) = case.split_once('\n') else { continue };

@@ -84,5 +84,5 @@ fn at_once<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
 /// Returns the tools whose calls the peer reads.
 fn tools() -> Vec<Tool> {
     let named = |name| serde_json::from_value(json!({"type": "function", "function": {"name": name}}));
-    ["read_file", "write_file"].map(|name| named(name).expect("a tool as its schema has it")).to_vec()
+    ["read_file", "write_file"].map(|name| named(name).expect("the tool fits its type")).to_vec()
 }

@@ -91,7 +91,7 @@ pub(crate) fn compare() {
         "name": "write_file",
         "parameters": {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}},
     }}))
-    .expect("a tool as its schema has it")];
+    .expect("the tool fits its type")];
     println!(
         "\n| µs a reply of 12 KB | toolfence, whole | without dialects | tool-parser | toolfence, in pieces | without dialects | tool-parser |"
     );
