@@ -1,10 +1,10 @@
-//! Compares listing, searching, reading and editing with `find`, `rg`, `grep`, `sed` and the crates we build on, as a
+//! Compares listing, searching, reading and editing with `find`, `rg`, `grep`, `sed` and the crates that we use, as a
 //! table for docs/figures.md.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench files`. It creates a tree of 20,000 files,
-//! or uses that of the environment variable `TREE`; `-- list` prints one part of list, search, read and edit. Times are
-//! CPU time of all threads and programs, including their start, so other load and waiting for the disk do not count.
-//! Everything is in the page cache. A missing program has a dash.
+//! or uses the folder in the environment variable `TREE`; `-- list` prints one of the parts list, search, read and
+//! edit. Times are CPU time of all threads and programs, including their start, so other load and waiting for the disk
+//! do not count. Everything is in the page cache. A missing program is shown as a dash.
 
 #[path = "shared/cpu.rs"]
 mod cpu;
@@ -36,7 +36,7 @@ fn main() {
     }
 }
 
-/// Seconds of one turn: the clock has a resolution of hundredths.
+/// Seconds per measurement, because the clock has a resolution of hundredths of a second.
 const LONG: f64 = 1.0;
 
 const PEERS: [&str; 4] = ["limit or crates alone", "find / sed / grep", "rg", "ours / best peer"];
@@ -51,7 +51,7 @@ impl Hands {
         let ours = || {
             let wanted =
                 ListFiles { limit: usize::MAX, include_hidden: true, respect_gitignore: false, ..ListFiles::new(".") };
-            self.workspace.files().list(&wanted, &Stop::default()).expect("it is there").entries.len()
+            self.workspace.files().list(&wanted, &Stop::default()).expect("the root is listed").entries.len()
         };
         let crates = || {
             let walk = ignore::WalkBuilder::new(&self.tree).standard_filters(false).sort_by_file_name(Ord::cmp).build();
@@ -70,7 +70,7 @@ impl Hands {
     fn searching(&self) {
         let search = |pattern: &str| {
             let wanted = SearchFiles { literal: true, ..SearchFiles::new(pattern) };
-            self.workspace.files().search(&wanted, &Stop::default()).expect("it is there").matches
+            self.workspace.files().search(&wanted, &Stop::default()).expect("the root is searched").matches
         };
         let rare = || search("needle_in_the_tree");
         let crates = || self.by_crates("needle_in_the_tree");
@@ -94,7 +94,7 @@ impl Hands {
                 found += 1;
                 Ok(true)
             });
-            searcher.search_path(&matcher, entry.path(), sink).expect("it can be read");
+            searcher.search_path(&matcher, entry.path(), sink).expect("the file is readable");
         }
         found
     }
@@ -102,11 +102,11 @@ impl Hands {
 
 fn reading(home: &Path) {
     let root = home.join("large");
-    fs::create_dir_all(&root).expect("room on the disk");
-    let mut file = std::io::BufWriter::new(File::create(root.join("log")).expect("room on the disk"));
+    fs::create_dir_all(&root).expect("the disk has room");
+    let mut file = std::io::BufWriter::new(File::create(root.join("log")).expect("the disk has room"));
     for number in 0..4_000_000_u64 {
         writeln!(file, "{number:>9} {:>39}", number.wrapping_mul(0x9e37_79b9) % 1_000_000_007)
-            .expect("room on the disk");
+            .expect("the disk has room");
     }
     drop(file);
     let workspace = Workspace::open(&root, PathRules::default()).expect("a folder");
@@ -125,10 +125,10 @@ fn reading(home: &Path) {
 
 /// Does the minimal work: reads bytes and counts their line feeds.
 fn counted(path: &Path, most: usize) -> usize {
-    let mut file = File::open(path).expect("it is there");
+    let mut file = File::open(path).expect("the file exists");
     let (mut buffer, mut lines) = (vec![0; 128 << 10], 0);
     while lines < most {
-        let read = file.read(&mut buffer).expect("it can be read");
+        let read = file.read(&mut buffer).expect("the file is readable");
         if read == 0 {
             break;
         }
@@ -139,9 +139,9 @@ fn counted(path: &Path, most: usize) -> usize {
 
 fn editing(home: &Path) {
     let root = home.join("edit");
-    fs::create_dir_all(&root).expect("room on the disk");
+    fs::create_dir_all(&root).expect("the disk has room");
     let text: String = (0..25_000).map(|number| format!("    let value_{number} = {number};\n")).collect();
-    fs::write(root.join("x"), &text).expect("room on the disk");
+    fs::write(root.join("x"), &text).expect("the disk has room");
     let workspace = Workspace::open(&root, PathRules::default()).expect("a folder");
     let turn = std::cell::Cell::new(0_usize);
     let next = || {
@@ -154,11 +154,11 @@ fn editing(home: &Path) {
     };
     let sed = || program(&root, "sed", &["-i", &format!("12000c line {}", next()), "x"]);
     let raw = || {
-        // The same safe write and rename, and nothing else.
-        let text = fs::read(root.join("x")).expect("it is there");
-        let mut file = File::create(root.join("y")).expect("room on the disk");
-        file.write_all(&text).and_then(|()| file.sync_all()).expect("room on the disk");
-        fs::rename(root.join("y"), root.join("x")).expect("it is there");
+        // Only the same safe write and rename.
+        let text = fs::read(root.join("x")).expect("the file exists");
+        let mut file = File::create(root.join("y")).expect("the disk has room");
+        file.write_all(&text).and_then(|()| file.sync_all()).expect("the disk has room");
+        fs::rename(root.join("y"), root.join("x")).expect("the file exists");
         text.len()
     };
     row("one line of 25,000 replaced (fsync, not so sed)", &lines, &raw, &sed, &|| 0);
@@ -174,7 +174,7 @@ fn planted(home: &Path) -> PathBuf {
     let tree = home.join("tree");
     for folder in 0..1_300 {
         let path = tree.join(format!("d{}/e{}/f{folder}", folder % 7, folder % 91));
-        fs::create_dir_all(&path).expect("room on the disk");
+        fs::create_dir_all(&path).expect("the disk has room");
         for number in 0..15 {
             let lines = 40 + (folder * 31 + number * 17) % 400;
             let mut text: String = (0..lines)
@@ -183,7 +183,7 @@ fn planted(home: &Path) -> PathBuf {
             if (folder, number) == (1_000, 7) {
                 text.push_str("needle_in_the_tree\n");
             }
-            fs::write(path.join(format!("file{number}.rs")), text).expect("room on the disk");
+            fs::write(path.join(format!("file{number}.rs")), text).expect("the disk has room");
         }
     }
     tree

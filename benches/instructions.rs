@@ -1,5 +1,5 @@
-//! One piece of work whose instructions valgrind counts: see `.ci/instructions`. Unlike times, the counts are the same
-//! on every machine with the same build.
+//! Does one piece of work whose instructions valgrind counts for `.ci/instructions`. Unlike times, the counts are the
+//! same on every machine with the same build.
 
 use std::hint::black_box;
 use toolfence_benches::{cases, damage, envelope, ours, texts};

@@ -1,8 +1,8 @@
-//! Benchmarks the parser and the JSON reader alone, to see whether a change makes them faster or slower, and whether
-//! that is chance.
+//! Benchmarks only the parser and the JSON reader, to see whether a change makes them faster or slower, and whether the
+//! difference is significant.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --bench parser -- --save-baseline before`, then with
-//! `--baseline before`. `benches/figures` compares them with others.
+//! `--baseline before`. `benches/figures` compares them with other libraries.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

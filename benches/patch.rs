@@ -1,7 +1,7 @@
 //! Compares patches with `diffy`, GNU patch and git, as a table for docs/figures.md.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --features patch --bench patch`. The times of programs include their
-//! start and reading and writing the file, which is some milliseconds; a missing program has a dash, and
+//! start and reading and writing the file, which takes some milliseconds. A missing program is shown as a dash;
 //! `refused` means that it does not apply the patch. Our times include reading the patch. `-- hostile` prints the time
 //! of hostile texts, at one size and at twice that size.
 
@@ -36,7 +36,7 @@ fn main() {
     }
 }
 
-/// Pieces that are repeated, as a patch that is read and applied to a file of short lines.
+/// Pieces to repeat, which make a patch that is read and applied to a file of short lines.
 const HOSTILE: [(&str, &str, &str); 22] = [
     ("", "\n", ""),
     ("", "@@\n", ""),
@@ -125,7 +125,7 @@ fn without_numbers(patch: &str) -> String {
     patch.lines().map(bare).collect()
 }
 
-/// Returns a patch of which all lines but one occur.
+/// Returns a patch whose lines occur in the file, except for one.
 fn failing(text: &str) -> String {
     let mut patch = String::from("--- a/x\n+++ b/x\n@@ -100000,801 +100000,801 @@\n");
     for (offset, line) in text.lines().skip(100_000).take(801).enumerate() {
@@ -158,7 +158,7 @@ fn diffy(shape: &Shape) -> String {
 
 fn program(shape: &Shape, name: &str, arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("room on the disk");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("the disk has room");
     write("p", &shape.patch);
     let run = || {
         write("x", &shape.text);

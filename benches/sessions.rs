@@ -1,4 +1,5 @@
-//! Measures opening a conversation by its length, as a table: listing it, resuming it up to the prompt, and its pages.
+//! Measures the time to open conversations of growing length, as a table: to list one, to resume it up to the prompt,
+//! and to write its pages.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --features cli --bench sessions`. The user waits for the first two,
 //! so 10,000 turns should take less than 100 ms, and twice the turns should take twice the time. A turn has a question,
@@ -28,10 +29,10 @@ fn main() {
         let store = Store::new(state.path());
         let path = store.folder(&root).join("0123456789abcdef.jsonl");
         write(&path, &root, turns);
-        let size = std::fs::metadata(&path).expect("it was written").len() as f64 / 1e6;
+        let size = std::fs::metadata(&path).expect("the transcript exists").len() as f64 / 1e6;
         let listed = timed(|| assert_eq!(store.list(Some(&root)).len(), 1));
         let resumed = timed(|| resume(&path));
-        let stored = Stored::read(&path).expect("it is a session");
+        let stored = Stored::read(&path).expect("the transcript is valid");
         let records: Vec<&Record> = stored.records.iter().collect();
         let catalog = toolfence_policy::toolset::catalog();
         let read = timed(|| drop(markdown(&stored, &records, Shown::default(), &catalog)));
@@ -53,9 +54,9 @@ fn timed(act: impl Fn()) -> String {
     format!("{:.1}", times[ROUNDS / 2].as_secs_f64() * 1000.0)
 }
 
-/// Does everything up to the user's next message.
+/// Does everything that happens before the user's next message.
 fn resume(path: &Path) {
-    let transcript = Transcript::resume(path).expect("it is a session");
+    let transcript = Transcript::resume(path).expect("the transcript is valid");
     let mut options = SessionOptions::default();
     options.history = transcript.history();
     let session = Session::new(options, toolfence_policy::toolset::catalog(), Policy::default(), Arc::new(NoFacts));
@@ -72,7 +73,7 @@ fn write(path: &Path, root: &Path, turns: usize) {
             "v": 1, "id": number.to_string(), "parent": parent, "role": role, "timestamp": "2026-01-01T00:00:00.000Z",
             "turn": turn, "content": content,
         });
-        line.as_object_mut().expect("it is one").extend(more.as_object().expect("so is this").clone());
+        line.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
         number += 1;
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{line}");
@@ -99,6 +100,6 @@ fn write(path: &Path, root: &Path, turns: usize) {
             "It is **read again** because of `the fence`, which may have been content.\n\n- so it is\n".repeat(4);
         record("assistant", turn, &answer, serde_json::json!({"model": "m"}));
     }
-    std::fs::create_dir_all(path.parent().expect("it has one")).expect("a folder can be made");
-    std::fs::write(path, text).expect("it can be written");
+    std::fs::create_dir_all(path.parent().expect("the path has a parent")).expect("the folder is created");
+    std::fs::write(path, text).expect("the transcript is written");
 }

@@ -1,7 +1,7 @@
 //! Measures the cost of undo, as a table: a change with and without a history.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench undo`. Times are wall time and include
-//! waiting for the disk, which is most of it; `TMPDIR` chooses the disk.
+//! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench undo`. Times are wall time and consist
+//! mostly of waiting for the disk, which `TMPDIR` selects.
 
 use std::fs;
 use std::path::Path;
@@ -33,9 +33,9 @@ fn milliseconds(time: Duration) -> String {
 
 fn opened(home: &Path, recorded: bool) -> (Arc<History>, Arc<Workspace>) {
     let root = home.join("project");
-    fs::create_dir_all(&root).expect("a folder can be made");
-    let history = Arc::new(History::open(&home.join("history"), Limits::default()).expect("there is randomness"));
-    let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder");
+    fs::create_dir_all(&root).expect("the folder is created");
+    let history = Arc::new(History::open(&home.join("history"), Limits::default()).expect("the history opens"));
+    let workspace = Workspace::open(&root, PathRules::default()).expect("the root is a folder");
     let workspace = if recorded { workspace.recorder(history.clone()) } else { workspace };
     (history, Arc::new(workspace))
 }
@@ -54,7 +54,7 @@ fn change(act: Act, bytes: usize, recorded: bool) -> Duration {
     let content = |number: usize| format!("{number:08}").repeat(bytes / 8);
     let name = |number: usize| if act == Act::ChangeAgain { "a".to_owned() } else { number.to_string() };
     let write =
-        |number: usize, text: &str| drop(workspace.changes().write(&name(number), text).expect("it can be written"));
+        |number: usize, text: &str| drop(workspace.changes().write(&name(number), text).expect("the file is writable"));
     if act == Act::Change {
         (1..=CHANGES).for_each(|number| write(number, &content(CHANGES + number)));
     }

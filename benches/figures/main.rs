@@ -1,8 +1,8 @@
 //! Compares the parser and the JSON reader with their peers and lower bounds, as tables for docs/figures.md.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --bench figures` prints the tables, with `-- whole chunks` only the
-//! named ones. The long one, `-- shapes`, is printed only if it is named. The lower bounds are the minimal work of any
-//! parser: looking for newlines, or receiving the pieces.
+//! `cargo bench --manifest-path benches/Cargo.toml --bench figures` prints the tables, and with `-- whole chunks` only
+//! the named ones. It prints the long table, `-- shapes`, only if it is named. The lower bounds are the minimal work of
+//! any parser: searching for newlines, or receiving the pieces.
 
 mod broken;
 mod call;
@@ -29,7 +29,7 @@ const LONG: &str = "shapes";
 
 fn main() {
     keep_memory();
-    // Cargo adds flags of its own.
+    // Cargo adds its own flags, such as `--bench`.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     for (name, print) in TABLES {
         if (wanted.is_empty() && name != LONG) || wanted.iter().any(|word| word == name) {
@@ -38,7 +38,7 @@ fn main() {
     }
 }
 
-/// Makes the allocator keep freed memory. Then the measurement does not depend on earlier tables or on how fast the
+/// Makes the allocator keep freed memory, so that the measurement does not depend on earlier tables or on how fast the
 /// kernel clears pages.
 fn keep_memory() {
     drop(std::hint::black_box(vec![1_u8; 30_000_000]));

@@ -16,7 +16,7 @@ pub(crate) fn print() {
     let smaller = texts::chat(BYTES_FOR_COMRAK);
     let fence = regex::Regex::new(r"(?s)```tool\n(.*?)\n```").expect("the pattern is fixed");
     let calls = ours::calls_of(&text);
-    assert!(calls == fence.find_iter(&text).count() && calls == tool_blocks(&text), "all of them find every call");
+    assert!(calls == fence.find_iter(&text).count() && calls == tool_blocks(&text), "all parsers find every call");
 
     let bytes = text.as_bytes();
     let times = best([
@@ -47,7 +47,7 @@ pub(crate) fn print() {
     }
 }
 
-/// Finds calls with a CommonMark parser, as a client could: it looks at every event, and reads no JSON.
+/// Finds calls with a CommonMark parser, as a client could. Looks at every event, but does not read JSON.
 fn tool_blocks(text: &str) -> usize {
     use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
     let is_tool = |event: Event<'_>| match event {

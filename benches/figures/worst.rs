@@ -1,5 +1,5 @@
-//! Measures hostile texts at doubling sizes: the time per byte stays the same. `.ci/steps` counts the steps of the same
-//! texts, independently of the load of the machine.
+//! Measures hostile texts of doubling sizes, for which the time per byte must stay the same. `.ci/steps` counts the
+//! steps for the same texts, which do not depend on the load of the machine.
 
 use crate::shapes::{BROKEN_JSON, DIALECTS, REPLIES};
 use crate::size;
@@ -9,10 +9,10 @@ use toolfence_benches::texts::pieces;
 use toolfence_benches::timing::best;
 use toolfence_protocol::json;
 
-/// How often a shape repeats its part at the smallest size.
+/// Repetitions of the part of a shape at the smallest size.
 const SMALLEST: usize = 1000;
 
-/// Bytes of the smallest damaged call.
+/// Size of the smallest damaged call in bytes.
 const SMALLEST_CALL: usize = 10_000;
 
 /// Texts, each twice as long as the one before.
@@ -21,7 +21,7 @@ type Doubling = [String; 4];
 /// Reads a text; the result only prevents the compiler from removing the work.
 type Read = fn(&str) -> usize;
 
-/// Texts that are read in the same way: the name of the group, the named texts, and the function.
+/// Texts that the same function reads: the name of the group, the named texts, and the function.
 type Group = (&'static str, Vec<(&'static str, Doubling)>, Read);
 
 /// Prints one line for each group.

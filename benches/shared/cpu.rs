@@ -4,7 +4,7 @@
 use std::fs;
 use std::hint::black_box;
 
-/// Returns the CPU seconds per run of a work, averaged over runs of at least `least` seconds together.
+/// Returns the CPU seconds per run of a piece of work, averaged over runs that take at least `least` seconds in total.
 pub(crate) fn turn(least: f64, work: &dyn Fn() -> usize) -> f64 {
     let mut runs = 1.0;
     loop {
@@ -20,7 +20,7 @@ pub(crate) fn turn(least: f64, work: &dyn Fn() -> usize) -> f64 {
     }
 }
 
-/// proc(5): the fields `utime`, `stime`, `cutime` and `cstime` of `stat`, in hundredths of a second.
+/// Returns the sum of the fields `utime`, `stime`, `cutime` and `cstime` of `stat` (proc(5)) in seconds.
 fn cpu() -> f64 {
     let all = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = all.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(4);

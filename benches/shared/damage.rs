@@ -1,4 +1,4 @@
-//! Calls that write a file of any size, damaged as by weak models, and the intended calls.
+//! Calls that write a file of any size, with the damage that weak models do, and the intended calls.
 
 use serde_json::{Value, json};
 

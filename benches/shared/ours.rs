@@ -16,7 +16,7 @@ pub fn dialect_calls(pieces: &[&str]) -> usize {
     read(pieces, options)
 }
 
-/// The parser knows the built-in tools, as it does in a session.
+/// Returns options with the built-in tools, as in a session.
 fn options() -> Options {
     let mut options = Options::default();
     options.catalog = Some(toolfence_policy::toolset::catalog());
@@ -32,7 +32,7 @@ pub fn calls_of(reply: &str) -> usize {
     calls
 }
 
-/// Reads like a client that displays only complete calls.
+/// Reads a reply like a client that displays only complete calls.
 pub fn settled_calls(pieces: &[&str]) -> usize {
     let mut options = options();
     options.settled_only = true;

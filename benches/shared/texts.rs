@@ -30,7 +30,7 @@ pub fn write_file(bytes: usize) -> String {
     )
 }
 
-/// Splits the text into pieces of about `bytes` bytes, at ends of characters; the last one has the rest. This happens
+/// Splits the text into pieces of about `bytes` bytes, at character boundaries; the last one has the rest. This happens
 /// before the measurement, because it is the sender's work.
 pub fn pieces(text: &str, bytes: usize) -> Vec<&str> {
     let mut pieces = Vec::new();

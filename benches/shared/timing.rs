@@ -1,18 +1,18 @@
-//! Measures the works of one table in turns, and takes the best turn of each. A machine that is busy for a while is
-//! busy for all of them, so ratios hold where absolute times drift.
+//! Measures the pieces of work of one table alternately, and takes the best time of each. Other load of the machine
+//! affects all of them, so ratios are reliable even if absolute times drift.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 const ROUNDS: usize = 9;
 
-/// Minimum seconds per turn, so that the resolution of the clock does not matter.
+/// Minimum seconds per measurement, so that the resolution of the clock does not matter.
 const TURN: f64 = 0.01;
 
-/// After this many seconds, one turn is enough.
+/// Seconds after which one measurement is enough.
 const LONG: f64 = 2.0;
 
-/// Returns the seconds of one run of each work.
+/// Returns the seconds of one run of each piece of work.
 pub fn best<const N: usize>(works: [&dyn Fn() -> usize; N]) -> [f64; N] {
     let mut bests = works.map(|work| turn(work, 1));
     for _ in 1..ROUNDS {

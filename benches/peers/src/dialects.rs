@@ -1,5 +1,5 @@
-//! Compares the dialects with `tool-parser`, on the case files of each: the calls are the same, or the difference is
-//! listed with who is right. If both read a call, they must read the same one.
+//! Compares our parser with `tool-parser` on the case files of each dialect, and lists the cases in which they read
+//! different calls. If both read a call, they must read the same one, except for known errors of the peer.
 
 use crate::at_once;
 use openai_protocol::common::Tool;
@@ -18,7 +18,7 @@ use toolfence_protocol::{Catalog, Dialects, FinishReason, ToolSpec};
 
 type Calls = Vec<(String, Value)>;
 
-/// Returns the parsers of the peer that read a dialect: it must know the model.
+/// Returns the parsers of the peer that read a dialect. The peer chooses a parser by the name of the model.
 fn peers(dialect: &str) -> Vec<Box<dyn ToolParser>> {
     match dialect {
         "hermes" => vec![Box::new(QwenParser::new())],
@@ -46,10 +46,10 @@ fn peers(dialect: &str) -> Vec<Box<dyn ToolParser>> {
     }
 }
 
-/// Known cases where both read a call and the peer reads another one. It removes every line break at the end of a
-/// value: the template of Qwen3-Coder adds one, and that of Step 3 none. It omits the object that the template of Kimi
-/// K3 writes for arguments in JSON. For a tool that is not offered it reads the items of a list as members of an
-/// object. A here-document that a model wrote into a string would be in the file with its `<<EOF`.
+/// Known cases in which both read a call and the peer reads a wrong one. The peer removes every line break at the end
+/// of a value, although the template of Qwen3-Coder adds one and that of Step 3 none. It omits the object that the
+/// template of Kimi K3 writes for arguments in JSON. For a tool that is not offered, it reads the items of a list as
+/// members of an object. It keeps the `<<EOF` of a here-document that a model wrote into a string.
 const KNOWN: [(&str, &str); 6] = [
     ("qwen3_coder", "code in an argument"),
     ("step", "code in an argument"),
@@ -71,7 +71,7 @@ fn schema(arguments: &[&str]) -> Value {
 fn tools() -> Vec<Tool> {
     let tool = |(name, arguments): &(&str, &[&str])| {
         let function = json!({"name": name, "parameters": schema(arguments)});
-        serde_json::from_value(json!({"type": "function", "function": function})).expect("a tool as its schema has it")
+        serde_json::from_value(json!({"type": "function", "function": function})).expect("the tool fits its type")
     };
     TOOLS.iter().map(tool).collect()
 }
@@ -84,7 +84,7 @@ fn ours(reply: &str, catalog: &Catalog) -> Calls {
     parse::for_each(reply, options, FinishReason::Stop, |event| {
         if let Event::Call { call, .. } = event {
             let mut call = *call;
-            // A session does this too: arguments that fit the schema in one way are fitted.
+            // Like a session, this adapts arguments that fit the schema in only one way.
             let _ = catalog.resolve(&mut call);
             calls.push((call.name, Value::Object(call.args)));
         }
@@ -101,27 +101,27 @@ fn theirs(reply: &str, dialect: &str, tools: &[Tool]) -> Calls {
     best.into_iter().map(|call| (call.function.name, args(&call.function.arguments))).collect()
 }
 
-/// Returns the parsers of the peer that the page of dialects does not mention.
+/// Returns the parsers of the peer that docs/dialect-parsers.md does not mention.
 fn unnamed(root: &Path) -> Vec<String> {
-    let page = std::fs::read_to_string(root.join("docs/dialect-parsers.md")).expect("the page is there");
+    let page = std::fs::read_to_string(root.join("docs/dialect-parsers.md")).expect("the page exists");
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| tool-parser ")).collect();
     let named = |name: &String| rows.iter().any(|row| row.contains(&format!("`{name}`")));
     ParserFactory::new().list_parsers().into_iter().filter(|name| !named(name)).collect()
 }
 
-/// Prints the comparison. Returns whether no case has calls that both read and read differently, and the page of
-/// dialects mentions every parser of the peer.
+/// Prints the comparison. Returns `false` if there is an unknown case in which both read different calls, or if
+/// docs/dialect-parsers.md does not mention a parser of the peer.
 pub(crate) fn compare(root: &Path) -> bool {
     let cases = root.join("tests/cases/parse");
     let catalog: Catalog =
         TOOLS.iter().map(|(name, arguments)| ToolSpec::from_json_schema(*name, "", &schema(arguments))).collect();
     let tools = tools();
     let mut files: Vec<_> =
-        std::fs::read_dir(cases).expect("the case files are there").flatten().map(|entry| entry.path()).collect();
+        std::fs::read_dir(cases).expect("the case files exist").flatten().map(|entry| entry.path()).collect();
     files.sort();
     let (mut rows, mut differences) = (Vec::new(), Vec::new());
     let unnamed = unnamed(root);
-    println!("parsers that the page does not name: {unnamed:?}\n");
+    println!("parsers that docs/dialect-parsers.md does not mention: {unnamed:?}\n");
     let mut sound = unnamed.is_empty();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for file in files {
@@ -129,13 +129,13 @@ pub(crate) fn compare(root: &Path) -> bool {
         if peers(dialect).is_empty() {
             continue;
         }
-        let text = std::fs::read_to_string(&file).expect("a case file");
+        let text = std::fs::read_to_string(&file).expect("the case file is text");
         let (mut same, mut cases) = (0, 0);
         for case in text.split("%%% ").skip(1) {
             let Some((head, rest)) = case.split_once('\n') else { continue };
             let title = head.split('|').next().unwrap_or_default().trim();
             let reply = rest.split("%%%\n").next().unwrap_or_default();
-            // Replies that are cut off, and those that no parser reads, do not depend on the dialect.
+            // Truncated replies, and those without a call, do not depend on the dialect.
             if head.ends_with("length") || head.ends_with("none") {
                 continue;
             }

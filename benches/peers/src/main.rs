@@ -1,10 +1,10 @@
 //! Compares the parser with `tool-parser`, the streaming parser of the smg router, on the same replies in 4-byte
 //! chunks.
 //!
-//! Of its parsers, `QwenParser` is the one that reads JSON calls between prose: they are in `<tool_call>` tags where
-//! ours have a fence, and everything else is the same text. It streams the text of arguments, as ours does. Its futures
-//! never wait, so no runtime is needed. `.ci/figures` runs this; with the word `dialects` it compares the calls that
-//! both read in the case files of dialects, and with `speed` the time that both take for a reply in a dialect.
+//! `QwenParser` is its parser for JSON calls between prose: the calls are in `<tool_call>` tags instead of fences, and
+//! everything else is the same text. It streams the text of arguments, as ours does. Its futures never wait, so no
+//! runtime is needed. `.ci/figures` runs this; with the word `dialects` it compares the calls that both read in the
+//! case files of dialects, and with `speed` the time that both take for a reply in a dialect.
 
 mod dialects;
 #[allow(dead_code, reason = "the other benches read replies in more ways")]
@@ -36,7 +36,7 @@ fn main() {
         _ => {}
     }
     println!("\n| ns a 4-byte chunk | 1 KB | 10 KB | 100 KB | 1 MB |\n|---|---:|---:|---:|---:|");
-    // It is quadratic in a block: a megabyte would take half an hour.
+    // The peer is quadratic in the length of a block: a megabyte would take half an hour.
     for (shape, text, most) in
         [("chat", texts::chat as fn(usize) -> String, SIZES[3]), ("one `write_file`", texts::write_file, SIZES[2])]
     {
@@ -57,18 +57,18 @@ fn column(text: &str) -> [String; 2] {
     [format!("{:.1}", each(own, &pieces)), format!("{:.0}", each(other, &their_pieces))]
 }
 
-/// Returns the reply in the peer's form: with tags for fences, and with its name for `args`.
+/// Returns the reply in the peer's form: with tags instead of fences, and with its name for `args`.
 fn in_their_words(text: &str) -> String {
     let opened = text.replace("```tool\n{", "<tool_call>\n{").replace("}\n```\n", "}\n</tool_call>\n");
     opened.replace("\"args\":", "\"arguments\":")
 }
 
-/// Returns the number of calls that it announces.
+/// Returns the number of calls that the peer announces.
 fn theirs(pieces: &[&str], tools: &[Tool]) -> usize {
     let mut parser = QwenParser::new();
     let mut calls = 0;
     for piece in pieces {
-        let read = at_once(parser.parse_incremental(piece, tools)).expect("the reply is as it wants it");
+        let read = at_once(parser.parse_incremental(piece, tools)).expect("the peer can read the reply");
         calls += black_box(&read).calls.iter().filter(|call| call.name.is_some()).count();
     }
     calls
@@ -77,12 +77,12 @@ fn theirs(pieces: &[&str], tools: &[Tool]) -> usize {
 fn at_once<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("it waits for nothing"),
+        Poll::Pending => unreachable!("the peer's futures never wait"),
     }
 }
 
-/// It reads only calls of these tools.
+/// Returns the tools whose calls the peer reads.
 fn tools() -> Vec<Tool> {
     let named = |name| serde_json::from_value(json!({"type": "function", "function": {"name": name}}));
-    ["read_file", "write_file"].map(|name| named(name).expect("a tool as its schema has it")).to_vec()
+    ["read_file", "write_file"].map(|name| named(name).expect("the tool fits its type")).to_vec()
 }

@@ -1,9 +1,9 @@
-//! Compares the time for a reply with a call in a dialect with that of `tool-parser`, as a whole and in pieces of 4
-//! bytes.
+//! Compares our time for a reply with a call in a dialect with that of `tool-parser`, for the whole reply at once and
+//! in pieces of 4 bytes.
 //!
-//! `tool-parser` knows the form in advance; this parser does not. With dialects it looks for every form at once and
-//! respects code, quotations and HTML of CommonMark; without them the same reply is prose to it. Both stream the text
-//! of the arguments.
+//! `tool-parser` knows the form in advance; our parser does not. With dialects it looks for every form at once and
+//! respects code, quotations and HTML of CommonMark; without dialects it reads the same reply as prose. Both stream the
+//! text of the arguments.
 
 use crate::at_once;
 use crate::timing::best;
@@ -21,7 +21,7 @@ const CHUNK: usize = 4;
 const FILE: usize = 10_000;
 const PROSE: usize = 2_000;
 
-/// A form: the parser of the peer, and the texts before and after the file's text, which is raw or in JSON.
+/// The form of a call: the parser of the peer, and the texts before and after the file's text, which is raw or JSON.
 struct Form {
     dialect: &'static str,
     parser: fn() -> Box<dyn ToolParser>,
@@ -91,7 +91,7 @@ pub(crate) fn compare() {
         "name": "write_file",
         "parameters": {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}},
     }}))
-    .expect("a tool as its schema has it")];
+    .expect("the tool fits its type")];
     println!(
         "\n| µs a reply of 12 KB | toolfence, whole | without dialects | tool-parser | toolfence, in pieces | without dialects | tool-parser |"
     );
@@ -99,7 +99,7 @@ pub(crate) fn compare() {
     for form in &FORMS {
         let [prose, file] = form.texts();
         let reply = format!("{prose}{}{file}{}\n", form.before, form.after);
-        // The tokens of a form are not split, as from a server: the peer misses some that are split.
+        // As in replies of a server, the tokens of a form are not split: the peer misses some that are.
         let pieces = [pieces(&prose), vec![form.before], pieces(&file), vec![form.after, "\n"]].concat();
         let works: [&dyn Fn() -> usize; 6] = [
             &|| whole(&reply, Dialects::ALL),
@@ -167,7 +167,7 @@ fn their_streamed(form: &Form, pieces: &[&str], tools: &[Tool]) -> usize {
     let mut parser = (form.parser)();
     let mut calls = 0;
     for piece in pieces {
-        let read = at_once(parser.parse_incremental(piece, tools)).expect("the reply is as it wants it");
+        let read = at_once(parser.parse_incremental(piece, tools)).expect("the peer can read the reply");
         calls += black_box(&read).calls.iter().filter(|call| call.name.is_some()).count();
     }
     calls
