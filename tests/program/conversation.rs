@@ -689,7 +689,7 @@ fn a_user_command_is_displayed_and_sent_to_the_model() {
     screen.press(&format!("!echo begun; sleep 100{ENTER}"));
     screen.wait_for("sleep 100\nbegun");
     screen.press(CTRL_C);
-    answered(&screen, "a stop by the user; the model is told");
+    answered(&screen, "a stop by the user; the model gets this");
 }
 
 #[test]

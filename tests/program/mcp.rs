@@ -185,7 +185,7 @@ fn servers_that_do_not_start_are_reported() {
         ("garbage", "lines that are not MCP messages"),
         ("errors", "it wrote 64 MiB without an answer"),
         ("version", "version 1999-01-01 of MCP"),
-        ("large", "more than 256 KiB"),
+        ("large", "longer than 256 KiB"),
         ("circle", "more than 100 pages"),
     ] {
         let served = Served::new(how);
