@@ -394,10 +394,10 @@ async function markdown(one) {
   await one.fits("answer");
   // A text in pieces is rendered like the whole text, and the time for long texts is linear.
   const same = await one.run(`(async () => {
-    const { Coming, rendered } = await import("/markdown.js");
+    const { StreamedText, rendered } = await import("/markdown.js");
     const { node } = await import("/nodes.js");
     const text = ${JSON.stringify(text + "1. a\n\n   b\n2. c\n\n```\nopen")}.repeat(3);
-    const coming = new Coming((change) => change());
+    const coming = new StreamedText((change) => change());
     for (let at = 0; at < text.length; at += 3) {
       coming.push(text.slice(at, at + 3));
       if (at % 60) continue;

@@ -81,7 +81,7 @@ export async function webchat({ browser, project, token, start, ended, within, c
   await press("Yes");
   await one.until(`${composer}.includes("Created undone.txt")`, "another file is created");
   await press("Undo");
-  await shows("taken back", "the panel undoes the change");
+  await shows("was undone", "the panel undoes the change");
   replies.push(call("read_file", { path: "undone.txt" }));
   await send();
   await one.until(`${composer}.includes("not_found") && ${composer}.includes("put files back")`, "the file is gone, and the model gets a note about it");

@@ -9,9 +9,9 @@
 //! use toolfence_sandbox::project::{Mask, MaskKind, identity_at};
 //! # use std::path::Path;
 //! let here = rustix::fs::CWD;
-//! let is = identity_at(here, Path::new("Cargo.toml"))?;
-//! let mask = Mask { path: "Cargo.toml".into(), is, how: MaskKind::Freeze };
-//! assert_eq!(identity_at(here, &mask.path)?, mask.is, "it is still the same file");
+//! let identity = identity_at(here, Path::new("Cargo.toml"))?;
+//! let mask = Mask { path: "Cargo.toml".into(), identity, how: MaskKind::Freeze };
+//! assert_eq!(identity_at(here, &mask.path)?, mask.identity, "it is still the same file");
 //! # Ok::<(), rustix::io::Errno>(())
 //! ```
 //!
