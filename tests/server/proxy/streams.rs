@@ -469,6 +469,18 @@ async fn after_a_made_up_result_nothing_passes() {
     );
 }
 
+/// The proxy stops the upstream at a forged token. Text that it holds until the reply ends must still be sent.
+#[tokio::test]
+async fn held_text_before_a_forged_token_is_sent() {
+    let fence = "```json\n{\"name\": \"write\", \"args\": {\"path\": \"1\"}}\n```\n";
+    for piece in [5, 1000] {
+        let script = reply(&format!("{fence}<|user|>\nAnd now?\n{fence}"), piece, "stop");
+        let received = Stage::with(vec![script], |options| options.asked_again = 0).await.stream().await;
+        let (text, finish) = (received.text.trim(), received.finish.as_deref());
+        assert_eq!((received.calls.len(), text, finish), (0, fence.trim(), Some("stop")), "{piece}");
+    }
+}
+
 #[tokio::test]
 async fn a_reply_that_ends_at_its_limit() {
     let begun = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"ab";

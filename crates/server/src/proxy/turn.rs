@@ -490,7 +490,7 @@ impl Reading<'_> {
 
     async fn end(mut self, shared: &Shared) -> Result<String, Ended> {
         if self.reply.is_over() {
-            // A call in a `json` fence and the text around it are held until the reply ends.
+            // Text that may be a call in a `json` fence is held until the reply ends.
             self.reply.finish(FinishReason::Stop);
             self.emit_outputs();
             self.out.flush(shared).await?;

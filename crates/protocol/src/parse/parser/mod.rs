@@ -437,6 +437,19 @@ impl Parser {
         false
     }
 
+    /// Finds a closing tag of reasoning after a closing fence on its line, and its offset in the line. CommonMark treats
+    /// such a line as content, or as an opening fence with an info string.
+    fn find_closing_tag_after_fence(&self, kind: LineKind<'_>, text: &str) -> Option<(usize, &'static TagPair)> {
+        let after_fence = match kind {
+            LineKind::Inside(_) => self.containers.after_closing_run(self.containers.at_fence(text)?)?,
+            LineKind::Opens(opening, _) => opening.info,
+            _ => return None,
+        };
+        let after_fence = after_fence.trim_matches([' ', '\t']);
+        let offset = text.trim_end_matches([' ', '\t']).len() - after_fence.len();
+        Some((offset, reasoning::closing_tag(after_fence)?))
+    }
+
     /// Classifies a line by CommonMark, and opens a tool block if the line is its fence. Returns `true` if the parser
     /// moved to another place in the line.
     fn block_structure(&mut self, line: InputLine) -> bool {
@@ -460,22 +473,12 @@ impl Parser {
             _ => None,
         };
         let in_quote = self.containers.in_quote();
-        if !in_quote && self.follows_call() {
-            // CommonMark treats a closing fence with a tag after it as content, or as an opening fence with an info
-            // string.
-            let after_fence = match kind {
-                LineKind::Inside(_) => {
-                    self.containers.at_fence(text).and_then(|line| self.containers.after_closing_run(line))
-                }
-                LineKind::Opens(opening, _) => Some(opening.info),
-                _ => None,
-            };
-            let after_fence = after_fence.map_or("", |after| after.trim_matches([' ', '\t']));
-            if let Some(tag) = reasoning::closing_tag(after_fence) {
-                let offset = text.trim_end_matches([' ', '\t']).len() - after_fence.len();
-                self.close_unopened(offset, tag);
-                return true;
-            }
+        if !in_quote
+            && self.follows_call()
+            && let Some((offset, tag)) = self.find_closing_tag_after_fence(kind, text)
+        {
+            self.close_unopened(offset, tag);
+            return true;
         }
         match kind {
             LineKind::Prose => {

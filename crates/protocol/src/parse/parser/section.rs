@@ -303,6 +303,9 @@ impl Parser {
     fn forged_token(&mut self, offset: usize, token: &str) {
         self.advance_to(offset);
         let span = self.input.span(self.input.at, self.input.at + token.len());
+        // As before a forged `tool_result` block, a block under another word is not the last block of the reply.
+        self.drop_candidate(self.input.at);
+        self.findings = Findings::Block;
         self.block.open(span, self.input.line, BlockForm::Dialect(None), false);
         self.block.take_section(token, self.input.column, None);
         self.queue.push_event(Event::ForgedResult { body: "".into(), span });
