@@ -2,16 +2,19 @@
 
 #![allow(rustdoc::bare_urls, reason = "the comments are help texts for a terminal")]
 
+use crate::argument_values::{
+    parse_address, parse_age, parse_at_least_200, parse_at_least_one, parse_mebibytes, parse_origin, parse_seconds,
+    parse_temperature, parse_turn_count,
+};
 use crate::choices::{
     AskMode, BackendKind, ClipboardKind, Color, CommandFormat, Conversation, End, ExportFormat, Grammar, GrammarFormat,
     Instructions, Lang, OutputFormat, PromptFor, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch, ToolDetails,
 };
 use clap::{Args, Parser, Subcommand};
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use toolfence_protocol::{Catalog, Dialect, Language, Text, ToolSpec, prompt, text};
+use toolfence_protocol::{Catalog, Dialect, Language, ToolSpec, prompt};
 
 /// The exit statuses as `--help` prints them. `failure` defines them.
 const STATUSES: &str = "\
@@ -144,7 +147,7 @@ pub(crate) struct Options {
     #[arg(long, global = true, help_heading = BACKEND, value_name = "TOKENS")]
     pub(crate) window: Option<u32>,
     /// Sampling temperature, from 0 to 2 [default: the server decides]
-    #[arg(long, global = true, help_heading = BACKEND, value_name = "N", value_parser = temperature)]
+    #[arg(long, global = true, help_heading = BACKEND, value_name = "N", value_parser = parse_temperature)]
     pub(crate) temperature: Option<f64>,
     /// Maximum number of tokens in a reply [default: the server decides]
     #[arg(long, global = true, help_heading = BACKEND, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
@@ -338,7 +341,7 @@ pub(crate) struct ClipArguments {
     pub(crate) clipboard: Option<ClipboardKind>,
     /// Split results into numbered parts of at most this many characters, at least 200; Enter copies the next part
     /// [default: do not split]
-    #[arg(long, value_name = "CHARACTERS", value_parser = at_least_200)]
+    #[arg(long, value_name = "CHARACTERS", value_parser = parse_at_least_200)]
     pub(crate) part: Option<usize>,
     #[command(flatten)]
     pub(crate) session: SessionArguments,
@@ -360,7 +363,7 @@ pub(crate) struct PipeArguments {
 #[command(after_help = dialects_help())]
 pub(crate) struct ParseArguments {
     /// Feed the reply to the parser in pieces of N bytes, without splitting characters
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = parse_at_least_one)]
     pub(crate) chunk: Option<usize>,
     /// How the reply ended
     #[arg(long, value_enum, default_value_t = End::Stop)]
@@ -406,7 +409,7 @@ pub(crate) struct StatsArguments {
     #[arg(long, conflicts_with = "session")]
     pub(crate) all: bool,
     /// Include only entries of at most this age: 90s, 30m, 2h, 7d
-    #[arg(long, value_name = "AGE", value_parser = age)]
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub(crate) since: Option<Duration>,
     /// Print one JSON object:
     /// {"v":1,"sessions":..,"turns":..,"rounds":..,"tokens":{"replies":..,"estimated_replies":..,"input":..,
@@ -471,7 +474,7 @@ pub(crate) struct ExportArguments {
 #[derive(Debug, Args)]
 pub(crate) struct AuditArguments {
     /// Include only entries of at most this age: 90s, 30m, 2h, 7d
-    #[arg(long, value_name = "AGE", value_parser = age)]
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub(crate) since: Option<Duration>,
     /// Include only the session with this ID or beginning of one; `coder sessions` prints IDs
     #[arg(long, value_name = "ID")]
@@ -494,21 +497,6 @@ pub(crate) struct AuditArguments {
     /// Keep running and print new entries
     #[arg(long)]
     pub(crate) follow: bool,
-}
-
-/// Parses a number with the unit s, m, h or d.
-fn age(text: &str) -> Result<Duration, Wrong> {
-    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
-    let wrong = || Wrong(text!("expected a number and a unit (s, m, h or d), such as 90s or 7d"));
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
 /// The arguments of `coder keep`.
@@ -538,7 +526,7 @@ pub(crate) struct UndoArguments {
 #[derive(Debug, Args)]
 pub(crate) struct BackArguments {
     /// Number of turns, newest first
-    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_at_least_one)]
     pub(crate) turns: usize,
     /// Print what would be done and change nothing
     #[arg(long)]
@@ -551,7 +539,7 @@ pub(crate) struct BackArguments {
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
     /// Number of turns to combine
-    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_at_least_one)]
     pub(crate) turns: usize,
     /// Combine all turns that can be undone
     #[arg(long, conflicts_with = "turns")]
@@ -648,25 +636,25 @@ pub(crate) struct ProxyArguments {
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: String,
     /// Address to listen on; port 0 picks a free port
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4141", value_parser = address)]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4141", value_parser = parse_address)]
     pub(crate) listen: SocketAddr,
     /// Timeout for connecting to the upstream, in seconds
-    #[arg(long, value_name = "S", default_value_t = 10, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 10, value_parser = parse_seconds)]
     pub(crate) connect_timeout: u64,
     /// Timeout for the start of the answer, in seconds; without streaming, it starts when the model is done
-    #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = parse_seconds)]
     pub(crate) first_byte_timeout: u64,
     /// Longest pause within an answer, in seconds
-    #[arg(long, value_name = "S", default_value_t = 120, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 120, value_parser = parse_seconds)]
     pub(crate) between_timeout: u64,
     /// Maximum size of a request, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = mebibytes)]
+    #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = parse_mebibytes)]
     pub(crate) max_request: u32,
     /// How to describe a client's tools to the model
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) tool_details: ToolDetails,
     /// Origin of a web page that may use the proxy, such as https://chat.example; can be repeated
-    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     pub(crate) origin: Vec<String>,
 }
 
@@ -690,25 +678,25 @@ Example:
 #[command(after_help = SERVE_HELP)]
 pub(crate) struct ServeArguments {
     /// Address to listen on; port 0 picks a free port
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8765", value_parser = address)]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8765", value_parser = parse_address)]
     pub(crate) listen: SocketAddr,
     /// Additional host name of this server, such as that of a reverse proxy; can be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
     /// Origin of a web page that may use this server with its token, such as https://chat.example; can be repeated
-    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     pub(crate) origin: Vec<String>,
     /// Maximum number of concurrent turns; further turns are refused
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = turn_count)]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = parse_turn_count)]
     pub(crate) turns: u32,
     /// Timeout of a turn, in seconds
-    #[arg(long, value_name = "S", default_value_t = 1800, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 1800, value_parser = parse_seconds)]
     pub(crate) turn_timeout: u64,
     /// Time to wait for an approval, in seconds; without one, the call does not run
-    #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = parse_seconds)]
     pub(crate) approval_timeout: u64,
     /// Maximum size of a request, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 4, value_parser = mebibytes)]
+    #[arg(long, value_name = "MIB", default_value_t = 4, value_parser = parse_mebibytes)]
     pub(crate) max_request: u32,
 }
 
@@ -721,32 +709,6 @@ Example:
   coder serve --base-url http://127.0.0.1:8080/v1
   curl http://127.0.0.1:8765/api/agent -H \"Authorization: Bearer $TOKEN\" \\
     -H \"Content-Type: application/json\" -d '{\"prompt\": \"What is this project?\"}'";
-
-fn turn_count(text: &str) -> Result<u32, Wrong> {
-    up_to(10_000, text)
-}
-
-fn seconds(text: &str) -> Result<u64, Wrong> {
-    up_to(86_400, text)
-}
-
-fn mebibytes(text: &str) -> Result<u32, Wrong> {
-    up_to(1024, text)
-}
-
-/// Parses the origin of a web page, as a browser sends it.
-fn origin(text: &str) -> Result<String, Wrong> {
-    let is_origin = text.split_once("://").is_some_and(|(scheme, host)| {
-        matches!(scheme, "http" | "https") && !host.is_empty() && !host.contains(['/', '?', '#', '@', ' '])
-    });
-    let example = "https://chat.example";
-    let wrong = || Wrong(text!("expected an origin without a path, such as {example}", example));
-    if is_origin { Ok(text.to_ascii_lowercase()) } else { Err(wrong()) }
-}
-
-fn address(text: &str) -> Result<SocketAddr, Wrong> {
-    text.parse().map_err(|_| Wrong(text!("expected an address with a port, such as 127.0.0.1:4141")))
-}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
@@ -914,38 +876,6 @@ pub(crate) struct TrustArguments {
     /// Revoke the trust
     #[arg(long)]
     pub(crate) forget: bool,
-}
-
-fn temperature(text: &str) -> Result<f64, Wrong> {
-    text.parse().ok().filter(|n| (0.0..=2.0).contains(n)).ok_or_else(|| Wrong(text!("expected a number from 0 to 2")))
-}
-
-fn at_least_200(text: &str) -> Result<usize, Wrong> {
-    text.parse().ok().filter(|n| *n >= 200).ok_or_else(|| Wrong(text!("expected a number of at least 200")))
-}
-
-fn at_least_one(text: &str) -> Result<usize, Wrong> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Wrong(text!("expected a whole number of at least 1")))
-}
-
-/// An error in the value of an option. It is rendered later, once the language is known.
-#[derive(Debug)]
-pub(crate) struct Wrong(pub(crate) Text);
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for Wrong {}
-
-/// Parses a whole number from 1 to `most`.
-fn up_to<N: TryFrom<u64>>(most: u64, text: &str) -> Result<N, Wrong> {
-    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-    number
-        .and_then(|number| number.try_into().ok())
-        .ok_or_else(|| Wrong(text!("expected a whole number from 1 to {most}", most)))
 }
 
 #[cfg(test)]

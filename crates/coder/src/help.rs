@@ -1,7 +1,8 @@
 //! Parses the command line and translates its help. The English texts are the doc comments in `args`; the Portuguese
 //! texts are in `locales/pt-help.toml`.
 
-use crate::args::{BACKEND, CONVERSATION, Cli, GLOBAL, Options, PERMISSIONS, PROMPT, REPLIES, Wrong};
+use crate::args::{BACKEND, CONVERSATION, Cli, GLOBAL, Options, PERMISSIONS, PROMPT, REPLIES};
+use crate::argument_values::InvalidValue;
 use crate::config::Layers;
 use crate::failure::{Failure, WRONG_USE};
 use crate::shown;
@@ -78,7 +79,7 @@ fn parse_error(error: &clap::Error, language: Language) -> Text {
         _ => text!("unexpected argument {argument}", argument),
     };
     if let Some(source) = std::error::Error::source(error) {
-        let wrong = source.downcast_ref::<Wrong>().map(|wrong| wrong.0.clone());
+        let wrong = source.downcast_ref::<InvalidValue>().map(|wrong| wrong.0.clone());
         message.push(text!(": {wrong}", wrong = wrong.unwrap_or_else(|| source.to_string().into())));
     }
     let values = context(ContextKind::ValidValue).or_else(|| context(ContextKind::ValidSubcommand));

@@ -4,6 +4,7 @@
 
 mod agents_files;
 mod args;
+mod argument_values;
 mod by_hand;
 mod checks;
 mod choices;

@@ -302,7 +302,7 @@ impl Conversation {
         if command.argument == Argument::None && !words.is_empty() {
             return self.out.line(&text!("{command} takes no arguments.", command = format!("/{}", command.name)));
         }
-        let Conversation { options, project, rules, model, agent, out, .. } = self;
+        let Conversation { project, rules, model, agent, out, .. } = self;
         match command.act {
             Act::Help => self.help(),
             Act::Tools => {
@@ -362,42 +362,13 @@ impl Conversation {
             Act::Export if words.is_empty() => Err(Failure::wrong_use(text!(
                 "name a new file that ends in .md, .html, .json or .jsonl; the last two are JSON lines"
             ))),
-            Act::Export => {
-                let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
-                let path = path.ok_or_else(|| Failure::wrong_use(text!("this conversation has no transcript yet")))?;
-                export::typed(&path, words)?;
-                out.styled_line(Style::Dim, &text!("the conversation is in {file}", file = words))
-            }
+            Act::Export => self.export(words),
             Act::Sessions => sessions::typed_list(project, out),
-            Act::Resume | Act::Fork => {
-                let begun = match (command.act, words) {
-                    (Act::Fork, message) => sessions::fork(project, rules, model, agent, message),
-                    (_, "") => sessions::begin(project, rules, model, &Start::Chosen { fork: false }),
-                    (_, name) => {
-                        let start = Start::Named { name: name.to_owned(), fork: None };
-                        sessions::begin(project, rules, model, &start)
-                    }
-                }?;
-                *agent = begun.agent;
-                // Plan mode carries over to the other conversation.
-                if self.plans {
-                    agent.note(&plan_mode_note().into_string(language()));
-                }
-                show(&begun.resumed, agent, out)
-            }
+            Act::Resume => self.resume(words),
+            Act::Fork => self.fork(words),
             Act::Model => self.list_or_change_model(words),
             Act::Persona if words.is_empty() => out.line(&text!("Missing arguments: {usage}", usage = command.usage())),
-            Act::Persona => {
-                let line = sessions::change_persona(options, words, project, rules, model, agent)?;
-                out.styled_line(Style::Dim, &line)?;
-                options.persona = Some(words.to_owned());
-                if self.plans {
-                    // Plan mode belongs to the conversation, not to the persona.
-                    self.set_policy(|policy| policy.read_only(true));
-                    self.agent.note(&plan_mode_note().into_string(language()));
-                }
-                Ok(())
-            }
+            Act::Persona => self.change_persona(words),
             Act::Init => self.run_turn(
                 &text!(
                     "Look at this project and write a first AGENTS.md in its root, for agents that work on it. Read \
@@ -411,6 +382,52 @@ impl Conversation {
             Act::Quit => Ok(()), // the caller has ended the conversation already
             Act::Own(number) => self.send_custom_command(number, words),
         }
+    }
+
+    /// Writes the transcript of this conversation into a new file.
+    fn export(&mut self, file: &str) -> Result<(), Failure> {
+        let path = self.agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
+        let path = path.ok_or_else(|| Failure::wrong_use(text!("this conversation has no transcript yet")))?;
+        export::typed(&path, file)?;
+        self.out.styled_line(Style::Dim, &text!("the conversation is in {file}", file))
+    }
+
+    /// Continues another conversation. Without a name, the user chooses one.
+    fn resume(&mut self, name: &str) -> Result<(), Failure> {
+        let start = match name {
+            "" => Start::Chosen { fork: false },
+            name => Start::Named { name: name.to_owned(), fork: None },
+        };
+        let begun = sessions::begin(&self.project, &self.rules, &self.model, &start)?;
+        self.switch_to(begun)
+    }
+
+    /// Continues in a copy of this conversation, or of its part up to a message.
+    fn fork(&mut self, message: &str) -> Result<(), Failure> {
+        let begun = sessions::fork(&self.project, &self.rules, &self.model, &mut self.agent, message)?;
+        self.switch_to(begun)
+    }
+
+    fn switch_to(&mut self, begun: Begun) -> Result<(), Failure> {
+        self.agent = begun.agent;
+        // Plan mode carries over to the other conversation.
+        if self.plans {
+            self.agent.note(&plan_mode_note().into_string(language()));
+        }
+        show(&begun.resumed, &self.agent, &mut self.out)
+    }
+
+    fn change_persona(&mut self, name: &str) -> Result<(), Failure> {
+        let Conversation { options, project, rules, model, agent, out, .. } = self;
+        let line = sessions::change_persona(options, name, project, rules, model, agent)?;
+        out.styled_line(Style::Dim, &line)?;
+        options.persona = Some(name.to_owned());
+        if self.plans {
+            // Plan mode belongs to the conversation, not to the persona.
+            self.set_policy(|policy| policy.read_only(true));
+            self.agent.note(&plan_mode_note().into_string(language()));
+        }
+        Ok(())
     }
 
     /// Sends the message of a command that the user or the project has defined.

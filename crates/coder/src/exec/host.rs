@@ -170,3 +170,30 @@ async fn handle(
     worker.handle(reply, requests, reports, &mut shared.stop.subscribe()).await;
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc;
+
+    fn shared() -> Shared {
+        Shared { fingerprint: String::new(), worker: Mutex::new(None), stop: watch::Sender::new(false) }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reply_waits_a_moment_for_the_round_before_it() {
+        let shared = shared();
+        let (_requests, mut received) = mpsc::channel(1);
+        let (reports, mut reported) = mpsc::unbounded_channel();
+        let round = shared.worker.lock().await;
+        let ended = async {
+            tokio::time::sleep(SOON / 2).await;
+            drop(round);
+        };
+        let (ends, ()) = tokio::join!(handle(Reply::default(), &mut received, &reports, &shared), ended);
+        assert!(!ends && reported.try_recv().is_err(), "the session has ended, so the client looks for the next one");
+        let _round = shared.worker.lock().await;
+        assert!(!handle(Reply::default(), &mut received, &reports, &shared).await);
+        assert!(matches!(reported.try_recv(), Ok(Report::Busy)));
+    }
+}
