@@ -131,7 +131,7 @@ impl<'w> Host<'w> {
                 let entry = self.enclosure.entry(&request).ok_or("there is no sandbox here")?;
                 let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
                 let job = self.job(&entry.program, &arguments);
-                process::run_supervised(&job, &entry.told).await?;
+                process::run_supervised(&job, &entry.message).await?;
             }
         }
         Ok(Some(started.elapsed()))

@@ -38,7 +38,7 @@ fn files(places: &Places) -> Vec<(PathBuf, String)> {
 
 /// Returns the prompt text of these files, with at most `most` bytes; `None` without any. Unreadable and oversized
 /// files are reported to the user.
-pub(crate) fn told(places: &Places, language: Language, most: u64) -> Option<String> {
+pub(crate) fn read(places: &Places, language: Language, most: u64) -> Option<String> {
     let (mut out, mut left) = (String::new(), usize::try_from(most).unwrap_or(usize::MAX));
     for (path, name) in files(places) {
         let text = match read_first_bytes(&path, left) {

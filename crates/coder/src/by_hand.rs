@@ -192,7 +192,7 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
 
 impl Ended {
     /// Describes how the command ended.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn ending(&self) -> String {
         // The terminal sends Ctrl-C to the command too, which may have ended before this program handled it.
         let status = self.status.filter(|status| status.signal() != Some(Signal::INT.as_raw()));
         status.map_or_else(|| text!("a stop by the user").words().into_owned(), |status| status.to_string())
@@ -210,7 +210,7 @@ impl Ended {
             "Note: the user ran this command in {folder}: {command}\nIt ended with {ended}. Its output:",
             command = line,
             folder,
-            ended = self.told()
+            ended = self.ending()
         )
         .into_string(language());
         let marks = "`".repeat(fence::safe_length(printed));

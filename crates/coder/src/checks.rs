@@ -47,7 +47,7 @@ pub(crate) fn propose(lines: &[String], places: &Places, out: &mut Terminal) -> 
 }
 
 /// Returns the checkers as one JSON value.
-pub(crate) fn told(all: &[Standing]) -> Value {
+pub(crate) fn to_json(all: &[Standing]) -> Value {
     let program = |one: &Standing| {
         let reads = match &one.checker.reads {
             Reads::Project(file) => format!("project:{file}"),

@@ -12,7 +12,7 @@ use toolfence_policy::Pending;
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::{Error, Message, Text, ToolCall, ToolResult};
-use toolfence_server::told;
+use toolfence_server::event_json;
 use toolfence_session::{Answer, Compacted, StopReason};
 
 /// Writes a turn as JSON to standard output. Questions are asked as in any other turn.
@@ -52,11 +52,11 @@ impl<P: Person> JsonOutput<P> {
             Ok(reason) => reason.clone(),
             Err(error) => {
                 let text = error.text();
-                self.write_event(&told::error(&text, language()));
+                self.write_event(&event_json::error(&text, language()));
                 StopReason::Failed(text)
             }
         };
-        let over = told::over(&reason, None);
+        let over = event_json::over(&reason, None);
         self.write_event(&over);
         if let Some(trouble) = self.trouble {
             return Err(trouble);
@@ -89,7 +89,7 @@ impl<P: Person> Host for JsonOutput<P> {
 
     fn compacted(&mut self, done: &Compacted) {
         // The consumer of the lines keeps no messages.
-        self.write_event(&told::compacted(done, &[]));
+        self.write_event(&event_json::compacted(done, &[]));
     }
 
     fn show(&mut self, event: &Event<'_>) {
@@ -98,28 +98,28 @@ impl<P: Person> Host for JsonOutput<P> {
             Event::Call { call, .. } => debug::call(call),
             _ => {}
         }
-        self.write_event(&told::shown(event, language()));
+        self.write_event(&event_json::shown(event, language()));
     }
 
     fn broke_off(&mut self, why: &Text) {
-        self.write_event(&told::error(why, language()));
+        self.write_event(&event_json::error(why, language()));
     }
 
     fn running(&mut self, call: &ToolCall) {
-        self.write_event(&told::begins("running", call));
+        self.write_event(&event_json::begins("running", call));
     }
 
     fn progress(&mut self, id: &str, note: &str) {
-        self.write_event(&told::progress(id, note));
+        self.write_event(&event_json::progress(id, note));
     }
 
     fn answered(&mut self, result: &ToolResult) {
         debug::result(result);
-        self.write_event(&told::result(result, language()));
+        self.write_event(&event_json::result(result, language()));
     }
 
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        self.write_event(&told::ask(pending, language()));
+        self.write_event(&event_json::ask(pending, language()));
         self.person.ask(pending)
     }
 }

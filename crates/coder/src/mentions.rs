@@ -125,7 +125,7 @@ impl Mentions {
     }
 
     /// Returns the line that lists the appended names; `None` without any.
-    pub(crate) fn told(&self) -> Option<Text> {
+    pub(crate) fn summary(&self) -> Option<Text> {
         let images = self.images.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let names: Vec<String> = self.texts.iter().map(|(name, _)| name.clone()).chain(images).collect();
         (!names.is_empty()).then(|| text!("attached: {names}", names = names.join(", ")))
@@ -239,7 +239,7 @@ mod tests {
         assert!(found.notes.is_empty());
         let shown = of("@.git/config").below("");
         assert!(shown.contains("ana:[redacted: password]@example.org") && !shown.contains("s3cr3t"), "{shown}");
-        assert_eq!(found.told().unwrap().to_string(), "attached: src/a.rs, src");
+        assert_eq!(found.summary().unwrap().to_string(), "attached: src/a.rs, src");
         assert_eq!(of("@shot.PNG").images, [folder.path().canonicalize().unwrap().join("shot.PNG")]);
         let large = of("@large");
         assert!(large.texts[0].1.starts_with("The file large, first "), "{:.80}", large.texts[0].1);

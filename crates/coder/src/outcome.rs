@@ -38,15 +38,15 @@ pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
             (None, count) => text!("{count} {count|line|lines}", count),
         };
         let size = if result.truncated { text!("{size}, cut", size) } else { size };
-        let told = text!("{size}, {time}", size, time = took(result.execution_time_ms));
-        return (Style::Good, format!("✓ {}", told.words()));
+        let sentence = text!("{size}, {time}", size, time = took(result.execution_time_ms));
+        return (Style::Good, format!("✓ {}", sentence.words()));
     };
-    if let Some(told) = for_people(error, known) {
-        return (Style::Bad, format!("✗ {}", told.words()));
+    if let Some(sentence) = for_people(error, known) {
+        return (Style::Bad, format!("✗ {}", sentence.words()));
     }
     if let (ErrorCode::ExitStatus, Some(status)) = (error.code, result.exit_code) {
-        let told = text!("status {status}, {time}", status, time = took(result.execution_time_ms));
-        return (Style::Bad, format!("✗ {}", told.words()));
+        let sentence = text!("status {status}, {time}", status, time = took(result.execution_time_ms));
+        return (Style::Bad, format!("✗ {}", sentence.words()));
     }
     let code = serde_json::to_value(error.code).ok().and_then(|code| code.as_str().map(String::from));
     let message = error.message.words();
@@ -373,8 +373,8 @@ mod tests {
 
     #[test]
     fn times_are_told_in_their_size() {
-        for (time, told) in [(999, "999 ms"), (1500, "1.5 s"), (59_999, "59.9 s"), (125_000, "2 min 5 s")] {
-            assert_eq!(took(time).words(), told);
+        for (time, sentence) in [(999, "999 ms"), (1500, "1.5 s"), (59_999, "59.9 s"), (125_000, "2 min 5 s")] {
+            assert_eq!(took(time).words(), sentence);
         }
     }
 }

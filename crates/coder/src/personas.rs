@@ -57,7 +57,7 @@ impl Place {
     }
 
     /// Describes the origin to the user.
-    pub(crate) fn told(self) -> Text {
+    pub(crate) fn label(self) -> Text {
         match self {
             Place::BuiltIn => text!("built in"),
             Place::Own => text!("yours"),

@@ -92,7 +92,7 @@ impl Project {
             }
             Some(old) => {
                 let old = std::mem::replace(old, server.clone());
-                if old.told() == server.told() { old.allowed() } else { old.tools().collect() }
+                if old.trusted_text() == server.trusted_text() { old.allowed() } else { old.tools().collect() }
             }
         };
         self.servers = Arc::new(all);

@@ -77,7 +77,7 @@ impl Rules {
             let limit = rules.config.limits().agents_bytes;
             // At most a quarter of the window, at 3.5 bytes a token.
             let most = rules.window().map_or(limit, |window| limit.min(window.saturating_mul(7) / 8));
-            rules.agents_files = agents_files::told(&layers.places, rules.language, most);
+            rules.agents_files = agents_files::read(&layers.places, rules.language, most);
         }
         rules.config.notes.iter().for_each(tell);
         Ok((rules, layers.places))

@@ -67,13 +67,13 @@ impl Wanted {
 impl Found {
     /// Returns `true` if the user trusts the server's current description.
     pub(crate) fn is_trusted(&self, places: &Places) -> bool {
-        self.started.as_ref().is_ok_and(|server| trust::holds(places, &self.key, server.told()))
+        self.started.as_ref().is_ok_and(|server| trust::holds(places, &self.key, server.trusted_text()))
     }
 
     /// Displays the server's description, asks whether to trust it, and stores a yes.
     pub(crate) fn ask(&self, places: &Places) -> Result<bool, Failure> {
-        let Some(told) = self.told() else { return Ok(false) };
-        let files = [told];
+        let Some(text) = self.trusted_text() else { return Ok(false) };
+        let files = [text];
         if !ask_for_trust(&files, &self.allows())? {
             return Ok(false);
         }
@@ -82,9 +82,9 @@ impl Found {
     }
 
     /// Returns the key of the server and the description that the user has to trust; `None` if it has not started.
-    pub(crate) fn told(&self) -> Option<(PathBuf, String)> {
+    pub(crate) fn trusted_text(&self) -> Option<(PathBuf, String)> {
         let server = self.started.as_ref().ok()?;
-        Some((self.key.clone(), server.told().to_owned()))
+        Some((self.key.clone(), server.trusted_text().to_owned()))
     }
 
     /// Summarizes the permissions that trust grants. The full description may be longer than the terminal and begins
@@ -208,9 +208,9 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
         });
     }
     drop(done);
-    let (began, mut told, mut found) = (Instant::now(), !std::io::stderr().is_terminal(), Vec::new());
+    let (began, mut is_announced, mut found) = (Instant::now(), !std::io::stderr().is_terminal(), Vec::new());
     loop {
-        let next = match told {
+        let next = match is_announced {
             true => answers.recv().map_err(|_| RecvTimeoutError::Disconnected),
             false => answers.recv_timeout(SILENCE.saturating_sub(began.elapsed())),
         };
@@ -220,7 +220,7 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
                 found.push((at, server));
             }
             Err(RecvTimeoutError::Timeout) => {
-                told = true;
+                is_announced = true;
                 tell(&text!(
                     "Waiting up to 30 seconds for the tools of MCP servers: {servers}.",
                     servers = waits.join(", ")

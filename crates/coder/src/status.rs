@@ -494,17 +494,17 @@ mod tests {
 
     #[test]
     fn a_call_is_told_while_it_is_written() {
-        let told = |pieces: &[(&str, &str)], name: &str| row(&written(pieces, name), Duration::ZERO, true, 40);
-        assert_eq!(told(&[], "write_file"), "→ write_file");
-        assert_eq!(told(&[("path", "src/ma"), ("path", "in.rs")], "write_file"), "→ write_file src/main.rs");
+        let printed = |pieces: &[(&str, &str)], name: &str| row(&written(pieces, name), Duration::ZERO, true, 40);
+        assert_eq!(printed(&[], "write_file"), "→ write_file");
+        assert_eq!(printed(&[("path", "src/ma"), ("path", "in.rs")], "write_file"), "→ write_file src/main.rs");
         let content = [("path", "a.rs"), ("content", "one\ntw"), ("content", "o\nthree")];
-        assert_eq!(told(&content, "write_file"), "→ write_file a.rs  3 lines");
+        assert_eq!(printed(&content, "write_file"), "→ write_file a.rs  3 lines");
         let edits = [("path", "a.rs"), ("edits/0/replacement", "one\ntwo\n"), ("edits/1/replacement", "three")];
-        assert_eq!(told(&edits, "edit_file"), "→ edit_file a.rs  2 lines");
-        assert_eq!(told(&[("command", "make\nmake test")], "bash"), "→ bash $ make ...  2 lines");
+        assert_eq!(printed(&edits, "edit_file"), "→ edit_file a.rs  2 lines");
+        assert_eq!(printed(&[("command", "make\nmake test")], "bash"), "→ bash $ make ...  2 lines");
         let late = row(&written(&[("command", "make")], "bash"), Duration::from_secs(2), true, 40);
         assert_eq!(late, "→ bash $ make  2 s");
-        assert_eq!(told(&[("command", "x".repeat(99).as_str())], "bash"), format!("→ bash $ {}…", "x".repeat(28)));
+        assert_eq!(printed(&[("command", "x".repeat(99).as_str())], "bash"), format!("→ bash $ {}…", "x".repeat(28)));
     }
 
     #[test]
@@ -532,8 +532,8 @@ mod tests {
             thought.last(20),
             ["First this.", "Then one line that", "goes on and on, with", "a\\u{1b}[31m in it."]
         );
-        let told = row(&What::Thought(thought), Duration::from_secs(3), true, 60);
-        assert_eq!(told, "⠋ thinking, 3 s, 3 lines");
+        let printed = row(&What::Thought(thought), Duration::from_secs(3), true, 60);
+        assert_eq!(printed, "⠋ thinking, 3 s, 3 lines");
         let mut thought = ThoughtSoFar::default();
         (0..1000).for_each(|_| thought.push(&"é語 ".repeat(1000)));
         assert!(thought.text.len() <= 2 * END_OF_THOUGHT && thought.last(40).len() == MOST_ROWS);
@@ -549,9 +549,9 @@ mod tests {
 
     #[test]
     fn time_that_passes_is_told() {
-        let told = |seconds, signs| row(&What::Model, Duration::from_secs(seconds), signs, 60);
+        let printed = |seconds, signs| row(&What::Model, Duration::from_secs(seconds), signs, 60);
         assert_eq!(
-            (told(2, true).as_str(), told(0, false).as_str()),
+            (printed(2, true).as_str(), printed(0, false).as_str()),
             ("⠸ waiting for the model, 2 s", "| waiting for the model, 0 s")
         );
     }

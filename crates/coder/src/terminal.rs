@@ -205,7 +205,7 @@ impl Terminal {
     }
 
     /// Writes sentences for people and a newline.
-    pub(crate) fn told(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn wrapped(&mut self, text: &str) -> Result<(), Failure> {
         let rows = self.in_rows(text).into_owned();
         self.exact_line(Style::Plain, &rows)
     }

@@ -98,7 +98,7 @@ impl Jobs {
     }
 
     /// Returns the output of a job since the last call. A job that has ended is forgotten with this call.
-    pub async fn told(&self, job: &Running) -> Result<Output, ToolError> {
+    pub async fn report(&self, job: &Running) -> Result<Output, ToolError> {
         // The end is recorded before the channel is closed.
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
@@ -322,12 +322,12 @@ mod tests {
         let (_folder, jobs) = no_jobs();
         let (job, say_ended, _running) = fake_job(&jobs, "j1");
         assert!(
-            block_on_it(jobs.told(&job)).is_ok_and(|output| output.data.is_some_and(|data| data["running"] == true))
+            block_on_it(jobs.report(&job)).is_ok_and(|output| output.data.is_some_and(|data| data["running"] == true))
         );
         *job.end() = End::Done(Err(ToolFailure::new(ErrorCode::Timeout, "late").into()));
         drop(say_ended);
-        assert!(block_on_it(jobs.told(&job)).is_ok_and(|output| output.failure.is_some()));
-        let Err(ToolError::Respond(second)) = block_on_it(jobs.told(&job)) else { panic!("the turn continues") };
+        assert!(block_on_it(jobs.report(&job)).is_ok_and(|output| output.failure.is_some()));
+        let Err(ToolError::Respond(second)) = block_on_it(jobs.report(&job)) else { panic!("the turn continues") };
         assert!(
             second.code == ErrorCode::NotFound && second.message.to_string().contains("reported already"),
             "{second:?}"
@@ -340,9 +340,9 @@ mod tests {
         let (_folder, jobs) = no_jobs();
         let (job, say_ended, _running) = fake_job(&jobs, "j1");
         drop(say_ended);
-        assert!(matches!(block_on_it(jobs.told(&job)), Err(ToolError::Fatal(_))));
+        assert!(matches!(block_on_it(jobs.report(&job)), Err(ToolError::Fatal(_))));
         assert_eq!(jobs.find("j1").unwrap_err().code, ErrorCode::NotFound);
-        assert!(matches!(block_on_it(jobs.told(&job)), Err(ToolError::Respond(_))));
+        assert!(matches!(block_on_it(jobs.report(&job)), Err(ToolError::Respond(_))));
     }
 
     #[test]

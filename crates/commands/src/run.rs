@@ -295,7 +295,7 @@ impl LayeredProject<'_> {
         let entry = entry.ok_or_else(|| io::Error::other("the sandbox that is available here mounts no layers"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
-        let mut run = pin!(process::run_supervised(&helper, &entry.told));
+        let mut run = pin!(process::run_supervised(&helper, &entry.message));
         // The output of the session in it counts, too.
         let held = if self.output.is_some() { layer.bytes_on_disk() } else { 0 };
         let room = Room::of(layer, held)?;

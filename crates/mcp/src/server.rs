@@ -138,7 +138,7 @@ impl Server {
 
     /// Returns the text that the user must trust before a model sees the tools, as JSON: the command with its
     /// permissions, and the server's list of tools.
-    pub fn told(&self) -> &str {
+    pub fn trusted_text(&self) -> &str {
         &self.offer.trusted_text
     }
 

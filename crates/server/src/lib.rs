@@ -20,7 +20,7 @@ pub mod http;
 pub mod pipe;
 /// Builds the pipe's lines about a turn, for a host that only reports events.
 #[cfg(feature = "pipe")]
-pub mod told {
+pub mod event_json {
     pub use crate::pipe::words::{ask, begins, compacted, error, over, progress, result, shown};
 }
 #[cfg(feature = "proxy")]

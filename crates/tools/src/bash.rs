@@ -49,7 +49,7 @@ impl Bash {
         if background {
             let job = self.jobs.start(wanted, true, most_jobs)?;
             job.ends_within(JOB_START).await;
-            return self.jobs.told(&job).await;
+            return self.jobs.report(&job).await;
         }
         if can_be_job && !wanted.on_private_copy && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
             return self.run_and_wait(wanted, most_jobs, progress).await;
@@ -64,7 +64,7 @@ impl Bash {
         let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
         shown(job.live(), progress, job.ends_within(self.patience)).await;
         waited.job = None;
-        self.jobs.told(&job).await
+        self.jobs.report(&job).await
     }
 
     fn command_from(permit: &Permit<'_>, seconds: Option<u64>) -> Wanted {

@@ -38,7 +38,7 @@ impl Job {
             Some("write") => self.write(&job, permit.text("input")).await,
             _ => {
                 job.says_within(POLL_WAIT).await;
-                self.jobs.told(&job).await
+                self.jobs.report(&job).await
             }
         }
     }
@@ -65,7 +65,7 @@ impl Job {
         }
         self.jobs.commands.note_input(job.id(), input);
         job.says_within(WRITE_WAIT).await;
-        let mut output = self.jobs.told(job).await?;
+        let mut output = self.jobs.report(job).await?;
         match sent {
             Ok(Sent::Some(bytes)) => {
                 noted(
@@ -94,7 +94,7 @@ impl Job {
             )
             .into());
         }
-        let mut output = self.jobs.told(job).await?;
+        let mut output = self.jobs.report(job).await?;
         noted(&mut output.text, text!("Job {id} has ended.", id = job.id()));
         Ok(output)
     }

@@ -220,11 +220,11 @@ mod tests {
                     let (start, length): (usize, usize) = (start.parse().unwrap(), length.parse().unwrap());
                     let start = if length == 0 { start } else { start - 1 };
                     let body = lines.clone().take_while(|line| !line.starts_with("@@"));
-                    let told: Vec<String> = body
+                    let old: Vec<String> = body
                         .filter(|line| line.starts_with([' ', side]))
                         .map(|line| format!("{}\n", &line[1..]))
                         .collect();
-                    assert_eq!(told, text[start..start + length], "{diff}");
+                    assert_eq!(old, text[start..start + length], "{diff}");
                 }
                 while lines.next_if(|line| !line.starts_with("@@")).is_some() {}
             }

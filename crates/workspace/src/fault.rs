@@ -47,10 +47,10 @@ pub(crate) mod counted {
     }
 
     pub(crate) fn settled(path: &Path) {
-        if let Some(told) = std::env::var_os(SETTLED) {
+        if let Some(log) = std::env::var_os(SETTLED) {
             let bytes = std::fs::metadata(path).expect("it is there").len();
-            let told = std::fs::OpenOptions::new().append(true).create(true).open(told);
-            writeln!(told.expect("it can be opened"), "{bytes} {}", path.display()).expect("it can be written");
+            let log = std::fs::OpenOptions::new().append(true).create(true).open(log);
+            writeln!(log.expect("it can be opened"), "{bytes} {}", path.display()).expect("it can be written");
         }
     }
 

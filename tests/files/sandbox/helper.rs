@@ -59,7 +59,7 @@ impl Host {
             overflow: None,
             live: None,
         };
-        let ran = block_on(run_supervised(&job, &entry.told));
+        let ran = block_on(run_supervised(&job, &entry.message));
         ran.expect("it can be started").output
     }
 }

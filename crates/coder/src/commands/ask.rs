@@ -32,7 +32,7 @@ pub(crate) fn run(
     // Only the prompt can mention files: piped text is not trusted.
     let found = Mentions::of(prompt, &project.workspace, agent.session().room());
     found.notes.iter().for_each(tell);
-    found.told().iter().for_each(tell);
+    found.summary().iter().for_each(tell);
     let with_files = found.below(prompt);
     let question = if piped.is_empty() { with_files } else { format!("{with_files}\n\n{piped}") };
     images::attach(&project, &rules, &mut agent, &[images, &found.images].concat())?;
@@ -46,9 +46,9 @@ pub(crate) fn run(
             stopped
         }
         format => {
-            let mut told = JsonOutput::new(person, agent.canceller(), format == OutputFormat::StreamJson);
-            let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut told))?;
-            told.end(&stopped, &mut agent)?;
+            let mut output = JsonOutput::new(person, agent.canceller(), format == OutputFormat::StreamJson);
+            let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut output))?;
+            output.end(&stopped, &mut agent)?;
             stopped
         }
     };

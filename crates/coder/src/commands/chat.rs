@@ -533,7 +533,7 @@ impl Conversation {
             started.notes().iter().for_each(tell);
         }
         server.offered = server.is_trusted(&places);
-        if let Some(descriptions) = server.told().filter(|_| !server.offered && stdin().is_terminal()) {
+        if let Some(descriptions) = server.trusted_text().filter(|_| !server.offered && stdin().is_terminal()) {
             let files = [descriptions];
             let allows = confirm::allowing(&server.allows());
             server.offered =
@@ -554,7 +554,7 @@ impl Conversation {
         if let Err(failure) = images::attach(&self.project, &self.rules, &mut self.agent, &found.images) {
             return self.out.styled_line(Style::Bad, failure.message());
         }
-        if let Some(line) = found.told() {
+        if let Some(line) = found.summary() {
             self.out.styled_line(Style::Dim, &line)?;
         }
         self.run_turn(&found.below(message))
@@ -578,7 +578,7 @@ impl Conversation {
         self.agent.note(&ended.note(&line, &printed));
         self.out.styled_line(
             Style::Dim,
-            &text!("{ended}; the model gets this with your next message", ended = ended.told()),
+            &text!("{ended}; the model gets this with your next message", ended = ended.ending()),
         )
     }
 
@@ -677,11 +677,11 @@ impl Conversation {
         );
         // A terminal wraps the text to its own width.
         let rows = if self.out.is_terminal() { help.words().replace('\n', " ") } else { help.words().into_owned() };
-        self.out.told(&rows)?;
+        self.out.wrapped(&rows)?;
         let all = slash::all(&self.own);
         let width = all.iter().map(|command| command.usage().chars().count()).max().unwrap_or_default();
         all.iter()
-            .try_for_each(|command| self.out.told(&format!("  {:<width$}  {}", command.usage(), command.summary())))
+            .try_for_each(|command| self.out.wrapped(&format!("  {:<width$}  {}", command.usage(), command.summary())))
     }
 
     /// Prints the whole last output, even if it was too long for the result. Ctrl-C stops it.

@@ -44,7 +44,7 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
         true => {
             let mut report = report_as_json(&trial, &settings);
             report["private_copies"] = json!({"on": no_copies.is_none(), "why": no_copies.map(|(why, _)| why)});
-            report["checks"] = checks::told(&standing);
+            report["checks"] = checks::to_json(&standing);
             report["checks"]["proposed"] = json!(proposed);
             out.line(&report.to_string())?;
         }

@@ -221,14 +221,14 @@ fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArgume
         // Without a question on a terminal, the output is the only record of the text that was trusted or refused.
         if yes || !std::io::stdout().is_terminal() {
             out.line(&format!("{}:\n", found.key.display()))?;
-            server.told().lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
+            server.trusted_text().lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
             out.line(&text!(
                 "If you trust it, the model sees these tools with these descriptions. Each call still asks you, unless \
                  your settings allow it."
             ))?;
         }
         if yes {
-            trust::store(places, &[(found.key.clone(), server.told().to_owned())])?;
+            trust::store(places, &[(found.key.clone(), server.trusted_text().to_owned())])?;
         } else if !found.ask(places)? {
             status = UNSUCCESSFUL.into();
             out.line(&text!("The MCP server {name} is not trusted.", name))?;
@@ -237,7 +237,7 @@ fn trust(project: &Project, rules: &Rules, yes: bool, arguments: &McpTrustArgume
         out.line(&text!(
             "{path} is now trusted: sha256 {hash}",
             path = found.key.display().to_string(),
-            hash = trust::hash(server.told())
+            hash = trust::hash(server.trusted_text())
         ))?;
     }
     Ok(status)

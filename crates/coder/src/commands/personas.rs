@@ -61,7 +61,7 @@ fn print_persona(folders: &Folders, found: &Found, out: &mut Terminal) -> Result
     let Found { persona, place, .. } = found;
     out.line(&format!("{:<14}{}", persona.name, persona.description))?;
     let languages = folders.languages(&persona.name, *place).join(" ");
-    let mut facts = vec![place.told(), languages.into()];
+    let mut facts = vec![place.label(), languages.into()];
     facts.extend(requests_of(persona));
     out.styled_line(Style::Dim, &format!("{:<14}{}", "", Text::join(facts, "; ").words()))
 }

@@ -354,7 +354,7 @@ fn print_table(columns: &Text, rows: &[(String, Vec<u64>)], out: &mut Terminal) 
         return rows.iter().try_for_each(|(name, cells)| {
             let cells = heads.iter().zip(cells).map(|(head, cell)| format!("{head} {cell}"));
             out.line(name)?;
-            out.told(&format!("  {}", cells.collect::<Vec<_>>().join(", ")))
+            out.wrapped(&format!("  {}", cells.collect::<Vec<_>>().join(", ")))
         });
     }
     let row = |first: &str, cells: &[String]| {

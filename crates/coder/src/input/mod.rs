@@ -301,8 +301,8 @@ impl Prompt for Mark<'_> {
     }
 
     fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
-        let told: Text = text!("search: {words}", words = search.term.as_str());
-        format!("{} ", told.words()).into()
+        let prompt: Text = text!("search: {words}", words = search.term.as_str());
+        format!("{} ", prompt.words()).into()
     }
 }
 

@@ -206,9 +206,9 @@ impl InlineReader {
         let is_text = text == target || target.strip_prefix("mailto:") == Some(&text);
         if !is_text && !target.is_empty() {
             let begin = self.cells.len();
-            let told = if text.is_empty() { target } else { format!(" ({target})") };
+            let suffix = if text.is_empty() { target } else { format!(" ({target})") };
             let ink = Ink { dim: true, ..self.ink() };
-            push(&mut self.cells, &told.replace(BREAK, " "), ink);
+            push(&mut self.cells, &suffix.replace(BREAK, " "), ink);
             self.placed(begin, end);
             self.closes(end);
         }

@@ -22,7 +22,7 @@ fn text_of(case: &Section) -> String {
 }
 
 /// `ESC [ 1 m` as `{1}`.
-fn told(drawn: &str) -> String {
+fn printed(drawn: &str) -> String {
     let mut out = String::new();
     for (index, piece) in drawn.split("\x1b[").enumerate() {
         match piece.split_once('m') {
@@ -48,7 +48,7 @@ fn cases() {
     for case in CaseFiles::of("terminal/markdown.txt").sections() {
         let text = text_of(&case);
         comparison.expect_text(&case.optional_part("plain"), &case.title, &rendered(&text, PLAIN));
-        comparison.expect_text(&case.optional_part("narrow"), &case.title, &told(&rendered(&text, NARROW)));
+        comparison.expect_text(&case.optional_part("narrow"), &case.title, &printed(&rendered(&text, NARROW)));
     }
     comparison.finish();
 }

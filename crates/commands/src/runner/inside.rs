@@ -131,7 +131,7 @@ impl CommandRunner {
             .ok_or_else(|| io::Error::other(text!("the helper got no plan for what is masked")))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
-        process::run_supervised(&helper, &entry.told).await
+        process::run_supervised(&helper, &entry.message).await
     }
 
     async fn build_folders(&self) -> io::Result<Vec<PathBuf>> {

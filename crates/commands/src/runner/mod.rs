@@ -475,7 +475,7 @@ impl CommandRunner {
         };
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, ..*job };
-        let outcome = process::run_supervised(&helper, &entry.told).await.map_err(|error| not_started(&error))?;
+        let outcome = process::run_supervised(&helper, &entry.message).await.map_err(|error| not_started(&error))?;
         Ok((outcome, Vec::new()))
     }
 

@@ -126,8 +126,8 @@ impl CommandRunner {
             self.enclosure().supervised(&words)
         };
         let own: Vec<OsString> = words.iter().skip(1).map(|word| OsString::from(*word)).collect();
-        let (program, args, told) = match &entry {
-            Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&entry.told)),
+        let (program, args, message) = match &entry {
+            Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&entry.message)),
             None => (program.as_os_str(), &*own, None),
         };
         let environment: Vec<(&str, Option<OsString>)> =
@@ -140,7 +140,7 @@ impl CommandRunner {
             inherits: false,
             input: Vec::new(),
             converses: true,
-            told,
+            message,
         });
         let program = started.await.map_err(|error| Text::from(&error))?;
         let (commands, paths) = (Arc::clone(self), wanted.paths.clone());

@@ -127,7 +127,7 @@ impl Ground {
             overflow: None,
             live: None,
         };
-        Ok(process::run_supervised(&job, &entry.told).await?.output)
+        Ok(process::run_supervised(&job, &entry.message).await?.output)
     }
 
     /// Returns `true` if a process that an attempt left is still running.

@@ -262,5 +262,5 @@ pub struct Entry {
     /// The arguments of the helper.
     pub arguments: Vec<OsString>,
     /// The whole message to the helper.
-    pub told: Message,
+    pub message: Message,
 }

@@ -39,7 +39,7 @@ pub struct Program<'a> {
     pub converses: bool,
     /// The message to a supervisor, which starts the program and ends all processes that it started, even if the caller
     /// dies. Without it, only processes in the group of the program are ended, and only while the caller lives.
-    pub told: Option<&'a Message>,
+    pub message: Option<&'a Message>,
 }
 
 /// A program that runs. Dropping it ends the program and the processes that it started.
@@ -117,7 +117,7 @@ impl Piped {
     /// # Errors
     /// It cannot be started, or the system runs out of descriptors.
     pub async fn start(program: Program<'_>) -> io::Result<Piped> {
-        let Program { program, args, folder, environment, inherits, input, converses, told } = program;
+        let Program { program, args, folder, environment, inherits, input, converses, message } = program;
         let (stdin, writing) = io::pipe()?;
         let (stdout, out) = io::pipe()?;
         let (stderr, err) = io::pipe()?;
@@ -135,16 +135,16 @@ impl Piped {
                 None => command.env_remove(name),
             };
         }
-        let running = match told {
+        let running = match message {
             None => {
                 command.stdin(stdin);
                 Running::led_by(Leader::of(command)?, None)?
             }
-            Some(told) => {
+            Some(message) => {
                 let (supervisor, theirs) = Supervisor::new()?;
                 command.stdin(theirs);
                 let mut running = Running::led_by(Leader::of(command)?, Some(supervisor))?;
-                running.send(told, Some(stdin.as_fd())).await?;
+                running.send(message, Some(stdin.as_fd())).await?;
                 running
             }
         };
@@ -261,7 +261,7 @@ mod tests {
             inherits: true,
             input,
             converses: false,
-            told: None,
+            message: None,
         };
         Piped::start(program).await.unwrap()
     }
@@ -307,7 +307,7 @@ mod tests {
             inherits: false,
             input: Vec::new(),
             converses: true,
-            told: None,
+            message: None,
         };
         let mut piped = Piped::start(program).await.unwrap();
         let mut out = Vec::new();

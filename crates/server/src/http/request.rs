@@ -385,7 +385,7 @@ impl AgentRequest {
                 let (lines, dropped) = context_history.map(|context| context.value.lines()).unwrap_or_default();
                 order.dropped = dropped;
                 if let Work::Model { prompt, message, .. } = &mut order.work {
-                    let told = match lines.is_empty() {
+                    let sentence = match lines.is_empty() {
                         true => text!("User Request:\n{prompt}", prompt = &*prompt),
                         false => text!(
                             "Context History:\n{context}\n\nUser Request:\n{prompt}",
@@ -393,7 +393,7 @@ impl AgentRequest {
                             prompt = &*prompt
                         ),
                     };
-                    *message = told.into_string(language);
+                    *message = sentence.into_string(language);
                 }
                 Ok(order)
             }

@@ -112,9 +112,9 @@ async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, req
     };
     if let Some(trouble) = answer.extensions_mut().remove::<Trouble>() {
         tracing::info!(target: "toolfence", status = trouble.status, route, "refused");
-        let mut told = trouble.response(shared.options.language);
-        told.headers_mut().extend(answer.headers_mut().remove(ALLOW).map(|method| (ALLOW, method)));
-        answer = told;
+        let mut replacement = trouble.response(shared.options.language);
+        replacement.headers_mut().extend(answer.headers_mut().remove(ALLOW).map(|method| (ALLOW, method)));
+        answer = replacement;
     }
     page.into_iter().for_each(|page| allow_page(answer.headers_mut(), page));
     answer

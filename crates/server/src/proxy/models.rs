@@ -168,7 +168,7 @@ mod tests {
     /// A host that waits, here for something that another request does, as a real one would for a file.
     struct Slow {
         ready: Mutex<Receiver<()>>,
-        told: Sender<(String, Learned, Learned)>,
+        written: Sender<(String, Learned, Learned)>,
     }
 
     impl Profiles for Slow {
@@ -181,15 +181,15 @@ mod tests {
 
         fn learned(&self, model: &str, before: Learned, now: Learned) {
             self.known(model);
-            self.told.send((model.to_owned(), before, now)).unwrap();
+            self.written.send((model.to_owned(), before, now)).unwrap();
         }
     }
 
     #[tokio::test]
     async fn a_slow_host_holds_up_no_other_request() {
         let (go, ready) = channel();
-        let (told, kept) = channel();
-        let models = Models::new(Some(Arc::new(Slow { ready: Mutex::new(ready), told })));
+        let (written, kept) = channel();
+        let models = Models::new(Some(Arc::new(Slow { ready: Mutex::new(ready), written })));
         let other = async { go.send(()).unwrap() };
         let (known, ()) = tokio::join!(reasoning(&models, "m"), other);
         assert_eq!(known, Reasoning::Opened, "the other request continues while the host is busy");

@@ -248,12 +248,12 @@ impl Command {
         let words: Vec<&OsStr> = std::iter::once(program).chain(args.iter().map(OsString::as_os_str)).collect();
         let folder = options.folder.as_deref();
         let supervisor = isolation::supervised(&words);
-        let (program, args, told) = match &supervisor {
-            Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&entry.told)),
+        let (program, args, message) = match &supervisor {
+            Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&entry.message)),
             None => (program, &*args, None),
         };
         let environment = &environment;
-        Piped::start(Program { program, args, folder, environment, inherits: true, input, converses: false, told })
+        Piped::start(Program { program, args, folder, environment, inherits: true, input, converses: false, message })
             .await
     }
 

@@ -87,14 +87,14 @@ impl FoundEngine {
         };
         let names = |words: Vec<OsString>| words.into_iter().map(Name::from).collect();
         let variables = environment::of_client().map(|(name, value)| (name.into(), value.into()));
-        let told = ContainerMessage {
+        let message = ContainerMessage {
             program: self.program.as_path().into(),
             run: names(line.run()),
             remove: names(line.remove()),
             environment: variables.collect(),
         };
         let arguments = vec![helper::KEEP_CONTAINER.into()];
-        Some(Entry { program: helper.into(), arguments, told: part(&told)?.into() })
+        Some(Entry { program: helper.into(), arguments, message: part(&message)?.into() })
     }
 }
 

@@ -40,8 +40,8 @@ pub fn supervised(command: &[&OsStr]) -> Option<Entry> {
 
 fn supervised_by(helper: &Path, memory: u64, command: &[&OsStr]) -> Option<Entry> {
     let command = command.iter().map(|word| Name::from(*word)).collect();
-    let told = Supervised { version: env!("CARGO_PKG_VERSION").into(), memory, command };
-    Some(Entry { program: helper.into(), arguments: vec![helper::SUPERVISE.into()], told: part(&told)?.into() })
+    let message = Supervised { version: env!("CARGO_PKG_VERSION").into(), memory, command };
+    Some(Entry { program: helper.into(), arguments: vec![helper::SUPERVISE.into()], message: part(&message)?.into() })
 }
 
 /// A running command of a session.
@@ -204,7 +204,7 @@ impl Enclosure {
             let (layout, helper) = (self.layout.as_ref().ok()?, self.helper.as_ref()?);
             let plan = probe::nothing(|request| self.plan(layout, Kind::Namespaces, request));
             let (program, arguments) = (helper.into(), vec![helper::BEGIN_SESSION.into()]);
-            let begin = Entry { program, arguments, told: part(&plan)?.into() };
+            let begin = Entry { program, arguments, message: part(&plan)?.into() };
             let entry = |request: &Request<'_>, session: &Session| {
                 self.entry_with(Kind::Namespaces, request, &Shared::default(), Some(session))
             };
@@ -235,9 +235,9 @@ impl Enclosure {
         if kind == Kind::Container {
             return self.container().ok()?.entry(self.helper.as_ref()?, &plan, &masking, &task, request.variables);
         }
-        let mut told = part(&plan)?;
-        told.extend(part(&masking)?);
-        told.extend(part(&task)?);
+        let mut message = part(&plan)?;
+        message.extend(part(&masking)?);
+        message.extend(part(&task)?);
         let helper = self.helper.as_ref()?;
         let (program, mut arguments) = match kind {
             Kind::Bubblewrap => {
@@ -248,8 +248,8 @@ impl Enclosure {
             _ => (helper.clone(), Vec::new()),
         };
         arguments.push(helper::ENTER.into());
-        let told = Message::new(told, session.cloned().unwrap_or_default());
-        Some(Entry { program: program.into(), arguments, told })
+        let message = Message::new(message, session.cloned().unwrap_or_default());
+        Some(Entry { program: program.into(), arguments, message })
     }
 
     /// Returns the container's engine, which is searched on the first call.

@@ -153,7 +153,7 @@ fn start_helper(entry: &Entry) -> io::Result<(String, Vec<OwnedFd>)> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    let sent = entry.told.begin(ours.as_fd(), None).and_then(|rest| ours.write_all(rest));
+    let sent = entry.message.begin(ours.as_fd(), None).and_then(|rest| ours.write_all(rest));
     let answer = sent.and_then(|()| first_line(&ours));
     // The helper ends when its line is closed. A program that is not a helper may not notice that, and is killed.
     drop(ours);
