@@ -65,7 +65,7 @@ pub(crate) struct Server {
     preset: Option<Preset>,
     /// A note about the choice, if the program made it.
     pub(crate) chosen: Option<Text>,
-    /// Whether the model still has to be chosen, because the user named none.
+    /// Whether the user named no model, so that one must be chosen.
     any_model: bool,
 }
 

@@ -91,7 +91,7 @@ impl Thoughts {
         Some((&self.text[at..], since.elapsed(), lines.count()))
     }
 
-    /// Returns the text of all thoughts; `None` if there were none.
+    /// Returns the text of all thoughts; `None` without any.
     pub(crate) fn take(&mut self) -> Option<String> {
         self.current = None;
         Some(std::mem::take(&mut self.text)).filter(|text| !text.is_empty())
