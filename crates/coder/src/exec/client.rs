@@ -47,7 +47,7 @@ impl Session {
         Ok(Session { place, fingerprint })
     }
 
-    /// Lets the host of the session handle a reply, and starts a host if no host runs. Returns the exit status.
+    /// Sends a reply to the host of the session, and starts a host if none runs. Returns the exit status.
     pub(crate) async fn send(
         &self,
         mut reply: Reply,

@@ -758,7 +758,7 @@ fn expanded(line: &str) -> String {
     out
 }
 
-/// Removes a quote mark from a line. Returns `None` if there is none.
+/// Removes a quote mark from a line; `None` if the line does not begin with one.
 fn quoted(line: &str) -> Option<&str> {
     let inner = line.trim_start_matches(' ').strip_prefix('>').filter(|_| blanks(line) < 4)?;
     Some(inner.strip_prefix(' ').unwrap_or(inner))
