@@ -13,6 +13,7 @@ use toolfence_protocol::{Language, text};
 fn files(places: &Places) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     let mut first_of = |folder: &Path, shown: &str| {
+        // A symbolic link could put any file of the user into the prompt.
         let is_there = |name: &&&str| folder.join(name).is_file() && !has_link(folder, &folder.join(name));
         let there = AGENTS_FILES.iter().find(is_there);
         files.extend(there.map(|name| (folder.join(name), format!("{shown}{name}"))));

@@ -80,6 +80,7 @@ fn within(diffs: &[impl AsRef<str>], bytes: usize, language: Language) -> (Strin
     by_length.sort_by_key(|&at| diffs[at].as_ref().len());
     let (mut shares, mut left) = (vec![0; diffs.len()], bytes);
     for (rank, &at) in by_length.iter().enumerate() {
+        // The short diffs come first and leave the unused part of their shares to the longer ones.
         let share = diffs[at].as_ref().len().min(left / (diffs.len() - rank));
         if share < diffs[at].as_ref().len().min(FEWEST_BYTES) {
             continue;

@@ -386,7 +386,7 @@ struct OpenRow(File);
 
 impl Drop for OpenRow {
     fn drop(&mut self) {
-        let _ = self.0.write_all(b"\n"); // a terminal that is gone shows no row
+        let _ = self.0.write_all(b"\n"); // if the terminal is gone, there is no row to end
     }
 }
 

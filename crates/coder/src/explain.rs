@@ -1,4 +1,4 @@
-//! Describes the events of a parsed reply for the user (`--explain`).
+//! Describes the events of a parsed reply for the user (`coder parse` and `--explain`).
 
 use serde_json::Value;
 use toolfence_protocol::parse::{Event, Ignored};

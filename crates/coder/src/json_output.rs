@@ -85,6 +85,7 @@ impl<P: Person> JsonOutput<P> {
 
 impl<P: Person> Host for JsonOutput<P> {
     fn calling(&mut self, _: &[Message]) {
+        // The answer is the prose of the last reply only.
         self.answer.clear();
     }
 

@@ -28,7 +28,7 @@ pub(crate) struct Model {
     grammar: Option<Form>,
     /// Whether the server does not pass system messages to the model.
     loses_system: bool,
-    /// What earlier replies have shown about the model, with its storage; `None` without a server or a state folder.
+    /// The observations from earlier replies, with their storage; `None` without a server or a state folder.
     profile: Option<Mutex<Profile>>,
     /// The settings with which the model was opened.
     choice: Choice,
@@ -108,12 +108,12 @@ impl Model {
         rules.agent(project, self.learned(), backend, transcript)
     }
 
-    /// Returns what earlier replies have shown about the model.
+    /// Returns the observations from earlier replies.
     pub(crate) fn learned(&self) -> Learned {
         self.profile().map(|profile| profile.learned()).unwrap_or_default()
     }
 
-    /// Stores what the replies of this agent have shown about the model.
+    /// Stores the observations from the replies of this agent.
     pub(crate) fn store_learned(&self, agent: &Agent) {
         if let Some(mut profile) = self.profile() {
             profile.keep(agent.session().learned());

@@ -201,7 +201,7 @@ pub(crate) fn details(result: &ToolResult, seen: bool, hints: bool) -> Vec<(Styl
         return Vec::new();
     }
     let most = if result.success { SHOWN } else { SHOWN_OF_FAILURE };
-    // This sentence tells the model where the complete output is; the user gets a different hint.
+    // This line is a hint for the model where the complete output is; the user gets a different one.
     let is_pointer = |line: &str| overflow_of(result).is_some_and(|id| line.starts_with('[') && line.contains(id));
     let lines: Vec<&str> = result.output.lines().filter(|line| !hints || !is_pointer(line)).collect();
     let tail = lines.len().saturating_sub(most.1);
@@ -263,6 +263,7 @@ pub(crate) fn printed_line(line: &str) -> String {
     let mut rest = line.chars();
     while let Some(c) = rest.next() {
         match c {
+            // A control sequence extends to its first byte in this range (ECMA-48, 5.4).
             '\u{1b}' if rest.as_str().starts_with('[') => {
                 rest.next();
                 rest.by_ref().find(|c| ('@'..='~').contains(c));

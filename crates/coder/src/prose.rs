@@ -169,6 +169,7 @@ impl Prose {
     }
 
     fn write_raw(&mut self, voice: Voice, text: &str) -> Result<(), Failure> {
+        // A program reads only the answer.
         if voice == Voice::Reasoning {
             return Ok(());
         }

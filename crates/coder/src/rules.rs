@@ -71,6 +71,7 @@ impl Rules {
         let config = layers.merged();
         terminal::set_notice(config.notify.value(), config.notify_after.value());
         let policy = Policy::new(config.policy()).map_err(Failure::wrong_use)?;
+        // If the root contains files of this program, such as the settings, the model must not change them.
         let mut rules = Rules::new(config, persona, policy.protect(layers.places.inside_the_root()));
         rules.records = rules.config.sessions.transcripts.value() == Recording::On && !options.no_transcript;
         if rules.config.agents_files.value() == Switch::On {

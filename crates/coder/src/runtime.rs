@@ -227,6 +227,8 @@ impl Turns {
         let mut canceller = Some(canceller);
         let ended = runtime.block_on(poll_fn(|context| {
             let polled = turn.as_mut().poll(context);
+            // The first poll starts the turn, which clears earlier cancellations. A signal held until now is delivered
+            // after it.
             if let Some(canceller) = canceller.take() {
                 self.state.begun(canceller);
             }

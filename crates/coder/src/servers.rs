@@ -204,11 +204,13 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
             offered: false,
         };
         std::thread::spawn(move || {
+            // A panic must not make the server disappear from the list.
             let found = catch_unwind(AssertUnwindSafe(|| wanted.start(commands))).unwrap_or(failed);
             // Sending cannot fail: the receiver exists until all servers have answered.
             let _ = done.send((at, found));
         });
     }
+    // The loop below ends when the threads have dropped all other senders.
     drop(done);
     let (began, mut told, mut found) = (Instant::now(), !std::io::stderr().is_terminal(), Vec::new());
     loop {

@@ -407,6 +407,7 @@ impl CallSoFar {
 
     fn push(&mut self, name: &str, text: &str) {
         let known = self.arguments.iter().position(|argument| argument.name == name);
+        // Memory is bounded, so the last argument collects the text of all further ones.
         let index = known.unwrap_or(self.arguments.len()).min(MOST_ARGUMENTS - 1);
         if index == self.arguments.len() {
             let (text, name) = (String::new(), name.to_owned());
@@ -421,8 +422,9 @@ impl CallSoFar {
         argument.open = text.bytes().last().map_or(argument.open, |byte| byte != b'\n');
     }
 
-    /// Returns the call as far as it is known, to derive its label.
+    /// Returns the received part of the call, from which its label is derived.
     fn known(&self) -> ToolCall {
+        // A name with `/` is the path of a nested value, which no label contains.
         let arguments = self.arguments.iter().filter(|argument| !argument.name.contains('/'));
         let args = arguments.map(|argument| (argument.name.clone(), Value::from(argument.text.as_str())));
         ToolCall::new("", &self.name, args.collect())

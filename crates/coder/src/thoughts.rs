@@ -100,6 +100,7 @@ impl Thoughts {
 
 /// Returns `true` if a thought takes so few rows that it need not be folded.
 pub(crate) fn is_short(text: &str, width: usize) -> bool {
+    // A character has at most four bytes, so a longer text needs no measuring.
     text.len() <= FEW_ROWS * width * 4 && text.lines().map(|line| rows_of(line, width).0).sum::<usize>() <= FEW_ROWS
 }
 

@@ -61,7 +61,7 @@ impl Session {
                 status = signals.next() => return Err(Failure::signalled(status)),
                 link = self.connect() => link?,
             };
-            let _ = link.requests.send(Request::Reply(reply.clone())); // a closed connection is noticed below
+            let _ = link.requests.send(Request::Reply(reply.clone())); // the reports end if the connection is closed
             match converse(&mut link, signals, show).await? {
                 Ended::Status(status) => return Ok(status),
                 Ended::Busy => {
@@ -105,7 +105,7 @@ impl Session {
             // Ask only once; after that, wait for the lock.
             if let Some(link) = self.link().await?.filter(|_| !found) {
                 found = true;
-                let _ = link.requests.send(Request::End); // a host that is gone releases the lock
+                let _ = link.requests.send(Request::End); // if the host is gone, its lock is free
                 let mut reports = link.reports;
                 // The host closes the connection by ending.
                 let _ = timeout(LAST_WAIT, async { while reports.recv().await.is_some() {} }).await;
@@ -231,7 +231,7 @@ async fn converse(
             },
             answer = answered(&mut asking) => {
                 asking = None;
-                let _ = link.requests.send(Request::Answer(answer)); // a closed connection is noticed below
+                let _ = link.requests.send(Request::Answer(answer)); // the reports end if the connection is closed
             }
             report = link.reports.recv() => match report {
                 None if ending.is_none() => return Ok(Ended::Gone { began }),
@@ -299,7 +299,7 @@ struct Starting(Option<Child>);
 impl Drop for Starting {
     fn drop(&mut self) {
         if let Some(host) = &mut self.0 {
-            let _ = host.start_kill(); // a host that has ended cannot be killed
+            let _ = host.start_kill(); // an error means that the host has ended
         }
     }
 }

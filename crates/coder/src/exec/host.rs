@@ -133,7 +133,7 @@ async fn answer(stream: UnixStream, shared: &Shared) {
         Ok(Some(Request::Reply(reply))) => handle(reply, &mut requests, &reports, shared).await,
         Ok(Some(Request::End)) => {
             shared.stop.send_replace(true);
-            // The end of this process closes the connection, which tells the client that the jobs have ended.
+            // The end of this process closes the connection, which is how the client learns that the jobs have ended.
             pending().await
         }
         _ => false,
@@ -157,7 +157,7 @@ async fn handle(
     // The end of a round is reported just before the worker is free, so a client that sends the next reply at once must
     // wait a moment.
     let Ok(mut worker) = timeout(SOON, shared.worker.lock()).await else {
-        let _ = reports.send(Report::Busy); // the writer ends only with its client
+        let _ = reports.send(Report::Busy); // an error means that the client is gone
         return false;
     };
     let Some(worker) = worker.as_mut().filter(|_| !*shared.stop.borrow()) else {

@@ -110,6 +110,7 @@ impl Place {
             Ok(stream) if is_of_this_user(&stream) => Ok(Some(stream)),
             Ok(_) => Err(failure(&self.socket(), &io::ErrorKind::PermissionDenied.into())),
             Err(error) => match error.kind() {
+                // `WouldBlock` means that the queue of the socket is full; the caller tries again.
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::WouldBlock => Ok(None),
                 _ => Err(failure(&self.socket(), &error)),
             },

@@ -176,7 +176,7 @@ impl Worker {
 
 /// Returns when the session ends.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await; // without a sender the session has ended
+    let _ = stop.wait_for(|stop| *stop).await; // an error means that the session has ended
 }
 
 /// The backend of the agent: its reply is the one that the client has sent.

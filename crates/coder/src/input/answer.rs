@@ -163,6 +163,7 @@ impl Answer {
 
     fn add(&mut self, c: char) {
         let c = match c {
+            // An answer is a single line.
             '\t' | '\n' | '\r' => ' ',
             c if c.is_whitespace() && !c.is_control() => ' ',
             c => c,

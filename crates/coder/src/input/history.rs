@@ -37,8 +37,9 @@ impl Past {
         let mut lines: Vec<String> = read.filter(|line| line.split(['\n', '\t']).all(is_plain)).collect();
         let more = lines.len().saturating_sub(MOST_LINES);
         lines.drain(..more);
+        // Rewrite the file only when it has twice as many lines, not in every conversation.
         if !whole || more > MOST_LINES {
-            let _ = self.rewrite(&lines); // what is too long now will be made shorter the next time
+            let _ = self.rewrite(&lines); // on an error, the next conversation tries again
         }
         lines
     }

@@ -175,6 +175,7 @@ impl LineEditor {
 
     /// Stores a line for the next conversation with its pastes expanded, because their labels are not stored.
     fn keep(&mut self, line: &str, text: &str) {
+        // As in a shell, a line that begins with a blank is not recorded.
         if line.starts_with(' ') {
             return;
         }
@@ -293,7 +294,7 @@ impl Prompt for Mark<'_> {
 
     fn render_prompt_indicator(&self, mode: PromptEditMode) -> Cow<'_, str> {
         match mode {
-            // In this mode keys are commands, and only the mark tells the user so.
+            // In this mode keys are commands, and only the mark shows it.
             PromptEditMode::Vi(PromptViMode::Normal | PromptViMode::Visual) => self.mark.replace('>', ":").into(),
             _ => self.mark.into(),
         }

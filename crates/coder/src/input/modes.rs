@@ -61,6 +61,7 @@ impl Taken {
             seen += at + mark.len();
             self.pasting = !self.pasting;
         }
+        // A mark may be split between two reads, so keep what could be the beginning of one.
         let kept = (self.end.len() - seen).min(PASTE_BEGINS.len() - 1);
         self.end.drain(..self.end.len() - kept);
     }
@@ -100,7 +101,7 @@ pub(crate) fn restore() {
 /// Enables or disables bracketed paste. A shell that does not support it would display the marks.
 fn mark_pastes(wanted: bool) {
     let asks = if wanted { MARK_PASTES } else { MARK_NO_PASTES };
-    let _ = io::stdout().write_all(asks).and_then(|()| io::stdout().flush()); // a terminal that is gone needs nothing
+    let _ = io::stdout().write_all(asks).and_then(|()| io::stdout().flush()); // if the terminal is gone, there is nothing to set
 }
 
 fn give_back(terminal: &mut File, found: &Termios) {

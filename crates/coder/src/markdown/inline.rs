@@ -159,6 +159,7 @@ impl InlineReader {
             cell.at = if exact { at.min(end) } else { end };
             cell.inside = self.depth > 0 || !exact;
         }
+        // After the last character, the end is exact even if the source has escapes or entities.
         if let Some(last) = self.cells[begin..].last_mut() {
             (last.at, last.inside) = (end, self.depth > 0);
         }

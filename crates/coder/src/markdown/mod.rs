@@ -771,6 +771,7 @@ fn heading(text: &str) -> Option<(usize, &str)> {
         return None;
     }
     let title = title.trim();
+    // A closing sequence of `#` is not part of the title, unless it directly follows a word (CommonMark, 4.2).
     let closed = title.trim_end_matches('#');
     Some((level, if closed.is_empty() || closed.ends_with(' ') { closed.trim_end() } else { title }))
 }
@@ -779,6 +780,7 @@ fn fence(text: &str) -> Option<(char, usize, &str)> {
     let fence = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = text.chars().take_while(|c| *c == fence).count();
     let info = text[length..].trim();
+    // Text with a backtick after the fence is a code span in a paragraph (CommonMark, 4.5).
     (length >= 3 && !(fence == '`' && info.contains('`'))).then_some((fence, length, info))
 }
 
@@ -803,6 +805,7 @@ fn is_rule(text: &str) -> bool {
 
 fn is_html(text: &str) -> bool {
     let inner = text.strip_prefix('<').unwrap_or_default();
+    // Autolinks such as `<https://a.example>` and `<a@b.example>` begin like HTML.
     inner.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'))
         && !inner.contains("://")
         && !inner.split('>').next().is_some_and(|inner| inner.contains('@'))

@@ -37,6 +37,7 @@ pub(super) fn cells(line: &str) -> Vec<String> {
     let (mut out, mut cell, mut escaped) = (Vec::new(), String::new(), false);
     for c in line.chars() {
         match c {
+            // An escaped `|` belongs to the cell, without its backslash (GFM, 4.10).
             '|' if escaped => {
                 cell.pop();
                 cell.push('|');
