@@ -88,6 +88,7 @@ impl Clipboard {
         let mut text = Vec::new();
         let read = async {
             if let Some(output) = program.stdout.take() {
+                // One more byte shows that the text is too long.
                 output.take(MOST_READ + 1).read_to_end(&mut text).await?;
             }
             program.wait().await

@@ -197,6 +197,7 @@ pub(crate) fn details(result: &ToolResult, seen: bool, hints: bool) -> Vec<(Styl
     }
     let was_stopped = result.error.as_ref().is_some_and(|error| error.code == ErrorCode::Cancelled);
     let is_command = result.exit_code.is_some() || was_stopped || result.tool == PROJECT_CHECK;
+    // The output of other tools, such as the content of a file, is only for the model.
     if diff_of(result).is_some() || !is_command {
         return Vec::new();
     }

@@ -110,7 +110,7 @@ impl Folders {
         Ok(&self.project)
     }
 
-    /// Returns the persona of this name in this language, or else in English; `None` if it does not exist.
+    /// Returns the persona of this name in this language, or otherwise in English or any other; `None` without one.
     pub(crate) fn find(&self, name: &str, language: Language) -> Result<Option<Found>, Failure> {
         if !is_name(name) {
             return Ok(None);

@@ -183,6 +183,7 @@ pub(crate) fn sandbox(config: &Config) -> Result<Settings, Failure> {
 }
 
 fn container(config: &Config) -> Result<Option<Container>, Failure> {
+    // An image that begins with `-` would be an option of the engine.
     let image = config.sandbox.image.text().filter(|image| !image.is_empty() && !image.starts_with('-'));
     match (config.sandbox.container.value(), image) {
         (Engine::Off, _) => Ok(None),

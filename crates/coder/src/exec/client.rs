@@ -218,6 +218,7 @@ async fn converse(
     let (mut began, mut ending) = (false, None);
     loop {
         tokio::select! {
+            // Signals come first, so that many reports cannot delay them.
             biased;
             status = signals.next() => match ending {
                 // A second signal ends the client, even if the host does not end its tools.

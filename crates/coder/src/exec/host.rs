@@ -81,6 +81,7 @@ async fn serve(shared: &Arc<Shared>, place: &Place, root: &Path) -> Result<(), F
     detach();
     let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut looks = interval(LOOK);
+    // After the machine was suspended, check once instead of once for each missed interval.
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut stop = shared.stop.subscribe();
     loop {

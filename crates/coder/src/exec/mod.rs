@@ -61,6 +61,7 @@ fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
     let (layers, persona) = with_persona(layers)?;
     layers.merged().settle_looks();
     let root = layers.places.root().to_owned();
+    // These options apply to a single reply, and do not change what the session does.
     let options = Options { root, debug: false, color: None, ..options.clone() };
     let mut variables: Vec<_> = std::env::vars_os().collect();
     variables.retain(|(name, _)| {

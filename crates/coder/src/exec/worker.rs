@@ -83,6 +83,7 @@ impl Worker {
             let mut round = pin!(self.agent.round("", &mut reporter));
             loop {
                 tokio::select! {
+                    // The round comes first: once it has ended, a closed connection must not cancel it.
                     biased;
                     ended = &mut round => break ended,
                     () = stopped(stop) => {

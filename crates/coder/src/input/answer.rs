@@ -84,6 +84,7 @@ impl Answer {
                 }
                 0x04 if self.text.is_empty() && left.len() == 1 && !is_pasted => return Some(Ended::Nothing),
                 0x08 | 0x7f => rub_out(&mut self.text),
+                // Ctrl-U deletes the line, and Ctrl-W the last word.
                 0x15 => self.text.clear(),
                 0x17 => {
                     let kept = self.text.trim_end();

@@ -101,7 +101,8 @@ pub(crate) fn restore() {
 /// Enables or disables bracketed paste. A shell that does not support it would display the marks.
 fn mark_pastes(wanted: bool) {
     let asks = if wanted { MARK_PASTES } else { MARK_NO_PASTES };
-    let _ = io::stdout().write_all(asks).and_then(|()| io::stdout().flush()); // if the terminal is gone, there is nothing to set
+    // If the terminal is gone, there is nothing to set.
+    let _ = io::stdout().write_all(asks).and_then(|()| io::stdout().flush());
 }
 
 fn give_back(terminal: &mut File, found: &Termios) {
@@ -317,6 +318,7 @@ fn text_of(keys: &str) -> String {
             }
             '\r' | '\n' => text.push('\n'),
             '\u{7f}' | '\u{8}' => rub_out(&mut text),
+            // Ctrl-U deletes the line, and Ctrl-W the last word.
             '\u{15}' => text.truncate(text.rfind('\n').map_or(0, |at| at + 1)),
             '\u{17}' => {
                 let rest = text.trim_end();

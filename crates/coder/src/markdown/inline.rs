@@ -80,6 +80,7 @@ fn first_open(source: &str, range: Range<usize>, closed: &[(usize, bool)]) -> Op
         let before = source[..at].chars().next_back();
         let opens = next.is_none_or(|next| !next.is_whitespace());
         let is_open = match c {
+            // An underscore within a word opens nothing (CommonMark, 6.2).
             b'_' => opens && !before.is_some_and(char::is_alphanumeric),
             b'`' => true,
             b'<' => next.is_none_or(|next| next.is_alphabetic() || matches!(next, '/' | '!' | '?')),

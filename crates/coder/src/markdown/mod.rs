@@ -292,6 +292,7 @@ impl Markdown {
         match &self.leaf {
             Leaf::Fenced { fence, length, indent, .. } if all => {
                 let text = rest.trim();
+                // A closing fence is at least as long as the opening one and has no info string (CommonMark, 4.5).
                 let ends = blanks(rest) < 4 && text.len() >= *length && text.chars().all(|c| c == *fence);
                 reading.kind = if ends { Kind::FenceEnd } else { Kind::Code(&rest[blanks(rest).min(*indent)..]) };
                 return reading;

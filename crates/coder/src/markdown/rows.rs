@@ -252,6 +252,7 @@ fn broken(cells: &[Cell], width: usize, whole: bool, columns_of: fn(&[Cell]) -> 
         column += wide;
         at = end;
         let joined = cells.get(at).is_some_and(|next| columns(next.c) == 0 || CLOSING.contains(next.c));
+        // Scripts with wide characters have no blanks between words, so a row may end after each of them.
         if wide >= 2 && !joined {
             rest = Some((at, at));
         }
