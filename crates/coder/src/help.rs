@@ -14,7 +14,7 @@ use toolfence_protocol::{Language, Text, close_names, text};
 
 /// Parses the command line. Exits the process after printing help or an error.
 pub(crate) fn parse() -> Cli {
-    // To build the description of all commands takes longer than the rest of the start, so `--version` alone skips it.
+    // Building the description of all commands takes longer than the rest of the start, so `--version` alone skips it.
     let mut typed = std::env::args_os().skip(1);
     if let (Some(word), None) = (typed.next(), typed.next())
         && (word == "--version" || word == "-V")

@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Each `@` precedes a word as long as the rest of the message, so to read all of them would take minutes and
+    /// Each `@` precedes a word as long as the rest of the message, so reading all of them would take minutes and
     /// gigabytes.
     #[test]
     fn no_more_names_are_read_than_count() {

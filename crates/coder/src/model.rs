@@ -74,8 +74,8 @@ impl Model {
         Ok(Model { server, bare, grammar: learned.grammar, loses_system, profile: profile.map(Mutex::new), choice })
     }
 
-    /// Opens the model of these rules, or returns `None` if this is the same one. Reopening it would start a recording,
-    /// or a program that keeps the conversation, from the beginning.
+    /// Opens the model of these rules, or returns `None` if this is the same one. Opening it again would restart a
+    /// recording, or a program that keeps the conversation.
     pub(crate) fn replacement(&self, rules: &Rules, project: &Project) -> Result<Option<Model>, Failure> {
         match self.choice == Choice::of(&rules.config, &rules.persona)? {
             true => Ok(None),

@@ -14,8 +14,7 @@ use toolfence_workspace::quoted;
 
 /// Number of rows of a diff or of arguments that are displayed at first.
 const MOST_ROWS: usize = 60;
-/// Number of additional rows that are displayed rather than hidden: to hide only a few would make the user answer
-/// twice.
+/// Number of additional rows that are displayed rather than hidden: hiding only a few would make the user answer twice.
 const FEW_ROWS: usize = 8;
 /// Maximum number of characters of a label and of the reason that the model gives for a call.
 const MOST_CHARS: usize = 160;
@@ -220,8 +219,8 @@ fn plain(words: &(impl Words + ?Sized), room: usize) -> Vec<String> {
     marked(&words.words(), "  ", "  ", room)
 }
 
-/// Returns the lines of a text, each with a mark before it so that none looks like our own output. Long lines are
-/// folded.
+/// Returns the lines of a text, each with a mark before it so that none looks like the program's own output. Long lines
+/// are folded.
 fn marked(text: &str, first: &str, others: &str, room: usize) -> Vec<String> {
     let mut rows = Vec::new();
     for (index, line) in text.lines().enumerate() {

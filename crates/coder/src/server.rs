@@ -45,7 +45,7 @@ const LOOKS_AGAIN: Duration = Duration::from_millis(500);
 /// Maximum number of bytes of a key.
 const LONGEST_KEY: u64 = 64 << 10;
 
-/// Maximum number of a server's models listed in a message.
+/// Maximum number of a server's models that a message lists.
 const MOST_NAMED: usize = 3;
 
 /// The name sent if neither the user nor the server names a model. A server with a single model accepts any name.

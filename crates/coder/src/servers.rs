@@ -154,8 +154,8 @@ pub(crate) fn secrets(config: &Config) -> impl Iterator<Item = (String, String)>
     rules(config).into_iter().flat_map(|(rule, _)| rule.env).filter_map(value)
 }
 
-/// Returns `true` if the settings of the conversation give the server the same variables. Then the conversation already
-/// redacts their values from its records.
+/// Returns `true` if the settings of the conversation give the server the same variables. If so, the conversation
+/// already redacts their values from its records.
 pub(crate) fn has_secrets_of(rule: &ServerRule, config: &Config) -> bool {
     rule.env.is_empty() || rules(config).iter().any(|(known, _)| known.name == rule.name && known.env == rule.env)
 }
@@ -210,7 +210,7 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
             let _ = done.send((at, found));
         });
     }
-    // The loop below ends when the threads have dropped all other senders.
+    // The loop below ends when the threads have dropped their senders.
     drop(done);
     let (began, mut told, mut found) = (Instant::now(), !std::io::stderr().is_terminal(), Vec::new());
     loop {
@@ -269,7 +269,7 @@ pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(
     Ok(())
 }
 
-/// Builds the library's options for a server.
+/// Builds the options for starting a server.
 ///
 /// # Errors
 /// A variable of the user is not set, or one of the paths would let the server write records of trust or settings.

@@ -1,7 +1,7 @@
 //! Edits the answer to a question: a single line, which is edited at its end. Enter sends it unless more input follows
 //! within a moment. A paste is inserted into the line, whatever it contains.
 //!
-//! A paste without marks looks like typing: an unmarked paste of `y` and a line end answers yes. To ask again whenever
+//! A paste without marks looks like typing: an unmarked paste of `y` and a line end answers yes. Asking again whenever
 //! both arrive in one read would be wrong, because this also happens on a slow connection or a busy machine, with
 //! dictation, and with input from an editor's shell or `expect`; and users who must often press Enter twice make it a
 //! habit. Input after the line end identifies most pastes: a user rarely types on within that moment, and a clipboard

@@ -24,9 +24,9 @@ static ASKED: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// Maximum number of bytes kept of the input typed during a turn.
 const MOST_TYPED: usize = 4 << 20;
-/// Silence after which earlier input is considered complete.
+/// Time without input after which the input so far is considered complete.
 pub(crate) const SILENCE: Duration = Duration::from_millis(80);
-/// Time without input after which a paste is considered to have no end.
+/// Time without input after which an open paste is given up.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Time between two reads of the terminal.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -203,8 +203,8 @@ impl Keys {
         Ok(Keys { terminal, in_turn })
     }
 
-    /// Waits until all earlier input has arrived, which was not meant for the question. Returns whether a paste is in
-    /// progress whose end has not arrived.
+    /// Waits until all earlier input has arrived, which was not meant for the question. Returns `true` if a paste has
+    /// begun whose end has not arrived.
     pub(crate) async fn settle(&mut self) -> io::Result<bool> {
         let (mut buffer, mut since) = ([0; 4096], Instant::now());
         loop {
@@ -291,7 +291,7 @@ fn set(modes: &Termios) {
     let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
 }
 
-/// Stores the available terminal input without waiting. Returns whether there was any.
+/// Stores the available terminal input without waiting. Returns `true` if there was any.
 fn keep_typed() -> bool {
     let Ok(mut terminal) = terminal() else { return false };
     let (mut buffer, mut came) = ([0; 4096], false);

@@ -550,8 +550,7 @@ impl Markdown {
             let last = range.end.max(*next) - 1;
             !inline.cells[last].inside && inline.cells[last].at <= inline.settled
         });
-        // If no row is complete, the text is parsed again only after it has grown by an eighth, which bounds the total
-        // work.
+        // The text is parsed again only after it has grown by an eighth, which bounds the total work.
         paragraph.next = paragraph.text.len() + paragraph.text.len() / 8;
         if let Some(whole) = whole {
             let next = rows[whole].1;
