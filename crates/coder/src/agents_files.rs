@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use toolfence_policy::rules::AGENTS_FILES;
 use toolfence_protocol::{Language, text};
 
-/// The files that count, each with what it is called to the model: the person's own first, then those of the project from the
-/// root down to the working folder.
+/// Returns the existing files, each with its name for the model: first the user's own, then those of the project from
+/// the root down to the working folder.
 fn files(places: &Places) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     let mut first_of = |folder: &Path, shown: &str| {
+        // A symbolic link could put any file of the user into the prompt.
         let is_there = |name: &&&str| folder.join(name).is_file() && !has_link(folder, &folder.join(name));
         let there = AGENTS_FILES.iter().find(is_there);
         files.extend(there.map(|name| (folder.join(name), format!("{shown}{name}"))));

@@ -1,7 +1,7 @@
-//! Runs a command that the user enters in a conversation: `!git status`.
+//! Runs a shell command that the user types in a conversation: `!git status`.
 //!
-//! It runs as in the user's shell, without policy and sandbox, because the user could type it in another window as
-//! well. Its output is displayed, and sent to the model within a limit and without secrets.
+//! It runs as in the user's shell, without policy and sandbox, because the user could equally run it in another window.
+//! Its output is displayed, and sent to the model within a limit and without secrets.
 
 use crate::failure::Failure;
 use crate::outcome::printed_line;
@@ -22,14 +22,14 @@ use toolfence_agent::redact::Redactor;
 use toolfence_protocol::fence;
 use toolfence_protocol::{Text, text};
 
-/// Bytes of the output that are sent to the model, from its beginning and from its end each.
+/// Number of bytes of the output that are sent to the model, both from its beginning and from its end.
 const KEPT: usize = 8 << 10;
-/// How long a command may take to end after it was asked to.
+/// Time limit for a command to end after Ctrl-C.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long output may still arrive after the command has ended: a background process can hold the pipe.
+/// How long to read output after the command has ended, because a background process may keep the pipe open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// A command of the user that has ended or was stopped, and its output.
+/// A command of the user that has ended or was stopped, with its output.
 pub(crate) struct Ended {
     /// The exit status; `None` if the command was stopped.
     status: Option<ExitStatus>,
@@ -56,7 +56,7 @@ impl Printed {
 
     fn text(&self) -> String {
         if self.left_out == 0 {
-            // A character or a secret may lie across the boundary.
+            // A character or a secret may cross the boundary between the two parts.
             return String::from_utf8_lossy(&[&self.head[..], &self.tail[..]].concat()).into_owned();
         }
         let left_out = text!("[{count} bytes left out]", count = self.left_out);
@@ -65,9 +65,9 @@ impl Printed {
     }
 }
 
-/// Displays a file to its end, in pieces, so that the user can stop it. Returns whether the end was reached.
+/// Displays a file in pieces, so that the user can stop it. Returns `true` if the end was reached.
 pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) -> Result<bool, Failure> {
-    /// Bytes written at a time, and bytes of a line processed together.
+    /// Number of bytes that are written at a time, and maximum number of bytes of a line that are processed together.
     const PIECE: usize = 32 << 10;
     let mut file = BufReader::new(file);
     let (mut line, mut rest, mut text) = (Vec::new(), Vec::new(), String::new());
@@ -86,7 +86,7 @@ pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) 
         if read == 0 || text.len() > PIECE {
             out.write(&text)?;
             text.clear();
-            // Lets the signal handler run.
+            // Let the signal handler run.
             yield_now().await;
         }
         match read {
@@ -97,7 +97,7 @@ pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) 
     }
 }
 
-/// Returns the number of bytes at the end that are the beginning of an incomplete character.
+/// Returns the number of bytes at the end that begin an incomplete character.
 fn unfinished(bytes: &[u8]) -> usize {
     let end = &bytes[bytes.len().saturating_sub(3)..];
     let begin = end.iter().rposition(|byte| !(0x80..0xc0).contains(byte)).unwrap_or(end.len());
@@ -113,7 +113,7 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
     let (mut stdout, mut stderr) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
     let mut printed = Printed::default();
     let mut status = None;
-    // When to stop reading from background processes.
+    // The time at which to stop waiting for output of background processes.
     let mut until: Option<Instant> = None;
     loop {
         if until.is_some_and(|until| until <= Instant::now()) {
@@ -125,7 +125,8 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
         }
         let piece = tokio::select! {
             () = canceller.cancelled() => {
-                // The terminal has sent the signal to the command as well.
+                // The terminal has sent the signal to the command too, so wait for its end. A stopped command has no
+                // status.
                 status = timeout(PATIENCE, child.wait()).await.ok().transpose()?.filter(|_| false);
                 break;
             }
@@ -143,7 +144,7 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
             return Ok(Err(failure));
         }
     }
-    // The last character is incomplete; its bytes are part of the output too.
+    // If the loop ended before the output did, the bytes of an incomplete character are still missing.
     for piece in [stdout.begun, stderr.begun] {
         printed.push(&piece);
         if let Err(failure) = out.write(&*String::from_utf8_lossy(&piece)) {
@@ -153,7 +154,7 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
     Ok(Ok(Ended { status, printed }))
 }
 
-/// Waits for the end of a command that has closed its output.
+/// Waits until a command that has closed its output ends.
 async fn ended(child: &mut Child, canceller: &Canceller) -> io::Result<Option<ExitStatus>> {
     tokio::select! {
         () = canceller.cancelled() => Ok(None),
@@ -161,7 +162,7 @@ async fn ended(child: &mut Child, canceller: &Canceller) -> io::Result<Option<Ex
     }
 }
 
-/// An output pipe of the command, read to its end.
+/// An output pipe of the command, until its end.
 struct Pipe<R> {
     open: Option<R>,
     /// The beginning of an incomplete character.
@@ -173,8 +174,8 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
         Pipe { open, begun: Vec::new() }
     }
 
-    /// Reads the next output in whole characters. Returns an empty vector at the end, or if only a part of a character
-    /// arrived.
+    /// Reads the next output, up to the last complete character. The result is empty if only a part of a character has
+    /// arrived. At the end of the output, it contains the bytes of an incomplete last character.
     async fn read(&mut self) -> io::Result<Vec<u8>> {
         let Some(open) = &mut self.open else { return std::future::pending().await };
         let mut buffer = [0; 4096];
@@ -191,19 +192,19 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
 }
 
 impl Ended {
-    /// Describes how the command ended.
+    /// Describes how the command ended, for the model.
     pub(crate) fn ending(&self) -> String {
-        // The terminal sends Ctrl-C to the command too, which may have ended before this program handled it.
+        // The command may handle Ctrl-C, which the terminal sends to it too, before this program does.
         let status = self.status.filter(|status| status.signal() != Some(Signal::INT.as_raw()));
         status.map_or_else(|| text!("a stop by the user").words().into_owned(), |status| status.to_string())
     }
 
-    /// Returns the output without secrets.
+    /// Returns the output with its secrets redacted.
     pub(crate) fn printed(&self, redactor: &Redactor) -> String {
         redactor.text(&self.printed.text()).into_owned()
     }
 
-    /// Returns the message about the command for the model.
+    /// Returns the message for the model about the command.
     pub(crate) fn note(&self, line: &str, printed: &str) -> String {
         let folder = std::env::current_dir().unwrap_or_default().display().to_string();
         let head = text!(
@@ -232,7 +233,7 @@ mod tests {
                 assert_eq!(unfinished(&text.as_bytes()[..end]), end - whole, "{text} {end}");
             }
         }
-        // No further bytes complete a character here.
+        // These bytes do not begin a character.
         assert_eq!([b"\xff", b"\x80", b"\xc0"].map(|bytes| unfinished(bytes)), [0; 3]);
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Fa
     Ok(Checks::new(commands).checkers(rules::checkers(config)?).standing())
 }
 
-/// The commands for `checks.commands` that the project suggests and the settings do not have.
+/// Returns the commands for `checks.commands` that the project suggests and the settings lack.
 pub(crate) fn proposed(config: &Config, root: &Path) -> Vec<String> {
     let known: Vec<&str> = config.checks.commands.values().map(|rule| &*rule.command).collect();
     proposals::of(root).into_iter().filter(|line| !known.contains(&&**line)).collect()

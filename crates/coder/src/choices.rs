@@ -129,7 +129,7 @@ pub(crate) enum Instructions {
     Inline,
 }
 
-/// How replies mark reasoning, as far as it is known.
+/// How replies mark reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reasoning {
     /// Not known: a closing tag without an opening one ends reasoning that the template opened, and calls before it are
@@ -205,7 +205,7 @@ pub(crate) enum OutputFormat {
     StreamJson,
 }
 
-/// When the policy asks a person for approval.
+/// When the policy asks the user for approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AskMode {
     /// Never ask: run everything that is not denied

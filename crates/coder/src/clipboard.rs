@@ -1,5 +1,5 @@
-//! Clipboards: that of the terminal, by the sequence OSC 52, which works over ssh and needs no program; and those that
-//! other programs read and write.
+//! Access to clipboards: the terminal's own, through the escape sequence OSC 52, which needs no program and works over
+//! ssh; and those that other programs read and write.
 
 use crate::choices::ClipboardKind;
 use crate::failure::Failure;
@@ -14,13 +14,13 @@ use tokio::process::Command;
 use tokio::time::timeout;
 use toolfence_protocol::{Text, text};
 
-/// The most bytes that are put there: xterm takes about so many.
+/// Maximum number of bytes of a text. The limit of xterm is about the same.
 const MOST_BYTES: usize = 72 << 10;
 
-/// Gives a text to the clipboard.
+/// Copies a text to the clipboard of the terminal.
 ///
 /// # Errors
-/// Why it is not there, for the person.
+/// The text is too long, or there is no terminal with a clipboard. The message is for the user.
 pub(crate) fn put(text: &str) -> Result<(), Text> {
     if text.len() > MOST_BYTES {
         return Err(text!(
@@ -37,22 +37,22 @@ pub(crate) fn put(text: &str) -> Result<(), Text> {
     terminal.write_all(sequence.as_bytes()).map_err(|error| Text::from(&error))
 }
 
-/// The most bytes that are read from a clipboard: those of a reply.
+/// Maximum number of bytes read from a clipboard, which is also that of a reply.
 const MOST_READ: u64 = 64 << 20;
 
-/// How long a clipboard program may take.
+/// Time limit for a clipboard program.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// A clipboard that a program reads and another one writes.
+/// A clipboard that is accessed through one program for reading and one for writing.
 pub(crate) struct Clipboard {
     read: &'static [&'static str],
     write: &'static [&'static str],
-    /// A program that hangs is reported once.
+    /// Whether the program for reading hangs. This is reported only once.
     hangs: bool,
 }
 
 impl Clipboard {
-    /// The clipboard that was named, or else that of the desktop, or that of tmux.
+    /// Returns the named clipboard, or otherwise the one of the desktop or of tmux.
     pub(crate) fn new(kind: Option<ClipboardKind>) -> Result<Clipboard, Failure> {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let kind = match kind {
@@ -88,6 +88,7 @@ impl Clipboard {
         let mut text = Vec::new();
         let read = async {
             if let Some(output) = program.stdout.take() {
+                // One more byte shows that the text is too long.
                 output.take(MOST_READ + 1).read_to_end(&mut text).await?;
             }
             program.wait().await
@@ -99,12 +100,12 @@ impl Clipboard {
             return Ok(None);
         };
         self.hangs = false;
-        // A clipboard without text is a failure of most programs.
+        // Most programs fail if the clipboard contains no text.
         let is_text = ended.is_ok_and(|status| status.success()) && text.len() as u64 <= MOST_READ;
         Ok(if is_text { String::from_utf8(text).ok() } else { None })
     }
 
-    /// Puts a text there.
+    /// Copies a text to this clipboard.
     ///
     /// # Errors
     /// The program cannot be started, fails or hangs.
@@ -126,7 +127,7 @@ impl Clipboard {
 
 fn command(words: &[&str]) -> Command {
     let mut command = Command::new(words[0]);
-    // A program that keeps the text for others must not keep our outputs open.
+    // A program that keeps running to serve the text must not keep our outputs open.
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
     command
 }

@@ -1,7 +1,7 @@
-//! The message of a commit: what a model is asked for it, and what is kept of its answer.
+//! Asks a model for a commit message, and extracts the message from its reply.
 //!
-//! The changes are data of any origin. They are in the question without secrets, within a budget, and in fences that nothing in
-//! them can close.
+//! The changes are untrusted data. The question contains them without secrets, up to a size limit, and in fences that
+//! are longer than any fence in them.
 
 use crate::shown::steers;
 use toolfence_agent::redact::Redactor;
@@ -11,18 +11,18 @@ use toolfence_protocol::{FinishReason, Language, Text};
 use toolfence_protocol::{clip, fence};
 use toolfence_workspace::{CommittedFile, NextCommit};
 
-/// The most changed files and bytes of a subject that the question shows.
+/// Maximum number of changed files, and of bytes of an earlier subject, in the question.
 const MOST_FILES: usize = 200;
 const LONGEST_SUBJECT: usize = 200;
 
-/// Bytes of a diff below which it is left out: less says nothing.
+/// Minimum number of bytes of a shortened diff. A shorter part would not be informative, so the diff is left out.
 const FEWEST_BYTES: usize = 200;
 
-/// The most characters of a subject, and bytes of a message.
+/// Maximum number of characters of a subject, and of bytes of a message.
 const MOST_CHARACTERS: usize = 72;
 const MOST_BYTES: usize = 8 << 10;
 
-/// The question for a message, with about `bytes` bytes of the diffs.
+/// Builds the question for a commit message, with about `bytes` bytes of diffs.
 pub(crate) fn question(next: &NextCommit, redactor: &Redactor, language: Language, bytes: usize) -> String {
     let mut parts = vec![
         text!(
@@ -55,7 +55,7 @@ pub(crate) fn question(next: &NextCommit, redactor: &Redactor, language: Languag
     parts.join("\n\n") + "\n"
 }
 
-/// A row for each file.
+/// Lists the changed files, one in each row.
 fn files(files: &[CommittedFile], language: Language) -> String {
     let mut rows = Vec::new();
     for CommittedFile { status, name, old_name, is_blocked, .. } in files.iter().take(MOST_FILES) {
@@ -73,12 +73,14 @@ fn files(files: &[CommittedFile], language: Language) -> String {
     rows.join("\n")
 }
 
-/// The diffs within a budget, and how many are left out. Short ones are whole; the others share what they leave.
+/// Selects the diffs for a budget, and returns them with the number of those left out. Short diffs are complete; the
+/// longer ones share the rest of the budget.
 fn within(diffs: &[impl AsRef<str>], bytes: usize, language: Language) -> (String, usize) {
     let mut by_length: Vec<usize> = (0..diffs.len()).collect();
     by_length.sort_by_key(|&at| diffs[at].as_ref().len());
     let (mut shares, mut left) = (vec![0; diffs.len()], bytes);
     for (rank, &at) in by_length.iter().enumerate() {
+        // The short diffs come first and leave the unused part of their shares to the longer ones.
         let share = diffs[at].as_ref().len().min(left / (diffs.len() - rank));
         if share < diffs[at].as_ref().len().min(FEWEST_BYTES) {
             continue;
@@ -89,7 +91,7 @@ fn within(diffs: &[impl AsRef<str>], bytes: usize, language: Language) -> (Strin
     let mut shown = String::new();
     for (diff, &share) in diffs.iter().zip(&shares) {
         let diff = diff.as_ref();
-        // A whole line, where there is one.
+        // Cut after a complete line if there is one.
         let end = clip::floor_boundary(diff, share);
         let end = if end < diff.len() { diff[..end].rfind('\n').map_or(end, |at| at + 1) } else { end };
         shown.push_str(&diff[..end]);
@@ -105,12 +107,12 @@ fn within(diffs: &[impl AsRef<str>], bytes: usize, language: Language) -> (Strin
     (shown, shares.iter().filter(|&&share| share == 0).count())
 }
 
-/// The prose of a reply: without reasoning, without calls, and up to a result that the model made up.
+/// Returns the prose of a reply without reasoning and calls, up to the first tool result that the model invented.
 pub(crate) fn prose(reply: &str, options: parse::Options, finish: FinishReason) -> String {
     let (mut prose, mut forged) = (String::new(), false);
     parse::for_each(reply, options, finish, |event| match event {
         Event::Text { text, .. } if !forged => prose.push_str(&text),
-        // All of it so far was reasoning.
+        // A closing tag without an opening one means that all text so far was reasoning.
         Event::Reasoning { unopened: true, .. } => prose.clear(),
         Event::ForgedResult { .. } => forged = true,
         _ => {}
@@ -118,8 +120,8 @@ pub(crate) fn prose(reply: &str, options: parse::Options, finish: FinishReason) 
     prose
 }
 
-/// The message in the prose of a reply, as git takes it: without control characters, fences and remarks, with a subject that is
-/// not too long and an empty line below it. `None` if there is nothing left.
+/// Extracts the commit message from the prose of a reply: removes control characters, fences and remarks, limits the
+/// length of the subject, and puts an empty line below it. Returns `None` if no text is left.
 pub(crate) fn message(prose: &str) -> Option<String> {
     let plain = prose.replace("\r\n", "\n").replace(['\t', '\u{a0}'], " ");
     let plain: String = plain.char_indices().filter(|(at, c)| !steers(*c, &plain[*at..])).map(|(_, c)| c).collect();
@@ -142,7 +144,7 @@ pub(crate) fn message(prose: &str) -> Option<String> {
     (!message.is_empty()).then(|| message + "\n")
 }
 
-/// The lines without a fence around them, and without a remark such as "Here is the message:" above them.
+/// Removes a fence around the lines, and a remark such as "Here is the message:" above them.
 fn without_wrapping<'a, 'l>(mut lines: &'l [&'a str]) -> &'l [&'a str] {
     let after_blanks = |lines: &'l [&'a str]| {
         let blanks = lines.iter().take_while(|line| line.is_empty()).count();
@@ -167,7 +169,7 @@ fn is_remark(line: &str, next: &str) -> bool {
     line.ends_with(':') && fence::opening(&line).is_none() && (names_message || fence::opening(next).is_some())
 }
 
-/// The text without one pair of quotation marks or backticks around it.
+/// Removes one pair of quotation marks or backticks around the text.
 fn without_quotes(text: &str) -> &str {
     let inside = |mark: char| {
         let inside = text.strip_prefix(mark)?.strip_suffix(mark)?;
@@ -176,10 +178,10 @@ fn without_quotes(text: &str) -> &str {
     ['"', '\'', '`'].into_iter().find_map(inside).unwrap_or(text)
 }
 
-/// A line as a subject, and what is too long of it, for the body.
+/// Returns a line as a subject, and the part that exceeds its length, which moves to the body.
 fn subject(line: &str) -> (String, Option<String>) {
     let Some((end, _)) = line.char_indices().nth(MOST_CHARACTERS) else { return (line.to_owned(), None) };
-    // Room for the sign that it continues.
+    // Leave room for the ellipsis.
     let room = line[..end].char_indices().next_back().map_or(0, |(at, _)| at);
     let end = line[..end].rfind(' ').filter(|at| *at > 0).unwrap_or(room);
     (format!("{}…", line[..end].trim_end()), Some(format!("…{}", line[end..].trim_start())))

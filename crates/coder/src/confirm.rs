@@ -1,4 +1,4 @@
-//! Asks the user at the terminal. Without a terminal the answer is no.
+//! Asks the user questions at the terminal. Without a terminal the answer is no.
 
 use crate::edit;
 use crate::input::answer::{Answer as Typed, Ended};
@@ -27,14 +27,14 @@ use toolfence_protocol::text;
 use toolfence_protocol::{Language, Text};
 use toolfence_session::Answer;
 
-/// Indentation of the continuation rows of our own text, in columns.
+/// Indentation of the continuation rows of the program's own text, in columns.
 const CONTINUED: usize = 6;
-/// Number of rules that are listed before the question; the others are counted.
+/// Maximum number of rules that are listed before a question; the others are counted.
 const SHOWN_RULES: usize = 4;
 
 /// The user at the terminal.
 pub(crate) struct AtTheTerminal {
-    /// The calls that the user allowed while some of their rows were hidden.
+    /// The ids of the calls that the user allowed while some of their rows were hidden.
     folded: HashSet<String>,
     not_kept: NotKept,
 }
@@ -51,7 +51,7 @@ impl Person for AtTheTerminal {
 
     fn shows(&self, pending: &Pending) -> Option<String> {
         let question = Question::from(pending);
-        // The compared text must not depend on the terminal, which may become narrower in between.
+        // The text is compared with a later one, so it must not depend on the width of the terminal.
         let preview = Preview::new(&question, colours(true), marks::ROOM);
         Some(format!("{}{}: {}", preview.whole(), question.rule, question.reason))
     }
@@ -79,7 +79,7 @@ impl Person for AtTheTerminal {
 }
 
 impl AtTheTerminal {
-    /// Returns a prompt that has not asked anything yet.
+    /// Returns a prompt without recorded answers.
     pub(crate) fn new() -> AtTheTerminal {
         AtTheTerminal { folded: HashSet::new(), not_kept: NotKept::default() }
     }
@@ -92,8 +92,8 @@ impl AtTheTerminal {
         answer
     }
 
-    /// Returns the notes about what is not kept without a terminal. They stay readable after this value is moved into a
-    /// turn.
+    /// Returns the record of changes that were dropped for lack of a terminal. It shares its state with this value, so
+    /// it stays readable after this value is moved into a turn.
     pub(crate) fn not_kept(&self) -> NotKept {
         self.not_kept.clone()
     }
@@ -103,7 +103,7 @@ impl AtTheTerminal {
         UserAnswer::NoTerminal
     }
 
-    /// Remembers whether rows of a call stayed hidden. Another reply may reuse an id.
+    /// Records whether rows of a call stayed hidden. It also removes the id, which another reply may reuse.
     fn note(&mut self, id: &str, hidden: usize) {
         if hidden > 0 {
             self.folded.insert(id.to_owned());
@@ -123,7 +123,7 @@ fn preview(question: &Question) -> Preview {
     Preview::new(question, colours(true), marks::room(columns_of_the_terminal()))
 }
 
-/// Asks until there is an answer. Returns it with the number of hidden rows.
+/// Repeats a question until the user answers it. Returns the answer and the number of rows that stayed hidden.
 async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
     let Asked { question: about, preview } = asked;
     let mut hidden = preview.hidden();
@@ -160,7 +160,7 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
                 Ok(args) => return Ok((UserAnswer::Edit(args), hidden)),
                 Err(why) => why,
             },
-            // Numbers are only accepted for several calls.
+            // Numbers apply only to a question about several calls.
             TypedAnswer::Numbers(_) | TypedAnswer::OneByOne => yes_no_or_why(about),
             TypedAnswer::Unclear(_) if about.changes().is_some() => yes_no_or_why(about),
             TypedAnswer::Unclear(why) => why,
@@ -176,7 +176,7 @@ fn yes_no_or_why(question: &Question) -> Text {
     }
 }
 
-/// Asks about several calls at once until each has an answer. The flag in the result is `true` if every row was
+/// Repeats a question about several calls until the user answers it. The flag in the result is `true` if every row was
 /// displayed. Returns `None` if the user wants to be asked about one call at a time.
 async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>, bool)>> {
     let count = all.len();
@@ -216,7 +216,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
                 return Ok(Some(((1..=count).map(answer).collect(), hidden == 0)));
             }
             TypedAnswer::Answer(UserAnswer::Yes) => return Ok(Some((vec![UserAnswer::Yes; count], hidden == 0))),
-            // After the first call is refused, no other call that changes something runs.
+            // One answer suffices: after a refusal, no later call that changes something runs.
             TypedAnswer::Answer(answer) => return Ok(Some((vec![answer], hidden == 0))),
             TypedAnswer::OneByOne => return Ok(None),
             TypedAnswer::All => {
@@ -233,7 +233,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
     }
 }
 
-/// Renders the call and the reason for the question. All text from outside is escaped first.
+/// Renders the call and the reason for the question. All external text is escaped first.
 fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> String {
     let call = &question.call;
     let line = |text: &str| escaped(&one_line(text)).into_owned();
@@ -243,7 +243,7 @@ fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> 
         .as_deref()
         .map(|reason| row(text!("the model: {reason}", reason = line(reason))))
         .unwrap_or_default();
-    // The reason is never cut: its end may be the important part.
+    // The reason is never shortened, because its end may be the important part.
     let why = question.reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let why = row(text!("asked because: {why}", why = escaped(&why).into_owned()));
     let name = line(&call.name);
@@ -259,9 +259,9 @@ fn question(question: &Question, shown: &str, place: Option<(usize, usize)>) -> 
     }
 }
 
-/// Renders a row of our own text in a question. Continuation rows are indented further than anything of ours, so that
-/// text of a model cannot appear in the position of our text. A long word is broken too, because the terminal would
-/// wrap it to its first column.
+/// Renders a row of the program's own text in a question. Continuation rows are indented further than any row of the
+/// program begins, so that text of a model cannot imitate one. Long words are broken too, because the terminal would
+/// continue them in its first column.
 fn row(text: &Text) -> String {
     line_set_in("  ", &text.words(), CONTINUED, columns_of_the_terminal().saturating_sub(1)) + "\n"
 }
@@ -284,7 +284,7 @@ fn offered_for_project(question: &Question) -> String {
     row(&text!("\"project\" keeps all changes in this project for this session; /undo restores the files"))
 }
 
-/// Wraps a line of our own text to the columns of the terminal.
+/// Wraps a line of the program's own text to the width of the terminal.
 fn in_columns(text: &Text) -> String {
     in_rows(&text.words(), columns_of_the_terminal().saturating_sub(1))
 }
@@ -306,11 +306,11 @@ fn choices(question: &Question, hidden: usize) -> String {
 enum TypedAnswer {
     Answer(UserAnswer),
     All,
-    /// Allow always, with the text after the word.
+    /// Allow the call always. The text is the rest of the line.
     Always(String),
     /// Keep all changes in the project.
     Project,
-    /// Edit the call, with the text after the word.
+    /// Edit the call. The text is the rest of the line.
     Edit(String),
     Unclear(Text),
     /// Run the calls with these numbers and no others.
@@ -328,8 +328,8 @@ fn always(question: &Question, rest: &str) -> Result<UserAnswer, Text> {
     Err(text!("`always` stores exactly this call. Type it alone, or no and a reason."))
 }
 
-/// Asks on the terminal itself, even if stdin is redirected. It reads a nonblocking descriptor of its own, so that a
-/// cancelled question leaves no thread that would consume the next line.
+/// Prints a question on the terminal and reads the answer there, even if stdin is redirected. The terminal is opened in
+/// nonblocking mode, so that a cancelled question leaves no thread that would read the next line.
 async fn put(text: &str) -> io::Result<String> {
     const GLANCE: Duration = Duration::from_millis(30);
     crate::status::end();
@@ -338,7 +338,7 @@ async fn put(text: &str) -> io::Result<String> {
     screen.write_all(above.as_bytes())?;
     let mut resumed = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
     let mut keys = Keys::begin()?;
-    // Input from before the question was complete was not meant for it. Input after its last row is an answer.
+    // Input that arrived before the question was complete is not an answer to it.
     let pasting = keys.settle().await?;
     screen.write_all(asks.as_bytes())?;
     let mut screen = OpenRow(screen);
@@ -351,7 +351,7 @@ async fn put(text: &str) -> io::Result<String> {
             Some(0) => Some(Ended::Nothing),
             Some(count) => answer.press(&buffer[..count]),
             None => {
-                // An unmarked paste continues after the end of its first line.
+                // Wait for more input before accepting the line: an unmarked paste continues after its first line.
                 if ended == Some(Ended::Sent) && since.elapsed() >= SILENCE {
                     return Ok(answer.text().to_owned());
                 }
@@ -361,6 +361,8 @@ async fn put(text: &str) -> io::Result<String> {
                 tokio::select! {
                     () = tokio::time::sleep(GLANCE) => {}
                     Some(()) = resumed.recv() => {
+                        // After Ctrl-Z, the shell has printed below the question and has changed the modes of the
+                        // terminal.
                         keys.again()?;
                         screen.0.write_all(format!("\n{asks}{shown}").as_bytes())?;
                     }
@@ -378,13 +380,13 @@ async fn put(text: &str) -> io::Result<String> {
     }
 }
 
-/// The terminal while the last row of a question is open. Dropping it ends the row, so that later output begins a new
-/// one.
+/// The terminal while the last row of a question is open. Dropping this value ends the row, so that later output begins
+/// a new one.
 struct OpenRow(File);
 
 impl Drop for OpenRow {
     fn drop(&mut self) {
-        let _ = self.0.write_all(b"\n"); // a terminal that is gone shows no row
+        let _ = self.0.write_all(b"\n"); // if the terminal is gone, there is no row to end
     }
 }
 
@@ -394,7 +396,7 @@ fn redrawn(asks: &str, before: &str, now: &str) -> String {
         Some(more) => more.to_owned(),
         None => {
             let (row, columns) = (format!("{asks}{before}"), columns_of_the_terminal());
-            // Print the answer again if the old rows cannot be erased or their number is unknown.
+            // If the old rows cannot be erased or counted, print the question again below them.
             match has_cursor() && rows_of(&row, columns).1 {
                 true => format!("{}\x1b[J{asks}{now}", to_the_first(&[row], columns)),
                 false => format!("\n{asks}{now}"),
@@ -408,7 +410,7 @@ pub(crate) async fn read_answer(text: &str) -> io::Result<String> {
     put(text).await
 }
 
-/// Asks as [`put`] does. Cancelling returns [`io::ErrorKind::Interrupted`].
+/// Asks a question as [`put`] does. If the turn is cancelled, this returns [`io::ErrorKind::Interrupted`].
 pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<String> {
     tokio::select! {
         said = put(text) => said,
@@ -416,8 +418,8 @@ pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<S
     }
 }
 
-/// Builds the question whether to trust these files, below their contents. Files and question are written to the
-/// terminal in one piece, so that the user sees the files even if the program's output is redirected.
+/// Builds the question whether to trust these files, with their contents above it. The caller prints both to the
+/// terminal as one text, so that the user sees the files even if standard output is redirected.
 pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text, allows: &str) -> String {
     let room = marks::room(columns_of_the_terminal());
     let mut asked = String::new();
@@ -431,7 +433,7 @@ pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text,
     asked + allows + &text!("Trust it? [y/N] ").words()
 }
 
-/// Renders the consequences of trust in rows of the terminal, for [`trust_of`].
+/// Renders the consequences of trust for [`trust_of`].
 pub(crate) fn allowing(allows: &[Text]) -> String {
     allows.iter().map(|allows| in_columns(allows) + "\n").collect()
 }
@@ -457,20 +459,20 @@ fn parse_answer(line: &str, language: Language) -> TypedAnswer {
         "always" => TypedAnswer::Always(rest.to_owned()),
         "project" if rest.is_empty() => TypedAnswer::Project,
         "e" | "edit" => TypedAnswer::Edit(rest.to_owned()),
-        // A single letter must not allow a whole session if the user meant to see all rows.
+        // A single letter is ambiguous: it must not allow a call for the whole session if the user meant "all".
         "a" => TypedAnswer::Unclear(text!("Type always to allow it for this session, or all to see everything.")),
-        // The first word of "no need for that" is not an answer by itself.
+        // In "no need for that", the first word is not an answer by itself.
         "no" if !rest.is_empty() && !is_set_apart => because(line),
         "n" | "no" if !rest.is_empty() => because(rest),
         "n" | "no" | "" => TypedAnswer::Answer(UserAnswer::No(None)),
-        // A single word may be mistyped, and a sentence that begins with yes is not a yes.
+        // A sentence that begins with yes is not a yes, and a single word may be a typing error.
         "y" | "yes" => TypedAnswer::Unclear(text!("Type y to run it, n to refuse, or a reason not to.")),
         _ if rest.is_empty() => TypedAnswer::Unclear(text!("Type y to run it, n to refuse, or a reason not to.")),
         _ => because(line),
     }
 }
 
-/// A refusal with the user's own words.
+/// Returns a refusal with the user's reason.
 fn because(words: &str) -> TypedAnswer {
     let end = if words.ends_with(['.', '!', '?']) { "" } else { "." };
     TypedAnswer::Answer(UserAnswer::No(Some(format!("{words}{end}"))))
@@ -494,8 +496,8 @@ fn parse_group_answer(line: &str, count: usize, language: Language) -> TypedAnsw
     }
 }
 
-/// Translates a word of an answer into English. Words of another language count only if the question is in that
-/// language: a user who reads English and types `s` does not mean yes.
+/// Translates the words of an answer into English. The words of another language apply only if the question was in that
+/// language: `s` is not a yes to an English question.
 fn meant(word: &str, language: Language) -> &str {
     match word {
         _ if language != Language::Portuguese => word,

@@ -1,9 +1,8 @@
-//! `--debug`: writes internal events to stderr, one JSON object a line. `debug.schema.json` in this folder describes
-//! the lines.
+//! `--debug`: writes internal events to stderr as JSON lines. `debug.schema.json` in this folder describes them.
 //!
-//! The code that displays calls and results also writes their lines. All other lines are tracing events of our own
-//! crates: a named event is an `event` of that name here, with its fields as members; the others are `note`s. Events of
-//! the HTTP client are left out, because they would contain keys.
+//! The code that displays calls and results writes their lines as well. All other lines are tracing events of this
+//! project's crates: an event with a name becomes an `event` of that name, with its fields as members; any other
+//! becomes a `note`. Events of the HTTP client are left out, because they would contain keys.
 
 use crate::choices::SCHEMA as VERSION;
 use crate::shown::steers;
@@ -23,15 +22,15 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
-/// The JSON Schema of a line.
+/// The JSON Schema of the lines.
 pub(crate) const SCHEMA: &str = include_str!("debug.schema.json");
 
-/// The named events.
+/// The names of tracing events that become events of their own.
 const NAMED: &[&str] = &["path"];
 
 type Output = Box<dyn Fn(String) + Send>;
 
-/// The destination of the lines, if they are enabled. Every thread writes to it.
+/// The destination of the lines, which all threads share; `None` if lines are disabled.
 static OUTPUT: Mutex<Option<Output>> = Mutex::new(None);
 
 /// Starts writing lines to standard error.
@@ -39,10 +38,10 @@ pub(crate) fn start() {
     start_to(|line| write(&line));
 }
 
-/// Starts passing lines to this function.
+/// Starts passing lines to a function.
 pub(crate) fn start_to(output: impl Fn(String) + Send + 'static) {
     *OUTPUT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(output));
-    // Where another subscriber is set already, an earlier call of this function has set it.
+    // An error means that an earlier call of this function has set the subscriber.
     let _ = tracing::subscriber::set_global_default(Registry::default().with(Lines));
 }
 
@@ -51,7 +50,7 @@ pub(crate) fn stop() {
     *OUTPUT.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
-/// Whether lines are written.
+/// Returns `true` if lines are enabled.
 pub(crate) fn is_on() -> bool {
     OUTPUT.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
@@ -59,18 +58,18 @@ pub(crate) fn is_on() -> bool {
 /// Writes a line to standard error.
 pub(crate) fn write(line: &str) {
     crate::status::end();
-    // One write, so that the lines of two threads do not mix. If standard error is gone, the line is lost.
+    // A single write keeps the lines of two threads from mixing. If standard error is gone, the line is lost.
     let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// The project.
+/// Writes the root of the project.
 pub(crate) fn root(root: &Path) {
     if is_on() {
         line("root", json!({"root": root.display().to_string()}));
     }
 }
 
-/// A call as it was read.
+/// Writes a call as it was parsed.
 pub(crate) fn call(call: &ToolCall) {
     if is_on() {
         let repairs = call.repairs.iter();
@@ -83,7 +82,7 @@ pub(crate) fn call(call: &ToolCall) {
     }
 }
 
-/// The result of a call.
+/// Writes the result of a call.
 pub(crate) fn result(result: &ToolResult) {
     if is_on() {
         line("result", json!({"id": result.id, "result": format::envelope(result, Language::English)}));
@@ -100,10 +99,10 @@ fn line(event: &str, members: Value) {
     }
 }
 
-/// Makes lines of events.
+/// The tracing layer that converts events to lines.
 struct Lines;
 
-/// The fields of a span.
+/// The fields of a span, stored with it.
 struct SpanFields(Map<String, Value>);
 
 impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Lines {
@@ -134,7 +133,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Lines {
                 note.as_object().cloned().unwrap_or_default()
             }
         };
-        // Several calls run in parallel, so an event names the call that it belongs to.
+        // Calls run in parallel, so each event names its own call, which is the enclosing span.
         let span = context.event_span(event);
         if let Some(known) =
             span.as_ref().and_then(|span| span.extensions().get::<SpanFields>().map(|known| known.0.clone()))
@@ -146,7 +145,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Lines {
     }
 }
 
-/// The fields of an event or a span as members of an object.
+/// Collects the fields of an event or a span as members of an object.
 struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -180,15 +179,15 @@ impl Visit for Fields {
         self.add(field, value.to_string());
     }
 
-    /// Values with `Display` arrive here too, and their `Debug` form is the displayed one. A test checks that none of
-    /// our events has a field in Rust's `Debug` form.
+    /// Values with `Display` arrive here too; their `Debug` form is the displayed text. A test checks that no event has
+    /// a field in Rust's `Debug` syntax.
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.add(field, format!("{value:?}"));
     }
 }
 
-/// Escapes control characters in JSON without changing its value. They only occur in strings, where any character can
-/// be written as UTF-16 escapes.
+/// Escapes control characters in a JSON line, which does not change its value: they occur only in strings, where each
+/// character can be written as UTF-16 escapes.
 fn safe(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for (at, c) in line.char_indices() {
@@ -217,7 +216,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
     }
 
-    /// The events that have a name here have one in the schema.
+    /// Each event with a name in the code is in the schema.
     #[test]
     fn the_schema_has_every_event() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();

@@ -1,4 +1,4 @@
-//! A call changed by the person before it runs: by a command that was typed, or in the person's own editor.
+//! Changes a call before it runs: the user types another command, or edits the call in an external editor.
 
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
@@ -8,18 +8,19 @@ use std::path::Path;
 use tokio::process::Command;
 use toolfence_protocol::{Args, ParamKind, Text, ToolCall, text};
 
-/// What is opened in the editor.
+/// The part of a call that is opened in the editor.
 enum Part {
-    /// The text of one argument, under a file name that tells an editor what it is.
+    /// The text of one argument. The file name lets an editor recognize the language.
     Text { argument: String, file: &'static str, is_command: bool },
-    /// All arguments, as JSON.
+    /// All arguments as JSON.
     All,
 }
 
-/// The arguments as the person wants them: with `typed` in the place of the command, or as they come out of the editor.
+/// Returns the changed arguments of a call: with the command replaced by `typed`, or as the user edited them if `typed`
+/// is empty.
 ///
 /// # Errors
-/// Why they are as before, for the person.
+/// Nothing was changed. The message for the user explains why.
 pub(crate) async fn changed(call: &ToolCall, typed: &str) -> Result<Args, Text> {
     let part = part_of(call);
     let new = match (&part, typed) {
@@ -39,7 +40,8 @@ fn part_of(call: &ToolCall) -> Part {
         (ParamKind::Text { content: true }, "content.txt"),
         (ParamKind::Patch, "change.patch"),
     ] {
-        // A tool with several contents, such as the old and the new text of a passage, is changed as a whole.
+        // A tool with several contents, such as the old and the new text of a passage, is edited as JSON with all
+        // arguments.
         if let Some((param, _)) = spec.sole(&kind, &call.args) {
             let is_command = kind == ParamKind::Command;
             return Part::Text { argument: param.name.clone().into_owned(), file, is_command };
@@ -59,7 +61,7 @@ fn with(call: &ToolCall, part: &Part, new: &str) -> Result<Args, Text> {
     match part {
         Part::Text { argument, is_command, .. } => {
             let mut args = call.args.clone();
-            // Editors end the last line; a command has no need of it.
+            // Editors add a newline at the end, which a command does not need.
             let new = if *is_command { new.trim_end_matches('\n') } else { new };
             args.insert(argument.clone(), new.into());
             Ok(args)
@@ -92,7 +94,8 @@ pub(crate) async fn in_editor(name: &str, text: &str) -> Result<String, Text> {
     std::fs::read_to_string(&path).map_err(failed)
 }
 
-/// The person's editor on the terminal itself, whatever stdin is. What names it may hold options, so a shell reads it.
+/// Returns the user's editor on the terminal, even if stdin is redirected. `VISUAL` and `EDITOR` may contain options,
+/// so a shell parses them.
 fn editor(path: &Path) -> io::Result<Command> {
     let set = |name: &str| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
     let editor = set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned());

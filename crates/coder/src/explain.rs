@@ -1,11 +1,11 @@
-//! What was found in a reply, as a person wants to read it.
+//! Describes the events of a parsed reply for the user (`coder parse` and `--explain`).
 
 use serde_json::Value;
 use toolfence_protocol::parse::{Event, Ignored};
 use toolfence_protocol::text;
 use toolfence_protocol::{Text, ToolCall};
 
-/// One event as a person wants to read it.
+/// Describes one event.
 pub(crate) fn explained(event: &Event<'_>) -> Text {
     match event {
         Event::Text { text, span } => {

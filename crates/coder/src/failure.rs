@@ -1,4 +1,4 @@
-//! Why a command ended early, and the status that says so.
+//! Errors that end a command, and its exit status.
 
 use crate::shown::Words;
 use crate::status;
@@ -7,20 +7,20 @@ use std::process::ExitCode;
 use toolfence_protocol::{FinishReason, Text, text};
 use toolfence_session::StopReason;
 
-/// Something that was asked for did not succeed.
+/// The request was not fulfilled.
 pub(crate) const UNSUCCESSFUL: u8 = 1;
-/// The command line, a file or a setting was wrong.
+/// The command line, a file or a setting is invalid.
 pub(crate) const WRONG_USE: u8 = 2;
 /// The backend or the machine failed.
 pub(crate) const BROKEN: u8 = 3;
-/// Ctrl-C.
+/// The user pressed Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
-/// SIGTERM, as a shell tells it.
+/// The exit status that shells use for SIGTERM.
 pub(crate) const TERMINATED: u8 = 143;
-/// SIGHUP: the terminal is gone.
+/// The exit status that shells use for SIGHUP: the terminal is gone.
 pub(crate) const HUNG_UP: u8 = 129;
 
-/// Why a command ended early.
+/// The reason why a command ended early.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: u8,
@@ -28,18 +28,18 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A failure that the user can fix. The message describes the problem and the fix.
+    /// Returns a failure that the user can fix. The message describes the problem and the fix.
     pub(crate) fn wrong_use(message: impl Into<Text>) -> Failure {
         Failure { status: WRONG_USE, message: message.into() }
     }
 
-    /// The backend or the machine failed.
+    /// Returns a failure of the backend or the machine.
     pub(crate) fn broken(message: impl Into<Text>) -> Failure {
         Failure { status: BROKEN, message: message.into() }
     }
 
-    /// Output could not be written because its reader has closed it: the program ends quietly, as with `coder ... |
-    /// head`.
+    /// Returns a failure for an output error. If the reader has closed the pipe, as in `coder ... | head`, the program
+    /// ends without a message and with status 0.
     pub(crate) fn output(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure { status: 0, message: Text::default() },
@@ -47,27 +47,27 @@ impl Failure {
         }
     }
 
-    /// A signal ended the program.
+    /// Returns the failure of a program that a signal ended.
     pub(crate) fn signalled(status: u8) -> Failure {
         Failure { status, message: text!("ended by a signal") }
     }
 
-    /// Another process has reported the failure already.
+    /// Returns a failure that another process has already reported.
     pub(crate) fn reported(status: u8) -> Failure {
         Failure { status, message: Text::default() }
     }
 
-    /// Whether a signal ended the program.
+    /// Returns `true` if a signal ended the program.
     pub(crate) fn is_by_signal(&self) -> bool {
         [INTERRUPTED, TERMINATED, HUNG_UP].contains(&self.status)
     }
 
-    /// The turn ended without doing what was asked.
+    /// Returns the failure of a turn that did not fulfil the request.
     pub(crate) fn unsuccessful(message: Text) -> Failure {
         Failure { status: UNSUCCESSFUL, message }
     }
 
-    /// Says it on stderr and gives the status.
+    /// Prints the message on standard error and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         if !self.message.is_empty() {
             status::say(&format!("coder: {}", self.message.words()));
@@ -81,10 +81,10 @@ impl Failure {
     }
 }
 
-/// The status of a turn that ended so.
+/// Returns the exit status of a turn that ended for this reason.
 ///
 /// # Errors
-/// Every end but an answer, with what to do.
+/// The turn ended without an answer. The message explains what to do.
 pub(crate) fn status_of(stopped: &StopReason) -> Result<ExitCode, Failure> {
     let message = match stopped {
         StopReason::Answered => return Ok(ExitCode::SUCCESS),

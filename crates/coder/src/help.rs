@@ -1,5 +1,5 @@
 //! Parses the command line and translates its help. The English texts are the doc comments in `args`; the Portuguese
-//! texts are in `locales/pt-help.toml`.
+//! ones are in `locales/pt-help.toml`.
 
 use crate::args::{BACKEND, CONVERSATION, Cli, GLOBAL, Options, PERMISSIONS, PROMPT, REPLIES};
 use crate::argument_values::InvalidValue;
@@ -26,7 +26,8 @@ pub(crate) fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
         let language = language_for_help();
         match error.kind() {
-            // The parser accepts every option in every command; the help hides those that have no meaning in a command.
+            // The parser accepts every global option in every command. The help is built separately, without the
+            // options that do not apply.
             ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 described(language).get_matches();
             }
@@ -115,7 +116,7 @@ pub(crate) fn no_command(word: &str) -> Failure {
     Failure::wrong_use(message)
 }
 
-/// Translates the placeholders of a usage line.
+/// Translates the placeholders in a usage line.
 fn translated_usage(usage: &str, language: Language) -> String {
     match language {
         Language::Portuguese => usage.replace("[OPTIONS]", "[OPÇÕES]").replace("COMMAND", "COMANDO"),
@@ -134,13 +135,13 @@ pub(crate) fn language_for_help() -> Language {
         None => None,
     });
     let lang = named.and_then(|name| <crate::choices::Lang as clap::ValueEnum>::from_str(name, true).ok());
-    // Every other command reports settings that cannot be read; help must work without them.
+    // Any other command reports invalid settings; help must work in spite of them.
     let _ = Layers::read(&Options { lang, ..options });
     shown::language()
 }
 
-/// The global options that appear in the help of a command: the command, headings, and names of single options. A
-/// command without a row uses the row of its parent. The options below [`GLOBAL`] appear in every command.
+/// The global options in the help of a command: the path of the command, headings, and names of single options. A
+/// command without a row uses that of its parent. The options under [`GLOBAL`] appear in every command.
 const VISIBLE: &[(&str, &[&str], &[&str])] = &[
     ("", &[BACKEND, PROMPT, REPLIES, CONVERSATION, PERMISSIONS], &[]),
     ("demo", &[], &[]),
@@ -175,19 +176,19 @@ const VISIBLE: &[(&str, &[&str], &[&str])] = &[
     ("help", &[], &[]),
 ];
 
-/// Commands that do not use a project, and the options below [`GLOBAL`] that their help hides.
+/// The commands without a project, and the options under [`GLOBAL`] that their help hides.
 const WITHOUT_PROJECT: (&[&str], &[&str]) = (&["completions", "man"], &["root", "debug"]);
 
-/// Returns the command line for help, completions and manual pages in a language. It is not meant for parsing.
+/// Returns the command line in a language, for help, completions and manual pages. It must not be used for parsing.
 pub(crate) fn described(language: Language) -> Command {
     let mut command = Cli::command();
-    // Only a built command has the help flag, the help command and the global options in each subcommand.
+    // The help flag, the help command, and the global options of subcommands exist only after the command is built.
     command.build();
     let command = without_meaningless(command, "");
     if language == Language::Portuguese { translated(command) } else { command }
 }
 
-/// Hides the options that have no meaning in a command and in its subcommands.
+/// Hides the options that do not apply to a command and its subcommands.
 fn without_meaningless(command: Command, path: &str) -> Command {
     let (_, headings, names) = visible(path);
     let (without_project, project_options) = WITHOUT_PROJECT;
@@ -236,8 +237,8 @@ fn translated(mut command: Command) -> Command {
         .mut_subcommands(translated)
 }
 
-/// Translates the help of an argument. Values and default become part of the text because clap labels them only in
-/// English.
+/// Translates the help of an argument. Possible values and the default become part of the text, because clap has only
+/// English labels for them.
 fn translated_argument(argument: Arg) -> Arg {
     let Some(help) = argument.get_help().map(portuguese) else { return argument };
     let long = argument.get_long_help().map_or_else(|| help.clone(), portuguese);
@@ -270,7 +271,7 @@ fn translated_argument(argument: Arg) -> Arg {
 fn portuguese(english: &StyledStr) -> StyledStr {
     let english = english.to_string();
     let lines = || english.lines().map(|line| translate(line).unwrap_or(line)).collect::<Vec<_>>().join("\n");
-    // A generated list of names follows its sentence and is not translated.
+    // A generated list of names after its sentence is not translated.
     translate(&english).map_or_else(|| lines().into(), StyledStr::from)
 }
 
@@ -299,13 +300,13 @@ mod tests {
         }
     }
 
-    /// Returns every English text of the help.
+    /// Returns all English texts of the help.
     fn english() -> BTreeSet<String> {
         fn collect(command: &Command, texts: &mut BTreeSet<String>) {
             let of_command = [command.get_about(), command.get_long_about()];
             texts.extend(of_command.into_iter().flatten().map(ToString::to_string));
             if let Some(after) = command.get_after_help().map(ToString::to_string) {
-                // A text with a generated, indented list of names has its sentences translated one by one.
+                // The sentences of a text with a generated list of names are translated one by one.
                 match translate(&after) {
                     Some(_) => drop(texts.insert(after)),
                     None => {
@@ -348,7 +349,7 @@ mod tests {
         assert!(unused.is_empty(), "no text of the help or of a tool is {unused:#?}");
     }
 
-    /// clap wraps long rows of a table at any column and continues them without indentation, so rows must be short.
+    /// clap wraps long rows of a table at any column and does not indent their continuation, so the rows must be short.
     #[test]
     fn rows_of_tables_below_the_help_fit_on_a_terminal() {
         fn check(command: &Command) {

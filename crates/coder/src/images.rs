@@ -15,13 +15,13 @@ use toolfence_workspace::Root;
 /// A file cannot be opened, its name is blocked, it is not a supported image, there are too many, or the backend takes
 /// no images.
 pub(crate) fn attach(project: &Project, rules: &Rules, agent: &mut Agent, paths: &[PathBuf]) -> Result<(), Failure> {
-    // Reads all images before attaching any.
+    // Read all images first, so that an error leaves none attached.
     let images: Vec<Image> = paths.iter().map(|path| read(project, rules, path)).collect::<Result<_, _>>()?;
     agent.attach_images(images).map_err(Failure::wrong_use)
 }
 
-/// Reads an image file. An image in the project is opened like every file of it. The user may also name files outside,
-/// such as screenshots, but names that are blocked in a project are blocked there too.
+/// Reads an image file. One in the project is opened like any file of the project. The user may also name files outside
+/// of it, such as screenshots, but blocked names are refused there too.
 fn read(project: &Project, rules: &Rules, path: &Path) -> Result<Image, Failure> {
     let wrong = |why: Text| {
         Failure::wrong_use(text!("cannot read {path}: {error}", path = path.display().to_string(), error = why))
@@ -36,8 +36,8 @@ fn read(project: &Project, rules: &Rules, path: &Path) -> Result<Image, Failure>
     let bytes = match real.strip_prefix(root.path()) {
         Ok(inside) => root.bytes(&inside.join(&*name).to_string_lossy(), Image::MOST_BYTES),
         Err(_) => {
-            // The file's own folder is the root, because a larger folder would take too long to scan. The names above
-            // it are checked here.
+            // Open only the file's own folder as a root, because a larger folder would take too long to scan. The names
+            // of the folders above it are checked here.
             let rules = rules.policy.paths().outside_root();
             if let Some(rule) = rules.blocks(&real.join(&*name).to_string_lossy()) {
                 return Err(wrong(text!(

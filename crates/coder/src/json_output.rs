@@ -1,4 +1,5 @@
-//! Prints a turn for programs: one JSON line for each event, as in the pipe, or one object at the end.
+//! Prints a turn as JSON for programs: a line for each event, with the events of `coder pipe`, or one object at the
+//! end.
 
 use crate::choices::SCHEMA;
 use crate::debug;
@@ -20,7 +21,7 @@ pub(crate) struct JsonOutput<P> {
     out: Terminal,
     person: P,
     canceller: Canceller,
-    /// Whether every event is written, not only the result.
+    /// Whether every event is written, or only the final object.
     streams: bool,
     /// The prose of the last reply.
     answer: String,
@@ -84,11 +85,12 @@ impl<P: Person> JsonOutput<P> {
 
 impl<P: Person> Host for JsonOutput<P> {
     fn calling(&mut self, _: &[Message]) {
+        // The answer is the prose of the last reply only.
         self.answer.clear();
     }
 
     fn compacted(&mut self, done: &Compacted) {
-        // The consumer of the lines keeps no messages.
+        // A consumer of these lines does not keep the conversation, so it needs no new messages.
         self.write_event(&event_json::compacted(done, &[]));
     }
 

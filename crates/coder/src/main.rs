@@ -1,4 +1,4 @@
-//! `coder`: the terminal program on `toolfence`.
+//! `coder`: the terminal program of the `toolfence` project.
 
 #![forbid(unsafe_code)]
 
@@ -60,7 +60,7 @@ use std::process::ExitCode;
 use toolfence_protocol::text;
 
 fn main() -> ExitCode {
-    // Before anything else: this program is also the helper that sets up the sandbox around a command.
+    // This must come first: a sandboxed command is started through this program, which then does not return from here.
     toolfence_sandbox::isolation::enter_if_asked();
     shown::set_language(config::locale::language());
     let cli = help::parse();
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     run(&cli).unwrap_or_else(Failure::report)
 }
 
-/// Whether this process is the host of an exec session, which sends the lines of `--debug` to its client.
+/// Returns `true` if this process is the host of an exec session, which sends the lines of `--debug` to its client.
 fn is_host(cli: &Cli) -> bool {
     match &cli.command {
         Some(Command::Exec(arguments)) => arguments.session.host,
@@ -112,7 +112,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(_), Some(_)) => Err(Failure::wrong_use(text!("-p cannot be combined with a command"))),
         (None, Some(prompt)) => commands::ask::run(options, prompt, &cli.image, &last, cli.format()),
         (None, None) => match &cli.message {
-            // As with -p, because the user cannot continue the conversation without a terminal.
+            // Without a terminal the user cannot continue the conversation, so handle the message as -p does.
             Some(message) if !(io::stdin().is_terminal() && io::stdout().is_terminal()) => {
                 commands::ask::run(options, message, &cli.image, &last, cli.format())
             }

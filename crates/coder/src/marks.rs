@@ -1,40 +1,41 @@
-//! Renders a command for a question: complete, with nothing hidden, and with the parts marked that caused the question.
+//! Renders a command for a question: completely, with hidden characters visible, and with the parts marked that caused
+//! the question.
 
 use crate::shown::steers;
 use std::ops::Range;
 use toolfence_protocol::invisible;
 
-/// Columns of a row after its mark on a terminal of 80.
+/// Number of columns of a row after its mark in a terminal with 80 columns.
 pub(crate) const ROOM: usize = 74;
-/// Columns of a terminal that a row leaves free, with its mark and the edge.
+/// Number of columns of the terminal that a row does not use: its mark, and the last columns.
 const BESIDE: usize = 6;
 /// Minimum and maximum number of columns of a row after its mark.
 const ROOMS: (usize, usize) = (20, 120);
-/// Precedes the continuation of a folded row.
+/// The prefix of a continuation row.
 pub(crate) const FOLDED: &str = "  \\ ";
 
-/// Precede the first line of a command and the others.
+/// The prefixes of the first line of a command and of the others.
 const FIRST: &str = "  $ ";
 const OTHERS: &str = "  > ";
-/// Precedes the row of carets below a row.
+/// The prefix of a row of carets.
 const BELOW: &str = "    ";
 
-/// Returns the columns of a row after its mark on a terminal of this width, so that the model cannot choose where a row
-/// wraps.
+/// Returns the number of columns of a row after its mark. Rows are wrapped here, so that the model cannot choose where
+/// a row breaks.
 pub(crate) fn room(columns: usize) -> usize {
     columns.saturating_sub(BESIDE).clamp(ROOMS.0, ROOMS.1)
 }
 
-/// A character as it is shown.
+/// A character as it is displayed.
 struct Cell {
     text: String,
-    /// Columns it takes at most.
+    /// The maximum number of columns of the text.
     columns: usize,
     marked: bool,
 }
 
-/// Returns the rows of a command, each with a newline. The byte ranges in `asks` are underlined with `colour`,
-/// otherwise marked by `^` in the row below. Nothing is marked if they cover the whole command.
+/// Returns the rows of a command, each with a newline. The parts in `asks`, which are byte ranges, are underlined if
+/// `colour`, and otherwise marked by `^` in the row below. Nothing is marked if they cover the whole command.
 pub(crate) fn rows(command: &str, asks: &[Range<usize>], colour: bool, room: usize) -> Vec<String> {
     let asks = if covers_all(command, asks) { &[] } else { asks };
     let mut out = Vec::new();
@@ -55,7 +56,7 @@ pub(crate) fn rows(command: &str, asks: &[Range<usize>], colour: bool, room: usi
     out
 }
 
-/// Returns `true` if only separators between commands are not covered.
+/// Returns `true` if the ranges cover everything except separators between commands.
 fn covers_all(command: &str, asks: &[Range<usize>]) -> bool {
     let between = |c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|');
     command.char_indices().all(|(at, c)| between(c) || asks.iter().any(|ask| ask.contains(&at)))
@@ -73,7 +74,7 @@ fn cells(line: &str, start: usize, asks: &[Range<usize>]) -> Vec<Cell> {
     line.char_indices().map(cell).collect()
 }
 
-/// Returns `true` for characters that are invisible or look like a blank.
+/// Returns `true` for a character that is invisible or looks like a blank.
 pub(crate) fn hides(c: char) -> bool {
     match c {
         ' '..='~' | '\t' => false,
@@ -82,7 +83,7 @@ pub(crate) fn hides(c: char) -> bool {
     }
 }
 
-/// Returns the maximum width of a character; a tab and ambiguous characters count as wide.
+/// Returns the maximum width of a character. A tab and characters of ambiguous width count as wide.
 pub(crate) fn columns(c: char) -> usize {
     match c {
         '\t' => 8,
@@ -92,7 +93,7 @@ pub(crate) fn columns(c: char) -> usize {
     }
 }
 
-/// Cells in pieces that fit a row; no cells are one empty piece.
+/// Splits cells into pieces that fit in a row. Without cells, there is one empty piece.
 fn folded(cells: &[Cell], room: usize) -> impl Iterator<Item = &[Cell]> {
     let mut rest = Some(cells);
     std::iter::from_fn(move || {
@@ -102,7 +103,7 @@ fn folded(cells: &[Cell], room: usize) -> impl Iterator<Item = &[Cell]> {
             column += cell.columns;
             column > room
         });
-        // One cell always fits: none is as wide as a row.
+        // At least one cell fits, because none is as wide as a row.
         let (row, after) = cells.split_at(over.unwrap_or(cells.len()));
         rest = (!after.is_empty()).then_some(after);
         Some(row)
@@ -125,7 +126,7 @@ fn drawn(row: &[Cell], colour: bool) -> String {
     out
 }
 
-/// Returns `^` below each marked character, with a tab below a tab to keep them aligned.
+/// Returns `^` below each marked character. A tab stays a tab, so that the columns match.
 fn carets(row: &[Cell]) -> String {
     let mut out = String::new();
     for cell in row {
@@ -141,7 +142,7 @@ fn carets(row: &[Cell]) -> String {
 mod tests {
     use super::*;
 
-    /// Parts of a text as byte ranges.
+    /// Returns the byte ranges of these parts of a text.
     fn parts(text: &str, wanted: &[&str]) -> Vec<Range<usize>> {
         let range = |part: &&str| text.find(part).map(|at| at..at + part.len());
         wanted.iter().filter_map(range).collect()

@@ -8,27 +8,28 @@ use toolfence_protocol::{fence, text};
 use toolfence_workspace::Workspace;
 use toolfence_workspace::{EntryKind, ListFiles, ReadFile, Stop};
 
-/// The most names of a message that are looked for, entries of a folder, and bytes of all that is brought along.
+/// Maximum number of names that are processed in a message, of listed entries of a folder, and of bytes appended to a
+/// message.
 const MOST_NAMES: usize = 20;
 const MOST_ENTRIES: usize = 200;
 const MOST_BYTES: usize = 256 << 10;
 
-/// The endings of images.
+/// The file name extensions of images.
 const IMAGES: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
 
-/// A message with what it brings along.
+/// The files and images that a message mentions.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Mentions {
     /// The texts appended to the message: the displayed name and the content.
     pub(crate) texts: Vec<(String, String)>,
     pub(crate) images: Vec<PathBuf>,
-    /// What is not brought along, and why.
+    /// Explains to the user which names were not attached, and why.
     pub(crate) notes: Vec<Text>,
 }
 
 impl Mentions {
-    /// What the names in a message bring along. A name of nothing is a word like any other. `room` is what is left of the model's window
-    /// in bytes, if that is known: the files take half of it at most.
+    /// Collects the files that a message mentions. A name that does not exist is plain text. `room` is the remaining
+    /// room in the model's window in bytes, if it is known; the files take at most half of it.
     pub(crate) fn of(message: &str, workspace: &Workspace, room: Option<usize>) -> Mentions {
         let mut found = Mentions::default();
         let most = room.map_or(MOST_BYTES, |room| MOST_BYTES.min(room / 2));
@@ -119,7 +120,7 @@ impl Mentions {
         Ok(())
     }
 
-    /// The message with the texts below it.
+    /// Returns the message followed by the texts.
     pub(crate) fn below(&self, message: &str) -> String {
         self.texts.iter().fold(message.to_owned(), |message, (_, text)| format!("{message}\n\n{text}"))
     }
@@ -134,9 +135,9 @@ impl Mentions {
 
 /// The reason why a name appends nothing.
 enum Why {
-    /// There is nothing of this name.
+    /// No file has this name, so it is an ordinary word.
     Absent,
-    /// There is no room for it.
+    /// The content exceeds the limit.
     TooLong,
     Told(Text),
 }
@@ -176,7 +177,7 @@ fn names(message: &str) -> Vec<String> {
                 Some(quoted) => quoted.split('"').next().unwrap_or_default(),
                 None => {
                     let word = rest.split_whitespace().next().filter(|_| !rest.starts_with(char::is_whitespace));
-                    // What ends the sentence is no part of the name.
+                    // Trailing punctuation belongs to the sentence, not to the name.
                     word.unwrap_or_default().trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'', '"'])
                 }
             };
@@ -205,7 +206,8 @@ mod tests {
         }
     }
 
-    /// Each `@` is followed by a word as long as the rest: reading them all would take minutes and gigabytes.
+    /// Each `@` precedes a word as long as the rest of the message, so reading all of them would take minutes and
+    /// gigabytes.
     #[test]
     fn no_more_names_are_read_than_count() {
         assert_eq!(names(&"(@".repeat(500_000)).len(), MOST_NAMES);

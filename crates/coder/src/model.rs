@@ -1,4 +1,4 @@
-//! The model: the server that answers with its key, the backend that calls it, and its profile.
+//! The model: its server with the key, its backend, and its profile.
 
 use crate::choices::BackendKind;
 use crate::config::profile::{self, Known, Profile, Profiles, counting};
@@ -18,23 +18,23 @@ use toolfence_protocol::grammar::{self, Form, GrammarOptions};
 use toolfence_protocol::{Catalog, Learned, Text, text};
 use toolfence_session::persona::Persona;
 
-/// The model that answers.
+/// The open model.
 pub(crate) struct Model {
-    /// The server that answers; `None` for a recording.
+    /// The server; `None` for recorded replies.
     pub(crate) server: Option<Server>,
-    /// The backend without a grammar, for a question that has no tools.
+    /// The backend without a grammar, for requests without tools.
     pub(crate) bare: Arc<dyn Backend>,
-    /// How the server takes a grammar; `None` if it gets none.
+    /// How the server accepts a grammar; `None` if requests have none.
     grammar: Option<Form>,
-    /// Whether a system message does not reach the model.
+    /// Whether the server does not pass system messages to the model.
     loses_system: bool,
-    /// What the replies of the server have shown, and where it is stored; `None` without a server or a state folder.
+    /// The observations from earlier replies, with their storage; `None` without a server or a state folder.
     profile: Option<Mutex<Profile>>,
-    /// What the settings named when the model was opened.
+    /// The settings with which the model was opened.
     choice: Choice,
 }
 
-/// The model and the server that the settings name, before any server is asked.
+/// The model and the server that the settings name. No server is contacted to determine them.
 #[derive(PartialEq)]
 struct Choice {
     backend: BackendKind,
@@ -50,7 +50,7 @@ impl Choice {
 }
 
 impl Model {
-    /// Finds the server that the settings name, or one on this machine, with its key and its profile.
+    /// Opens the server that the settings name, or one on this machine, with its key and its profile.
     pub(crate) fn open(config: &Config, persona: &Persona, project: &Project) -> Result<Model, Failure> {
         let choice = Choice::of(config, persona)?;
         let server = Server::of(config, persona)?;
@@ -74,8 +74,8 @@ impl Model {
         Ok(Model { server, bare, grammar: learned.grammar, loses_system, profile: profile.map(Mutex::new), choice })
     }
 
-    /// Opens the model of these rules; `None` if it is this one. Then a recording continues where it is, and a program that keeps the
-    /// conversation does not start again.
+    /// Opens the model of these rules, or returns `None` if this is the same one. Opening it again would restart a
+    /// recording, or a program that keeps the conversation.
     pub(crate) fn replacement(&self, rules: &Rules, project: &Project) -> Result<Option<Model>, Failure> {
         match self.choice == Choice::of(&rules.config, &rules.persona)? {
             true => Ok(None),
@@ -83,8 +83,8 @@ impl Model {
         }
     }
 
-    /// The backend for turns with these tools. Its grammar has no other tools: with more the model would call tools that it does not
-    /// have.
+    /// Returns the backend for turns with these tools. Its grammar permits only these tools, because the model would
+    /// otherwise call others.
     pub(crate) fn backend(&self, tools: &Catalog) -> Arc<dyn Backend> {
         let mut adapted = Adapted::new(Arc::clone(&self.bare));
         if let Some(form) = self.grammar {
@@ -108,12 +108,12 @@ impl Model {
         rules.agent(project, self.learned(), backend, transcript)
     }
 
-    /// What earlier replies have shown.
+    /// Returns the observations from earlier replies.
     pub(crate) fn learned(&self) -> Learned {
         self.profile().map(|profile| profile.learned()).unwrap_or_default()
     }
 
-    /// Stores what the replies of this agent have shown.
+    /// Stores the observations from the replies of this agent.
     pub(crate) fn store_learned(&self, agent: &Agent) {
         if let Some(mut profile) = self.profile() {
             profile.keep(agent.session().learned());
@@ -124,7 +124,7 @@ impl Model {
         self.profile.as_ref().map(|profile| profile.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The name of the model; without one, the kind of the backend.
+    /// Returns the name of the model, or the kind of the backend if it has no name.
     pub(crate) fn name(&self) -> Option<String> {
         match &self.server {
             Some(server) => Some(server.model().to_owned()),
@@ -132,7 +132,8 @@ impl Model {
         }
     }
 
-    /// The line that names the model and its server when a conversation begins; `None` if it was printed when the server was found.
+    /// Describes the model and its server at the beginning of a conversation; `None` if a note about the choice was
+    /// printed already.
     pub(crate) fn introduction(&self) -> Option<Text> {
         let server = self.server.as_ref().filter(|server| server.chosen.is_none())?;
         let (url, model) = server.place();
@@ -143,14 +144,14 @@ impl Model {
         })
     }
 
-    /// The cost of replies; also in money if the settings have the price of the model.
+    /// Describes the cost of replies, in money if the settings contain the price of the model.
     pub(crate) fn cost(&self, rules: &Rules, usage: &Usage) -> Text {
         let price = self.name().and_then(|model| rules.price(&model, usage));
         describe_usage(usage, price)
     }
 }
 
-/// The name of the model before a server is known; without one, the kind of the backend.
+/// Returns the name of the model before a server is known, or the kind of the backend if no model is named.
 pub(crate) fn name_without_server(backend: BackendKind, model: Option<String>) -> Option<String> {
     model.or_else(|| (backend != BackendKind::Http).then(|| name_of(&backend)))
 }
@@ -166,7 +167,8 @@ fn replay(config: &Config) -> Result<Replay, Failure> {
     Replay::parse(&text).map_err(|error| wrong(error.text()))
 }
 
-/// The grammar of replies with these tools. It does not limit the length of a file: the server limits the reply.
+/// Returns the grammar of replies with these tools. It does not limit the length of a file, because the server limits
+/// the reply.
 pub(crate) fn grammar(tools: &Catalog) -> String {
     let mut options = GrammarOptions::default();
     (options.endless, options.most_calls, options.most_items) = (true, 32, 64);

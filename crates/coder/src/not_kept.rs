@@ -1,4 +1,5 @@
-//! What was not kept because no user could be asked: the line at the end of `coder exec` and `coder -p`.
+//! Collects the changes that were not kept because no user could be asked, for a line at the end of `coder exec` and
+//! `coder -p`.
 
 use crate::question::Question;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,22 +7,22 @@ use toolfence_policy::AskMode;
 use toolfence_protocol::Text;
 use toolfence_protocol::text;
 
-/// Files that the line names; the rest is counted.
+/// Maximum number of files that the line names; the others are counted.
 const MOST_NAMED: usize = 3;
 
-/// The questions that got no answer, for lack of a terminal. Clones share them.
+/// The changes of unanswered questions. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NotKept(Arc<Mutex<Lost>>);
 
 #[derive(Debug, Default)]
 struct Lost {
     files: Vec<String>,
-    /// Build output of a command was not put into the project.
+    /// Whether build output of a command was not copied into the project.
     output: bool,
 }
 
 impl NotKept {
-    /// Records a question that got no answer, if it was about files.
+    /// Records the files of a question that was not answered.
     pub(crate) fn record(&self, question: &Question) {
         let mut lost = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if question.is_about_output {
@@ -34,7 +35,7 @@ impl NotKept {
         }
     }
 
-    /// The line, if something was not kept in this mode.
+    /// Returns the line about the changes that were not kept in this mode; `None` without any.
     pub(crate) fn line(&self, ask: AskMode) -> Option<Text> {
         let lost = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let named = lost.files.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");

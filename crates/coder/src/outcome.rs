@@ -1,8 +1,8 @@
-//! Describes the outcome of a call for the user: a short text for the row of the call, a sentence if there is more to
-//! say, and some lines of the tool's output or changes.
+//! Describes the outcome of a call for the user: a short text for the row of the call, a sentence if that is not
+//! enough, and some lines of the tool's output or of its changes.
 //!
-//! The message of an error is for the model and names its next step. Where that would puzzle the user, this module has
-//! its own wording.
+//! The message of an error is written for the model and suggests its next step. This module replaces messages that
+//! would confuse the user.
 
 use crate::shown::Words;
 use crate::style::Style;
@@ -10,26 +10,26 @@ use toolfence_protocol::{ErrorCode, Text, ToolFailure, ToolResult, text};
 use toolfence_session::Refusal;
 use toolfence_tools::PROJECT_CHECK;
 
-/// Lines of a command's output that are shown of its beginning and of its end; the model gets all of it. What went wrong is said
-/// at the end.
+/// Number of lines displayed from the beginning and from the end of a command's output. The model receives the complete
+/// output. A failed command gets more lines at the end, where most programs report their error.
 const SHOWN: (usize, usize) = (4, 4);
 const SHOWN_OF_FAILURE: (usize, usize) = (3, 12);
-/// Lines of a diff that are shown.
+/// Number of lines of a diff that are displayed.
 const SHOWN_OF_DIFF: usize = 32;
 
-/// The tool whose results are plans.
+/// The name of the tool that sets the plan of a turn; its results are displayed as a checklist.
 const PLAN: &str = "plan";
 
 /// Facts about a call in addition to its result.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Known {
-    /// The person has ended the turn.
+    /// Whether the user has ended the turn.
     pub(crate) ended: bool,
-    /// For how many milliseconds it ran, where it was stopped.
+    /// The run time in milliseconds, if the call was stopped.
     pub(crate) ran: Option<u64>,
 }
 
-/// `✓ 3 lines, 2 ms`, or `✗ not_found: ...`.
+/// Summarizes a result in one row: `✓ 3 lines, 2 ms`, or `✗ not_found: ...`.
 pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
     let Some(error) = &result.error else {
         let size = match (changed(result), lines_of(result)) {
@@ -52,14 +52,14 @@ pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
     let message = error.message.words();
     let message = message.lines().next().unwrap_or_default();
     let code = code.unwrap_or_default();
-    // What did not run took no time.
+    // A call that did not run has no run time to display.
     match result.execution_time_ms {
         0 => (Style::Bad, format!("✗ {code}: {message}")),
         time => (Style::Bad, format!("✗ {code}, {}: {message}", took(time).words())),
     }
 }
 
-/// Words for a person in place of those that are for the model.
+/// Returns a message for the user that replaces the one for the model; `None` if the user can read the original.
 fn for_people(error: &ToolFailure, known: Known) -> Option<Text> {
     if let Some(refusal) = Refusal::of(error) {
         return Some(match refusal {
@@ -79,14 +79,14 @@ fn for_people(error: &ToolFailure, known: Known) -> Option<Text> {
     }
     let field = |wanted| error.message.fields().find(|(name, _)| *name == wanted).map(|(_, value)| value.clone());
     match error.code {
-        // The user's own words, without the advice for the model.
+        // Display only the user's own reason; the rest of the message is advice for the model.
         ErrorCode::Denied => field("why").map(|why| text!("not run: {why}", why)),
         ErrorCode::MalformedCall => field("problem").map(|problem| text!("could not be read: {problem}", problem)),
         _ => None,
     }
 }
 
-/// `2 ms`, `1.5 s`, `2 min 5 s`.
+/// Formats a duration: `2 ms`, `1.5 s`, `2 min 5 s`.
 pub(crate) fn took(milliseconds: u64) -> Text {
     match milliseconds {
         0..1000 => text!("{count} ms", count = milliseconds),
@@ -99,38 +99,38 @@ fn diff_of(result: &ToolResult) -> Option<&str> {
     result.data.as_ref()?.get("diff")?.as_str()
 }
 
-/// By what all of an output is found that is too long for a result.
+/// Returns the id of the stored output, if the output was too long for the result.
 pub(crate) fn overflow_of(result: &ToolResult) -> Option<&str> {
     result.data.as_ref()?.get("output_id")?.as_str()
 }
 
-/// Lines of all of an output, also of what is left out of the result.
+/// Returns the number of lines of the complete output, including lines that the result leaves out.
 fn lines_of(result: &ToolResult) -> usize {
     let all = overflow_of(result).and_then(|_| result.data.as_ref()?.get("output_lines")?.as_u64());
     all.and_then(|all| all.try_into().ok()).unwrap_or_else(|| result.output.lines().count())
 }
 
-/// What a line of a diff says.
+/// The role of a line in a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DiffLine {
-    /// The names of the files, and sentences about them.
+    /// The names of the files, and remarks about them.
     Head,
-    /// The position of the lines below it.
+    /// The header of a hunk, with the position of its lines.
     Place,
     Added,
     Removed,
     Same,
 }
 
-/// Splits a diff into lines. A line inside a hunk may look like the name of a file, so the length in the hunk's header
-/// decides.
+/// Splits a diff into lines with their roles. A line in a hunk may look like the name of a file, so the lengths in the
+/// hunk's header decide where the hunk ends.
 fn lines_of_diff(diff: &str) -> impl Iterator<Item = (DiffLine, &str)> {
     let (mut old, mut new) = (0_usize, 0_usize);
-    // A line may end in a CR that is part of it.
+    // `lines()` would also remove a CR that belongs to the line.
     diff.split_inclusive('\n').map(move |line| {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let kind = match line.as_bytes().first() {
-            // That a file ends without a line break is said about the line above.
+            // `\ No newline at end of file` describes the line above it and does not count as a line of the hunk.
             Some(b'\\') => return (DiffLine::Same, line),
             _ if old == 0 && new == 0 => match hunk(line) {
                 Some(lengths) => {
@@ -149,7 +149,7 @@ fn lines_of_diff(diff: &str) -> impl Iterator<Item = (DiffLine, &str)> {
     })
 }
 
-/// Lines of the old and of the new text that a hunk says it has: `@@ -1,3 +1,4 @@`.
+/// Parses the header of a hunk, such as `@@ -1,3 +1,4 @@`, and returns its number of old and of new lines.
 fn hunk(line: &str) -> Option<(usize, usize)> {
     let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
@@ -157,7 +157,7 @@ fn hunk(line: &str) -> Option<(usize, usize)> {
     Some((length(old)?, length(new)?))
 }
 
-/// A diff as it looks, line by line.
+/// Returns the lines of a diff with their styles.
 pub(crate) fn styled_diff(diff: &str) -> impl Iterator<Item = (Style, &str)> {
     lines_of_diff(diff).map(|(kind, line)| (style_of(kind), line))
 }
@@ -172,7 +172,7 @@ fn style_of(kind: DiffLine) -> Style {
     }
 }
 
-/// Lines that a change added and removed.
+/// Returns the number of lines that a change added and removed.
 fn changed(result: &ToolResult) -> Option<(usize, usize)> {
     Some(lines_of_diff(diff_of(result)?).fold((0, 0), |(added, removed), (kind, _)| match kind {
         DiffLine::Added => (added + 1, removed),
@@ -181,12 +181,12 @@ fn changed(result: &ToolResult) -> Option<(usize, usize)> {
     }))
 }
 
-/// What is worth showing of a result: the diff of a change that was not `seen`, beginning and end of a command's output. With
-/// `hints` it is said how to see more.
+/// Selects the part of a result to display: the diff of a change that the user has not `seen`, or the beginning and the
+/// end of a command's output. With `hints`, the text explains how to see the rest.
 pub(crate) fn details(result: &ToolResult, seen: bool, hints: bool) -> Vec<(Style, String)> {
     if let Some(diff) = diff_of(result).filter(|_| !seen) {
         let lines: Vec<(DiffLine, &str)> = lines_of_diff(diff).collect();
-        // The label of the call names the file already.
+        // The label of the call already names a single file.
         let is_one =
             lines.iter().filter(|(kind, line)| *kind == DiffLine::Head && line.starts_with("+++ ")).count() == 1;
         let is_shown = |kind: DiffLine| kind != DiffLine::Head || !is_one;
@@ -197,22 +197,23 @@ pub(crate) fn details(result: &ToolResult, seen: bool, hints: bool) -> Vec<(Styl
     }
     let was_stopped = result.error.as_ref().is_some_and(|error| error.code == ErrorCode::Cancelled);
     let is_command = result.exit_code.is_some() || was_stopped || result.tool == PROJECT_CHECK;
+    // The output of other tools, such as the content of a file, is only for the model.
     if diff_of(result).is_some() || !is_command {
         return Vec::new();
     }
     let most = if result.success { SHOWN } else { SHOWN_OF_FAILURE };
-    // This sentence tells the model where the complete output is; the user gets a different hint.
+    // This line is a hint for the model where the complete output is; the user gets a different one.
     let is_pointer = |line: &str| overflow_of(result).is_some_and(|id| line.starts_with('[') && line.contains(id));
     let lines: Vec<&str> = result.output.lines().filter(|line| !hints || !is_pointer(line)).collect();
     let tail = lines.len().saturating_sub(most.1);
-    // Why something failed is what a person looks for, and it is said at the end.
+    // Most programs print the reason of a failure last, so these lines are not dimmed.
     let style = |at: usize| if !result.success && at >= tail { Style::Plain } else { Style::Dim };
     let lines: Vec<_> = lines.into_iter().enumerate().map(|(at, line)| (style(at), line)).collect();
     let count = lines_of(result).max(lines.len());
     cut(lines, count, most, hints)
 }
 
-/// What went wrong, and all of a result that is in it: the change that was made, or what came out.
+/// Returns the error and the complete diff or output of a result.
 pub(crate) fn whole(result: &ToolResult) -> Vec<(Style, String)> {
     let error = result.error.iter().map(|error| (Style::Bad, error.message.words().into_owned()));
     let lines: Vec<_> = match diff_of(result) {
@@ -222,11 +223,11 @@ pub(crate) fn whole(result: &ToolResult) -> Vec<(Style, String)> {
     error.chain(lines).collect()
 }
 
-/// The first and the last of some lines, of which there are `count` with those that are not among them, and how many are left out
-/// between them.
+/// Returns the first `head` and the last `tail` lines, and between them the number of lines left out. `count` is the
+/// number of all lines, including any that the result has cut from `lines`.
 fn cut(lines: Vec<(Style, &str)>, count: usize, (head, tail): (usize, usize), hints: bool) -> Vec<(Style, String)> {
     let own = |(style, line): &(Style, &str)| (*style, (*line).to_owned());
-    // The line that says so takes the place of one.
+    // The row with the number of hidden lines would take the place of a single hidden line.
     if lines.len() <= head + tail + 1 && count == lines.len() || lines.len() < head + tail {
         return lines.iter().map(own).collect();
     }
@@ -240,7 +241,7 @@ fn cut(lines: Vec<(Style, &str)>, count: usize, (head, tail): (usize, usize), hi
     first.map(own).chain([(Style::Dim, more.words().into_owned())]).chain(last.map(own)).collect()
 }
 
-/// The steps of a plan: with signs where the terminal has them, else with marks of plain characters.
+/// Returns the steps of a plan, with signs if the terminal supports them and with ASCII marks otherwise.
 pub(crate) fn checklist(result: &ToolResult, signs: bool) -> Vec<(Style, String)> {
     let steps = result.data.as_ref().filter(|_| result.tool == PLAN).and_then(|data| data["steps"].as_array());
     let steps = steps.map_or(&[][..], Vec::as_slice);
@@ -255,13 +256,15 @@ pub(crate) fn checklist(result: &ToolResult, signs: bool) -> Vec<(Style, String)
     steps.iter().map(row).collect()
 }
 
-/// A line of what a program printed as a terminal would show it: progress bars write over themselves, and colours say nothing here.
+/// Returns a line of program output as a terminal would display it: only the text after the last CR, because progress
+/// bars overwrite themselves, and without colour codes.
 pub(crate) fn printed_line(line: &str) -> String {
     let line = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
     let (mut out, mut column) = (String::new(), 0);
     let mut rest = line.chars();
     while let Some(c) = rest.next() {
         match c {
+            // A control sequence extends to its first byte in this range (ECMA-48, 5.4).
             '\u{1b}' if rest.as_str().starts_with('[') => {
                 rest.next();
                 rest.by_ref().find(|c| ('@'..='~').contains(c));
@@ -337,7 +340,7 @@ mod tests {
         assert_eq!(shown[2], (Style::Good, "+b".to_owned()));
     }
 
-    /// A line that is taken away and begins with two hyphens looks like the name of a file.
+    /// A removed line that begins with two hyphens looks like the name of a file.
     #[test]
     fn lines_of_a_hunk_are_no_names_of_files() {
         let diff = "--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@ f\n--- old\n+++ new\n same\n\\ No newline at end of file\n\

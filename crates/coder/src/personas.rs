@@ -29,10 +29,10 @@ macro_rules! built_in {
 
 const BUILT_IN: &[BuiltIn] = &[built_in!("coder"), built_in!("explainer"), built_in!("reviewer"), built_in!("small")];
 
-/// The ending of a persona's file.
+/// The file name extension of a persona.
 const ENDING: &str = ".md";
 
-/// The languages that have an ending of their own.
+/// The languages that can appear in a file name.
 const LANGUAGES: &[(Language, &str)] = &[(Language::English, "en"), (Language::Portuguese, "pt")];
 
 /// The origin of a persona.
@@ -41,12 +41,12 @@ pub(crate) enum Place {
     BuiltIn,
     Own,
     Project,
-    /// A file that was named.
+    /// A file that the user named.
     File,
 }
 
 impl Place {
-    /// The place in one word, for programs.
+    /// Returns the origin as a word for JSON output.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Place::BuiltIn => "built_in",
@@ -72,9 +72,9 @@ impl Place {
 pub(crate) struct Found {
     pub(crate) persona: Persona,
     pub(crate) place: Place,
-    /// Its file; none for one that comes with the program.
+    /// The file; `None` for a built-in persona.
     pub(crate) file: Option<PathBuf>,
-    /// The file as it is written.
+    /// The unparsed text of the persona.
     pub(crate) source: String,
 }
 
@@ -94,7 +94,7 @@ impl Folders {
         Folders { own, project: root.join(".toolfence/personas"), root }
     }
 
-    /// The person's own folder; none where there is no home.
+    /// Returns the folder of the user's personas; `None` without a home folder.
     pub(crate) fn own(&self) -> Option<&Path> {
         self.own.as_deref()
     }
@@ -102,7 +102,7 @@ impl Folders {
     /// Returns the folder of the project's personas.
     ///
     /// # Errors
-    /// A link is on the way to it, which may lead anywhere.
+    /// A symbolic link on the path to it could lead outside of the project.
     pub(crate) fn project(&self) -> Result<&Path, Failure> {
         if has_link(&self.root, &self.project) {
             return Err(places::cannot_read(&self.project, text!("it is a link; put the file itself there")));
@@ -110,7 +110,7 @@ impl Folders {
         Ok(&self.project)
     }
 
-    /// Returns the persona of this name in this language, or else in English; `None` if it does not exist.
+    /// Returns the persona of this name in this language, or otherwise in English or any other; `None` without one.
     pub(crate) fn find(&self, name: &str, language: Language) -> Result<Option<Found>, Failure> {
         if !is_name(name) {
             return Ok(None);
@@ -129,11 +129,11 @@ impl Folders {
         }
     }
 
-    /// The names there are, in their order.
+    /// Returns the names of all personas in alphabetical order.
     pub(crate) fn names(&self) -> BTreeSet<String> {
         let mut names: BTreeSet<String> = BUILT_IN.iter().map(|built_in| built_in.name.to_owned()).collect();
         for folder in self.own().into_iter().chain(self.project().ok()) {
-            // A folder that is not there has no personas.
+            // A folder that does not exist has no personas.
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
             let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
             names.extend(files.filter_map(|file| Some(stem(&file)?.0.to_owned())));
@@ -141,7 +141,7 @@ impl Folders {
         names
     }
 
-    /// The languages in which the persona of this name is written, in the place where it is found.
+    /// Returns the languages in which this place has the persona.
     pub(crate) fn languages(&self, name: &str, place: Place) -> Vec<&'static str> {
         let folder = match place {
             Place::BuiltIn => return LANGUAGES.iter().map(|(_, ending)| *ending).collect(),
@@ -159,16 +159,16 @@ impl Folders {
     }
 }
 
-/// The most files of a folder that are looked at.
+/// Maximum number of directory entries that are examined.
 const MOST_FILES: usize = 1000;
 
-/// Whether a text can be the name of a persona. Everything else is that of a file.
+/// Returns `true` if a text can be the name of a persona. Any other text is the path of a file.
 pub(crate) fn is_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     !text.is_empty() && text.len() <= 64 && text.bytes().all(plain)
 }
 
-/// The name and the language of a persona by the name of its file.
+/// Parses the file name of a persona into its name and language.
 pub(crate) fn stem(file: &str) -> Option<(&str, Option<Language>)> {
     let stem = file.strip_suffix(ENDING)?;
     let (name, language) = match stem.rsplit_once('.') {
@@ -186,7 +186,7 @@ impl BuiltIn {
     }
 }
 
-/// The persona that is used where nothing can be read: for the demo.
+/// Returns the default persona, which needs no file and is used in the demo.
 pub(crate) fn default(language: Language) -> Result<Persona, Failure> {
     let coder = BUILT_IN.iter().find(|built_in| built_in.name == "coder");
     let found = coder.ok_or_else(|| Failure::broken(text!("no persona")))?.found(language)?;
@@ -195,7 +195,7 @@ pub(crate) fn default(language: Language) -> Result<Persona, Failure> {
 
 fn in_folder(folder: &Path, name: &str, language: Language, place: Place) -> Result<Option<Found>, Failure> {
     let ending = LANGUAGES.iter().find(|(known, _)| *known == language).map_or("en", |(_, ending)| *ending);
-    // Better in another language than not at all.
+    // A persona in another language is better than none.
     let others = LANGUAGES.iter().map(|(_, ending)| format!("{name}.{ending}{ENDING}"));
     for file in [format!("{name}.{ending}{ENDING}"), format!("{name}{ENDING}")].into_iter().chain(others) {
         let file = folder.join(file);
@@ -214,7 +214,7 @@ fn in_folder(folder: &Path, name: &str, language: Language, place: Place) -> Res
     Ok(None)
 }
 
-/// The persona in a file; `None` where there is no such file.
+/// Reads a persona from a file; `None` if the file does not exist.
 pub(crate) fn read(file: &Path, place: Place) -> Result<Option<Found>, Failure> {
     let source = match place {
         Place::Project => places::read_of_project(file)?,

@@ -12,26 +12,26 @@ use toolfence_protocol::tool::ParamKind;
 use toolfence_protocol::{Language, Text, ToolCall, text};
 use toolfence_workspace::quoted;
 
-/// Rows of a diff or of an argument that are shown at first.
+/// Number of rows of a diff or of arguments that are displayed at first.
 const MOST_ROWS: usize = 60;
-/// Additional rows displayed instead of hiding only these, which would make the user answer twice.
+/// Number of additional rows that are displayed rather than hidden: hiding only a few would make the user answer twice.
 const FEW_ROWS: usize = 8;
-/// Characters of a label and of what a model says for itself.
+/// Maximum number of characters of a label and of the reason that the model gives for a call.
 const MOST_CHARS: usize = 160;
 
-/// What a call would do, in rows that are marked and fit the terminal.
+/// The effect of a call, as marked rows that fit the terminal.
 pub(crate) struct Preview {
     rows: Vec<String>,
-    /// How many are shown at first.
+    /// The number of rows that are displayed at first.
     first: usize,
-    /// How many of them are always shown.
+    /// The number of rows at the beginning that are always displayed, such as file names.
     names: usize,
 }
 
 impl Preview {
-    /// Returns what the question is about. If it is about a call, this is the whole command; or the real names of all
-    /// files that would change, with a diff or the arguments. The parts of a command that the rules ask about are
-    /// marked, with `colour` by underlining. After its mark a row has `room` columns at most.
+    /// Builds the preview for a question. For a command it is the whole command, with the parts that the rules ask
+    /// about underlined if `colour`, or marked in a row below otherwise. For another call it is the real names of all
+    /// files that would change, with a diff or the arguments. A row has at most `room` columns after its mark.
     pub(crate) fn new(question: &Question, colour: bool, room: usize) -> Preview {
         if let Some(changes) = question.changes() {
             return Preview::of_changes(changes, colour, room);
@@ -48,7 +48,7 @@ impl Preview {
             }
             (None, _, content) => match (diff, content) {
                 (Some(diff), _) if !diff.starts_with("--- /dev/null\n") => tint(change_rows(diff, room)),
-                // A new file, or one that cannot be compared.
+                // The file is new or cannot be compared, so there are no old lines to display.
                 (_, Some((_, content))) => {
                     tint([plain(&text!("all of it would be:"), room), marked(content, "  + ", "  + ", room)].concat())
                 }
@@ -57,14 +57,15 @@ impl Preview {
             },
         };
         let names = match (question.targets.as_slice(), path) {
-            // Without the path the arguments would not identify the file.
+            // If the policy found no targets, nothing else in the rows would identify the file.
             ([], Some(path)) => plain(&text!("file: {name}", name = quoted(path)), room),
             (targets, _) => targets.iter().flat_map(|target| plain(&file_row(target), room)).collect(),
         };
         Preview::of(names, rows)
     }
 
-    /// What a command changed on its private copy of the project. The removals, which come first, are always shown.
+    /// Previews the changes that a command made on its private copy of the project. The removals come first and are
+    /// always displayed.
     fn of_changes(changes: &str, colour: bool, room: usize) -> Preview {
         let is_diff = |line: &&str| line.starts_with("--- ");
         let removals: usize = changes.split_inclusive('\n').take_while(|line| !is_diff(line)).map(str::len).sum();
@@ -73,13 +74,14 @@ impl Preview {
         Preview::of(plain(removals, room), if colour { rows.into_iter().map(tinted).collect() } else { rows })
     }
 
-    /// The rows of `names` are never hidden, because the user cannot approve a file without seeing its name.
+    /// Builds a preview whose `names` are never hidden, because the user cannot approve a change without seeing the
+    /// name of the file.
     fn of(names: Vec<String>, rows: Vec<String>) -> Preview {
         let first = names.len() + if rows.len() <= MOST_ROWS + FEW_ROWS { rows.len() } else { MOST_ROWS };
         Preview { names: names.len(), rows: [names, rows].concat(), first }
     }
 
-    /// How many rows [`shown`](Preview::shown) leaves out.
+    /// Returns the number of rows that [`shown`](Preview::shown) leaves out.
     pub(crate) fn hidden(&self) -> usize {
         self.rows.len() - self.first
     }
@@ -95,9 +97,9 @@ impl Preview {
         }
     }
 
-    /// The preview in fewer rows, for a call that is asked about together with others. A command is never cut.
+    /// Shortens the preview for a question about several calls. A command is never cut.
     pub(crate) fn one_of_several(mut self) -> Preview {
-        /// Rows of each at first.
+        /// Number of rows of each call that are displayed at first.
         const MOST_OF_EACH: usize = 16;
         if self.names < self.first && self.rows.len() > self.names + MOST_OF_EACH + FEW_ROWS {
             self.first = self.first.min(self.names + MOST_OF_EACH);
@@ -105,13 +107,13 @@ impl Preview {
         self
     }
 
-    /// All of it.
+    /// Returns all rows.
     pub(crate) fn whole(&self) -> String {
         self.rows.concat()
     }
 }
 
-/// The tool and the argument that says most: `read_file src/main.rs`, `bash $ make test`.
+/// Returns the tool's name and its most informative argument: `read_file src/main.rs`, `bash $ make test`.
 pub(crate) fn label(call: &ToolCall) -> String {
     let catalog = toolfence_policy::toolset::catalog();
     let spec = catalog.find(&call.name);
@@ -126,8 +128,8 @@ pub(crate) fn label(call: &ToolCall) -> String {
     one_line(&format!("{} {first}{dots}", call.name))
 }
 
-/// Returns words of the model as one short line, so that they cannot look like the program's own. Ends a line that is too long after a
-/// whole word, unless that would cut off most of the line.
+/// Joins text of the model into one short line, so that it cannot imitate lines of the program. A line that is too long
+/// is cut after a whole word, unless that would remove most of it.
 pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().take(MOST_CHARS).collect();
     let line = words.join(" ");
@@ -138,9 +140,10 @@ pub(crate) fn one_line(text: &str) -> String {
     format!("{whole} ...")
 }
 
-/// The file that is really written, whole, then what the model called it.
+/// Describes a file that a call would write: its real name in full, then the name and the link that the model used, if
+/// they differ.
 fn file_row(target: &Target) -> Text {
-    /// Characters of a path as the model wrote it.
+    /// Maximum number of characters displayed of the path that the model wrote.
     const MOST_WRITTEN: usize = 60;
     let name = quoted(&target.name);
     let written = target.written.as_deref().map(|written| match written.char_indices().nth(MOST_WRITTEN) {
@@ -172,7 +175,7 @@ fn command_rows(
     Preview { first: rows.len(), names: rows.len(), rows }
 }
 
-/// A row of a change in the colour of its sign.
+/// Colours a row of a diff by its sign.
 fn tinted(row: String) -> String {
     let style = match row.trim_start().as_bytes().first() {
         Some(b'+') => Style::Good,
@@ -184,12 +187,13 @@ fn tinted(row: String) -> String {
     format!("{on}{}{off}\n", row.trim_end_matches('\n'))
 }
 
-/// The rows of a diff below a line that says what it is. The file is named above already.
+/// Returns the rows of a diff below a heading. The preview has already named the file, so a diff of a single file
+/// starts at its first hunk.
 fn change_rows(diff: &str, room: usize) -> Vec<String> {
     let name = |mark: &str| diff.lines().filter_map(|line| line.strip_prefix(mark)).collect::<Vec<_>>();
     let hunks = match (&*name("--- a/"), &*name("+++ b/")) {
         ([before], [after]) if before == after => diff.find("\n@@").map_or(diff, |at| &diff[at + 1..]),
-        // One of several, one that gets another name, or one that begins or ends to be.
+        // Keep the file names of a diff of several files, and of a file that is created, removed or renamed.
         _ => diff,
     };
     [plain(&text!("a change:"), room), plain(hunks, room)].concat()
@@ -210,17 +214,17 @@ fn arguments(call: &ToolCall, room: usize, language: Language) -> Vec<String> {
     rows
 }
 
-/// The lines of what is shown, indented.
+/// Returns the lines of a text, indented and without another mark.
 fn plain(words: &(impl Words + ?Sized), room: usize) -> Vec<String> {
     marked(&words.words(), "  ", "  ", room)
 }
 
-/// Returns the lines of a text, each with a mark before it so that none looks like our own output. Long lines are
-/// folded.
+/// Returns the lines of a text, each with a mark before it so that none looks like the program's own output. Long lines
+/// are folded.
 fn marked(text: &str, first: &str, others: &str, room: usize) -> Vec<String> {
     let mut rows = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        // What is written out takes more room: it must be there before the line is measured.
+        // Escape before measuring, because an escape sequence is wider than the character that it replaces.
         let line = escaped(line);
         let mark = if index == 0 { first } else { others };
         rows.extend(folded(&line, room).enumerate().map(|(part, row)| {
@@ -243,7 +247,7 @@ pub(crate) fn file_rows(text: &str, room: usize) -> String {
     marked(&seen, "  | ", "  | ", room).concat()
 }
 
-/// A line in pieces that fit a row; an empty line is one empty piece.
+/// Splits a line into pieces that fit in a row. An empty line is one empty piece.
 fn folded(line: &str, room: usize) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
@@ -254,7 +258,8 @@ fn folded(line: &str, room: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How many bytes of a line fit a row. A tab and whatever is not ASCII count as wide as they can be.
+/// Returns the number of bytes of a line that fit in a row. A tab and every non-ASCII character count with their
+/// maximum width.
 fn fitting(line: &str, room: usize) -> usize {
     let mut column = 0;
     let over = line.char_indices().find(|(_, c)| {
@@ -311,7 +316,7 @@ mod tests {
         assert_eq!(label(&call("weather", json!({"city": 3}))), "weather");
     }
 
-    /// The diff that a question about the call would have.
+    /// Returns the diff that a question about the call would contain.
     fn diff(call: &ToolCall, workspace: &Arc<Workspace>) -> Option<String> {
         CommandRunner::new(workspace.clone(), Settings::new()).plan(call).ok().flatten()
     }

@@ -1,7 +1,7 @@
-//! The program that answers, as the settings name it.
+//! The program of the command backend, as the settings name it.
 //!
-//! It is the person's own and runs outside of the sandbox. So it runs apart from the project, and nothing of it may lie there: the
-//! model could change that.
+//! The program is the user's own and runs outside of the sandbox. It therefore must not run in the project or read
+//! files there, because the model could change them.
 
 use crate::choices::{CommandFormat, Conversation};
 use crate::config::Config;
@@ -12,13 +12,14 @@ use std::time::Duration;
 use toolfence_agent::backend::{Backend, Command, CommandOptions};
 use toolfence_protocol::text;
 
-/// Prefix of a program that takes the place of a server's URL in profiles.
+/// Prefix of the program's name, which replaces the URL of a server in stored profiles.
 pub(crate) const PLACE: &str = "command://";
 
-/// The program with how it is talked with. `root` is the project.
+/// Builds the command backend. `root` is the root of the project.
 pub(crate) fn backend(config: &Config, model: Option<String>, root: &Path) -> Result<Arc<dyn Backend>, Failure> {
     let mut options = named(config)?;
-    // Where the home lies in the project, no sandbox holds, and everything there would be refused.
+    // If the project contains the home folder, the sandbox cannot protect that, and the check below would reject every
+    // program in it.
     let apart = home().filter(|home| !home.starts_with(root));
     let folder = apart.clone().unwrap_or_else(|| PathBuf::from("/"));
     if apart.is_some()
@@ -39,7 +40,7 @@ pub(crate) fn backend(config: &Config, model: Option<String>, root: &Path) -> Re
     Ok(Arc::new(Command::new(options).map_err(Failure::wrong_use)?))
 }
 
-/// The program by its name or path, without its arguments.
+/// Returns the name or path of the program without its arguments.
 pub(crate) fn name(config: &Config) -> Result<String, Failure> {
     Ok(named(config)?.words.swap_remove(0))
 }
@@ -74,7 +75,8 @@ fn home() -> Option<PathBuf> {
     home.and_then(|home| home.canonicalize().ok())
 }
 
-/// A file of the project that a program in this folder would run or read by its words.
+/// Returns a file of the project that a program in this folder would run or read, judged by the words of its command
+/// line.
 fn in_project(words: &[String], folder: &Path, root: &Path) -> Option<PathBuf> {
     let found = |name: &String| {
         let search_path = std::env::var_os("PATH")?;

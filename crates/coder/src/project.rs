@@ -1,4 +1,4 @@
-//! The project: its open workspace, the runner of its commands, its records, and the MCP servers that run in it.
+//! The project: its open workspace, the runner of its commands, its records, and its MCP servers.
 
 use crate::args::Options;
 use crate::choices::{Engine, Recording, Sandbox, Switch};
@@ -20,7 +20,7 @@ use toolfence_tools::CommandRunner;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::{History, Limits};
 
-/// The open project. It outlasts the rules that apply to it and the model that works in it.
+/// The open project. It stays open when the persona or the model changes.
 #[derive(Clone)]
 pub(crate) struct Project {
     pub(crate) workspace: Arc<Workspace>,
@@ -32,7 +32,7 @@ pub(crate) struct Project {
     pub(crate) store: Option<Store>,
     /// The settings files and the state folder.
     pub(crate) places: Places,
-    /// The MCP servers of the settings, if they were started. The model has the tools of those that the user trusts.
+    /// The MCP servers of the settings, if they were started. The tools of trusted servers are offered to the model.
     pub(crate) servers: Arc<Vec<Found>>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Project {
 const NO_OVERLAY: &str = "TOOLFENCE_NO_OVERLAY";
 
 impl Project {
-    /// Opens the project at this root under these rules.
+    /// Opens the project at this root under these rules, without MCP servers.
     pub(crate) fn open(root: &Path, places: Places, rules: &Rules) -> Result<Project, Failure> {
         let state = places.state.as_deref();
         let history = match state {
@@ -55,8 +55,9 @@ impl Project {
         Ok(Project { workspace, commands, history, store, places, servers: Arc::default() })
     }
 
-    /// Reads the rules of the persona that the options name, and returns the project under them in place of `before`. History and
-    /// servers stay. The workspace stays too unless the rules about paths differ, because an open root has them.
+    /// Reads the rules of the persona that the options name, and returns the project under them. `before` are the
+    /// current rules. The history and the servers are kept, and so is the workspace unless the path rules differ,
+    /// because an open workspace cannot change them.
     pub(crate) fn with_persona(&self, options: &Options, before: &Rules) -> Result<(Project, Rules), Failure> {
         let (mut rules, _) = Rules::read(options)?;
         let workspace = match rules.policy.paths() == before.policy.paths() {
@@ -64,15 +65,16 @@ impl Project {
             false => open_workspace(&options.root, &rules, self.history.as_ref())?,
         };
         let state = self.places.state.as_deref();
-        // A runner keeps what was written to each job by the name of the job, and names start again with new tools.
+        // The runner records the input of each job under the job's name, and new tools begin to number their jobs
+        // again.
         let commands = runner(&workspace, &rules.config, state)?;
         let project = Project { workspace, commands, ..self.clone() };
         rules.equip(&project)?;
         Ok((project, rules))
     }
 
-    /// Starts the MCP servers of the settings. If `asks`, the user at the terminal is asked about each server that is not trusted
-    /// yet; otherwise the model does not get its tools.
+    /// Starts the MCP servers of the settings. With `asks`, the user at the terminal is asked about each server that is
+    /// not trusted yet; without it, such a server's tools are not offered.
     pub(crate) fn start_servers(&mut self, config: &Config, asks: bool) -> Result<(), Failure> {
         let mut found = servers::start(config, &self.places, &self.commands, None);
         servers::settle(&mut found, &self.places, asks)?;
@@ -80,9 +82,9 @@ impl Project {
         Ok(())
     }
 
-    /// Replaces the server of the same name by one that was started again. Returns the tools that need approval again unless the
-    /// settings allow them now: those that the settings allowed before, and all tools of the server if it is not the one that the
-    /// user had trusted.
+    /// Replaces a server by one of the same name that was started again. Returns the tools that need approval again
+    /// unless the settings allow them now: those that the settings allowed before, or all tools if the description of
+    /// the server has changed.
     pub(crate) fn replace_server(&mut self, server: Found) -> Vec<String> {
         let mut all = self.servers.to_vec();
         let revoked = match all.iter_mut().find(|old| old.key == server.key) {
@@ -99,7 +101,8 @@ impl Project {
         revoked
     }
 
-    /// Names the servers whose tools the model has, with the number of their tools; `None` without such a server.
+    /// Lists the servers whose tools are offered to the model, with the number of their tools; `None` without such a
+    /// server.
     pub(crate) fn list_servers(&self) -> Option<Text> {
         let servers = self.servers.iter().filter_map(Found::on_offer);
         let servers: Vec<Text> = servers
@@ -110,7 +113,7 @@ impl Project {
         (!servers.is_empty()).then(|| text!("tools of MCP servers: {servers}", servers = Text::join(servers, ", ")))
     }
 
-    /// Prints what could not be recorded in the history.
+    /// Prints the notes about changes that could not be recorded in the history.
     pub(crate) fn print_notes(&self) {
         let notes = self.history.iter().flat_map(|history| history.take_notes());
         notes.for_each(|note| tell(&note));
@@ -126,7 +129,7 @@ fn open_workspace(root: &Path, rules: &Rules, history: Option<&Arc<History>>) ->
     Ok(Arc::new(workspace))
 }
 
-/// Opens the files below this root.
+/// Opens the workspace at this root.
 pub(crate) fn workspace(root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
     Workspace::open(root, paths).map_err(|error| {
         Failure::wrong_use(text!("{error}. Give an existing folder with --root.", error = error.text()))
@@ -140,8 +143,8 @@ fn open_history(config: &Config, state: &Path, root: &Path) -> Result<Arc<Histor
     History::open(&History::folder(state, root), limits).map(Arc::new).map_err(Failure::broken)
 }
 
-/// The runner for commands in this workspace. With a state folder they run on private copies of the project, unless the user has
-/// switched these off.
+/// Returns the runner for commands in this workspace. With a state folder, commands run on private copies of the
+/// project, unless the user has disabled these.
 pub(crate) fn runner(
     workspace: &Arc<Workspace>,
     config: &Config,
@@ -157,7 +160,7 @@ pub(crate) fn runner(
     Ok(Arc::new(commands))
 }
 
-/// The sandbox around every command, as the settings configure it.
+/// Returns the sandbox for commands, as the settings configure it.
 pub(crate) fn sandbox(config: &Config) -> Result<Settings, Failure> {
     let mode = config.sandbox.mode.value();
     let network = config.sandbox.network.value() == Switch::On;
@@ -165,7 +168,7 @@ pub(crate) fn sandbox(config: &Config) -> Result<Settings, Failure> {
     let wanted = config.sandbox.memory.value() << 20;
     let memory = match config.sandbox.memory.origin().layer {
         Layer::Default => settings.memory,
-        // A project or a persona does not know the machine, so its number may be above this machine's default.
+        // A project or a persona does not know this machine, so its limit may only lower the machine's default.
         layer if layer.only_tightens() => settings.memory.min(wanted),
         _ => wanted,
     };
@@ -180,6 +183,7 @@ pub(crate) fn sandbox(config: &Config) -> Result<Settings, Failure> {
 }
 
 fn container(config: &Config) -> Result<Option<Container>, Failure> {
+    // An image that begins with `-` would be an option of the engine.
     let image = config.sandbox.image.text().filter(|image| !image.is_empty() && !image.starts_with('-'));
     match (config.sandbox.container.value(), image) {
         (Engine::Off, _) => Ok(None),

@@ -4,13 +4,13 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// The most bytes of a file that is read.
+/// Maximum number of bytes of a file that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Scripts of a `package.json` that check a project.
+/// The names of scripts in a `package.json` that check a project.
 const SCRIPTS: [&str; 4] = ["typecheck", "type-check", "check-types", "lint"];
 
-/// Lock files, and the beginning of a command that runs a script with the package manager that wrote the file.
+/// Lock files, and the command prefix that runs a script with the package manager of the file.
 const MANAGERS: [(&str, &str); 5] = [
     ("pnpm-lock.yaml", "pnpm"),
     ("yarn.lock", "yarn"),
@@ -19,7 +19,7 @@ const MANAGERS: [(&str, &str); 5] = [
     ("package-lock.json", "npm run"),
 ];
 
-/// The command lines that check the project at this root.
+/// Returns the command lines that check the project at this root.
 pub(crate) fn of(root: &Path) -> Vec<String> {
     let mut lines = scripts(root);
     if root.join("Cargo.toml").is_file() {
@@ -29,13 +29,13 @@ pub(crate) fn of(root: &Path) -> Vec<String> {
         || read(&root.join("pyproject.toml"))
             .is_some_and(|text| text.lines().any(|line| line.starts_with("[tool.ruff")));
     if has_ruff {
-        // In this form each error has its place on the same line.
+        // This format puts each error and its position on one line.
         lines.push("ruff check --output-format concise".to_owned());
     }
     lines
 }
 
-/// The proposal as lines of a settings file.
+/// Formats the proposal as a line of a settings file.
 pub(crate) fn as_setting(lines: &[String]) -> String {
     let quoted: Vec<String> = lines.iter().map(|line| Value::from(line.as_str()).to_string()).collect();
     format!("commands = [{}]", quoted.join(", "))
@@ -50,7 +50,7 @@ fn scripts(root: &Path) -> Vec<String> {
     names.map(|name| format!("{runs} {name}")).collect()
 }
 
-/// A regular file that is not too large.
+/// Reads a regular file; `None` if it is too large or cannot be read.
 fn read(path: &Path) -> Option<String> {
     let meta = fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= MOST_BYTES);
     meta.and_then(|_| fs::read_to_string(path).ok())

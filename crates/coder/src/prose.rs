@@ -1,11 +1,11 @@
-//! Writes the words of a model: unchanged for programs, and as rendered Markdown for the user.
+//! Writes the prose of a model: unchanged for programs, and as rendered Markdown for the user.
 
 use crate::failure::Failure;
 use crate::markdown::{Look, Markdown, width_of};
 use crate::status::to_the_first;
 use crate::terminal::Terminal;
 
-/// The kind of words.
+/// The role of prose in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Voice {
     Answer,
@@ -13,17 +13,18 @@ pub(crate) enum Voice {
     Reasoning,
 }
 
-/// The words of a turn on standard output, and the separators between them.
+/// The prose of a turn on standard output, and the separators between its parts.
 pub(crate) struct Prose {
     pub(crate) out: Terminal,
     /// The name of the speaker until it has been printed.
     speaker: Option<String>,
     rendered: Option<Rendered>,
-    /// Whether anything was written since the last call.
+    /// Whether any prose was written since the last [`interrupt`](Prose::interrupt).
     begun: bool,
-    /// Whether other output precedes the words.
+    /// Whether other output precedes the prose.
     below: bool,
-    /// Of words as they came: whether the row of the cursor is not empty, and the line breaks that wait for what follows.
+    /// State of unrendered output: whether the row of the cursor is not empty, and the number of line breaks that are
+    /// written only if more text follows.
     open: bool,
     held: usize,
 }
@@ -31,11 +32,11 @@ pub(crate) struct Prose {
 struct Rendered {
     markdown: Markdown,
     voice: Voice,
-    /// Whether the last row may be drawn again.
+    /// Whether the last row may be redrawn.
     live: bool,
-    /// The unfinished row as it was drawn.
+    /// The unfinished row as it was last drawn.
     tail: String,
-    /// Whether the next words begin another paragraph.
+    /// Whether the next text begins a new paragraph.
     parted: bool,
 }
 
@@ -48,12 +49,12 @@ impl Rendered {
         self.marked(look, rest)
     }
 
-    /// Whether the rows have a mark of their own.
+    /// Returns `true` if each row begins with [`THOUGHT`].
     fn is_marked(&self, look: Look) -> bool {
         self.voice == Voice::Reasoning && !look.colour
     }
 
-    /// What its rows are drawn for.
+    /// Returns the properties of the terminal without the columns of the mark.
     fn inner(&self, look: Look) -> Look {
         let before = if self.is_marked(look) { THOUGHT.len() } else { 0 };
         Look { width: look.width.saturating_sub(before).max(1), ..look }
@@ -81,17 +82,17 @@ impl Prose {
         Prose { out, speaker: None, rendered, begun: false, below: false, open: false, held: 0 }
     }
 
-    /// Sets the name under which a person sees the words, once.
+    /// Sets the name that is printed once before the prose in a terminal.
     pub(crate) fn speaker(&mut self, name: &str) {
         self.speaker = self.rendered.is_some().then(|| name.to_owned());
     }
 
-    /// Whether the words are rendered for a person.
+    /// Returns `true` if the prose is rendered for the user.
     pub(crate) fn is_rendered(&self) -> bool {
         self.rendered.is_some()
     }
 
-    /// Returns `true` if anything was written since the last call.
+    /// Returns `true` if any prose was written since the last [`interrupt`](Prose::interrupt).
     pub(crate) fn has_begun(&self) -> bool {
         self.begun
     }
@@ -122,7 +123,7 @@ impl Prose {
         self.rows(&rows, &tail)
     }
 
-    /// Begins another paragraph.
+    /// Begins a new paragraph.
     fn part(&mut self) {
         if let Some(rendered) = &mut self.rendered {
             rendered.parted = self.begun;
@@ -142,7 +143,7 @@ impl Prose {
         match tail.strip_prefix(&before).filter(|_| !is_wrapped) {
             // Text added to the row follows the part already drawn.
             Some(more) if rows.is_empty() && !before.is_empty() => drawn.push_str(more),
-            // So does the end of a row that was drawn as it is settled.
+            // The same holds for the end of the drawn row if the row has become final.
             _ if !before.is_empty() && !rendered.parted && !is_wrapped && rows.starts_with(&*before) => {
                 drawn.push_str(&rows[before.len()..]);
                 drawn.push_str(tail);
@@ -168,6 +169,7 @@ impl Prose {
     }
 
     fn write_raw(&mut self, voice: Voice, text: &str) -> Result<(), Failure> {
+        // A program reads only the answer.
         if voice == Voice::Reasoning {
             return Ok(());
         }
@@ -177,7 +179,7 @@ impl Prose {
         if body.is_empty() {
             return Ok(());
         }
-        // Removed tool blocks leave no blank lines.
+        // A removed tool block must not leave its blank lines.
         let between = if self.begun { self.held.min(2) } else { usize::from(self.below) };
         self.out.write(&"\n".repeat(between))?;
         self.out.write(body)?;
@@ -186,7 +188,7 @@ impl Prose {
         Ok(())
     }
 
-    /// Prepares for other output after the words; later words keep their distance from it.
+    /// Prepares for other output after the prose. A blank line will precede later prose.
     pub(crate) fn interrupt(&mut self) -> Result<(), Failure> {
         self.end_line()?;
         (self.begun, self.below) = (false, true);
@@ -196,7 +198,7 @@ impl Prose {
         Ok(())
     }
 
-    /// Moves the cursor to the beginning of a row and closes open words.
+    /// Ends the current row, and with it open Markdown constructs.
     pub(crate) fn end_line(&mut self) -> Result<(), Failure> {
         self.held = 0;
         if let Some(rendered) = &mut self.rendered {
@@ -209,7 +211,7 @@ impl Prose {
     }
 }
 
-/// A row without the codes of looks, which are all that steers in it.
+/// Removes the style codes of a row, which are its only escape sequences.
 fn without_looks(row: &str) -> String {
     let mut pieces = row.split("\x1b[");
     let mut out = pieces.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! A question to the user and its answer as data: the process that asks may be another one than the process that runs
-//! the agent.
+//! Questions to the user and their answers as data, because the process that asks may not be the one that runs the
+//! agent.
 
 use crate::shown::Words;
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,24 @@ use toolfence_policy::{Pending, Target};
 use toolfence_protocol::{Args, Text, ToolCall, text};
 use toolfence_session::Answer;
 
-/// Everything that is displayed about a call that waits for the user. Sentences are in the user's language.
+/// The content of a question about a call. All sentences are in the user's language.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Question {
     pub(crate) call: ToolCall,
     /// The name of the rule that asks.
     pub(crate) rule: String,
-    /// Why the user is asked.
+    /// The reason for the question.
     pub(crate) reason: String,
     /// The parts of the command that the rules ask about, as ranges of bytes.
     pub(crate) marks: Vec<Range<usize>>,
-    /// The files that would change, or that the command has changed.
+    /// The files that the call would change, or that the command has changed.
     pub(crate) targets: Vec<Target>,
     pub(crate) diff: Option<String>,
-    /// The command has run, and the question is what becomes of it.
+    /// Whether the command has run and the question is about its changes.
     pub(crate) has_run: bool,
-    /// The question is whether to put build output into the project.
+    /// Whether the question is about copying build output into the project.
     pub(crate) is_about_output: bool,
-    /// What the answer "always" would store, or why it is not offered.
+    /// The rules that the answer "always" would store, or the reason why that answer is not offered.
     pub(crate) always: Result<Vec<String>, String>,
     /// Whether the answer "project" is offered.
     pub(crate) offers_all: bool,
@@ -54,7 +54,7 @@ impl From<&Pending> for Question {
 }
 
 impl Question {
-    /// What the command changed on its private copy, if the question is whether to keep that.
+    /// Returns the changes of the command on its private copy, if the question is whether to keep them.
     pub(crate) fn changes(&self) -> Option<&str> {
         self.diff.as_deref().filter(|_| self.has_run)
     }
@@ -68,7 +68,7 @@ pub(crate) enum UserAnswer {
     Always,
     /// Keep all changes in this project for the rest of the session.
     Project,
-    /// With the user's reason, which ends with a full stop.
+    /// No, with the user's reason, which ends with a punctuation mark.
     No(Option<String>),
     /// No to this call, but later calls of the reply may run.
     Skip,
@@ -78,12 +78,12 @@ pub(crate) enum UserAnswer {
 }
 
 impl UserAnswer {
-    /// Returns the answer as the session takes it.
+    /// Converts the answer to that of a session.
     pub(crate) fn answer(self, pending: &Pending) -> Answer {
         match self {
             UserAnswer::Yes => Answer::Yes,
             UserAnswer::Always => Answer::Always(None),
-            // An answer that is not offered must not allow more than was asked for.
+            // If the answer is not offered, it must not allow more than this call.
             UserAnswer::Project => pending.all_changes().map_or(Answer::Yes, |rule| Answer::Always(Some(rule))),
             UserAnswer::No(why) => Answer::No(refusal(why)),
             UserAnswer::Skip => Answer::Skip(refusal(None)),
@@ -93,12 +93,13 @@ impl UserAnswer {
     }
 }
 
-/// What the model is sent after the answer "no".
+/// Returns the message for the model after the answer "no".
 pub(crate) fn refusal(why: Option<String>) -> Text {
     why.map_or_else(|| text!("The user said no."), |reason| text!("The user said no: {reason}", reason))
 }
 
-/// What the model is sent if no user could be asked. The reason of the rule "history" says what to do instead.
+/// Returns the message for the model if no user could be asked. The reason of the rule "history" explains what to do
+/// instead.
 fn no_terminal(pending: &Pending) -> Text {
     let decision = pending.decision();
     let no_terminal = text!("It needs your approval, and there is no terminal to ask on.");

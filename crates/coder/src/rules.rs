@@ -31,14 +31,14 @@ use toolfence_session::{Session, SessionOptions};
 use toolfence_tools::validate::Checker;
 use toolfence_tools::{self as tools, Checks, ProjectChecks};
 
-/// The rules that apply to the model. Another persona has other rules; another model does not.
+/// The rules that apply to the model. Changing the persona replaces them; changing the model does not.
 pub(crate) struct Rules {
     pub(crate) config: Config,
     pub(crate) persona: Persona,
     pub(crate) policy: Policy,
-    /// The tools of the model; empty until [`Rules::equip`].
+    /// The tools of the model. The toolbox is empty until [`Rules::equip`].
     pub(crate) toolbox: Toolbox,
-    /// The instructions for agents of the user and of the project, as the prompt has them.
+    /// The instructions for agents of the user and of the project, as they appear in the prompt.
     agents_files: Option<String>,
     /// The format of results for the model.
     pub(crate) format: Format,
@@ -47,7 +47,7 @@ pub(crate) struct Rules {
     pub(crate) records: bool,
 }
 
-/// Opens the project that the options name, with the rules for it. No MCP server runs yet.
+/// Opens the project that the options name, with its rules. This starts no MCP server.
 pub(crate) fn open(options: &Options) -> Result<(Project, Rules), Failure> {
     let (mut rules, places) = Rules::read(options)?;
     let project = Project::open(&options.root, places, &rules)?;
@@ -55,8 +55,8 @@ pub(crate) fn open(options: &Options) -> Result<(Project, Rules), Failure> {
     Ok((project, rules))
 }
 
-/// Opens the project that the options name like [`open`], and starts its MCP servers. If `asks`, the user at the terminal is asked
-/// about each server that is not trusted yet.
+/// Opens the project as [`open`] does, and starts its MCP servers. With `asks`, the user at the terminal is asked about
+/// each server that is not trusted yet.
 pub(crate) fn open_with_servers(options: &Options, asks: bool) -> Result<(Project, Rules), Failure> {
     let (mut project, mut rules) = open(options)?;
     project.start_servers(&rules.config, asks)?;
@@ -71,6 +71,7 @@ impl Rules {
         let config = layers.merged();
         terminal::set_notice(config.notify.value(), config.notify_after.value());
         let policy = Policy::new(config.policy()).map_err(Failure::wrong_use)?;
+        // If the root contains files of this program, such as the settings, the model must not change them.
         let mut rules = Rules::new(config, persona, policy.protect(layers.places.inside_the_root()));
         rules.records = rules.config.sessions.transcripts.value() == Recording::On && !options.no_transcript;
         if rules.config.agents_files.value() == Switch::On {
@@ -83,7 +84,7 @@ impl Rules {
         Ok((rules, layers.places))
     }
 
-    /// The rules of the demo: the default persona and policy, whatever the settings say.
+    /// Returns the rules of the demo: the default persona and policy, regardless of the settings.
     pub(crate) fn for_demo(options: &Options) -> Result<Rules, Failure> {
         Ok(Rules::new(Config::typed(options)?, personas::default(shown::language())?, Policy::default()))
     }
@@ -96,27 +97,28 @@ impl Rules {
         Rules { config, persona, policy, toolbox, agents_files: None, format, language, records: false }
     }
 
-    /// Gives the model new tools, and allows those of MCP servers that the settings allow.
+    /// Gives the model new tools, and allows those tools of MCP servers that the settings allow.
     pub(crate) fn equip(&mut self, project: &Project) -> Result<(), Failure> {
         self.toolbox = self.new_tools(project)?;
         self.add_tools_of(&project.servers);
         Ok(())
     }
 
-    /// The tools that the persona wants, with the checkers of the settings around changes. They have no jobs yet, and have read no
-    /// file: each of several conversations needs its own.
+    /// Creates the tools that the persona lists, with the checkers of the settings around changes. They have neither
+    /// jobs nor files that were read, so each conversation needs its own.
     pub(crate) fn new_tools(&self, project: &Project) -> Result<Toolbox, Failure> {
         let checks = Checks::new(Arc::clone(&project.commands)).checkers(checkers(&self.config)?);
         let limits = self.config.limits();
         let toolbox = match &self.persona.tools {
-            // Some tools are offered only if the persona names them, because every request contains the instructions for all.
+            // Offer some tools only if the persona names them, because every request contains the instructions for all
+            // tools.
             Some(names) => tools::complete(&checks).with_limits(limits).only(names),
             None => tools::checked(&checks).with_limits(limits),
         };
         Ok(self.with_tools_of(toolbox, &project.servers))
     }
 
-    /// Replaces the tools of the server of this name after a restart. The calls of the tools in `revoked` need approval again unless
+    /// Replaces the tools of this server after a restart. Calls of the tools in `revoked` need approval again, unless
     /// the settings allow them now.
     pub(crate) fn replace_tools_of(&mut self, name: &str, project: &Project, revoked: &[String]) {
         let prefix = format!("{name}.");
@@ -133,7 +135,7 @@ impl Rules {
         self.policy = self.policy.clone().allow_served(servers.iter().flat_map(Found::allowed));
     }
 
-    /// Adds the tools of trusted servers, as far as the persona wants them.
+    /// Adds the tools of trusted servers that the persona does not exclude.
     fn with_tools_of(&self, mut toolbox: Toolbox, servers: &[Found]) -> Toolbox {
         let is_wanted = |server: &str, tool: &ServedTool| match &self.persona.tools {
             Some(names) => names.iter().any(|name| *name == tool.spec().name || *name == format!("{server}.*")),
@@ -147,7 +149,8 @@ impl Rules {
         toolbox
     }
 
-    /// Returns an agent with the tools of these rules, whose turns can be undone. With a transcript it continues that conversation.
+    /// Returns an agent with the tools of these rules, whose turns can be undone. With a transcript it continues that
+    /// conversation.
     pub(crate) fn agent(
         &self,
         project: &Project,
@@ -162,7 +165,7 @@ impl Rules {
         })
     }
 
-    /// Returns an agent with these tools, whose turns the caller has to record in the history.
+    /// Returns an agent with these tools. The caller must record its turns in the history.
     pub(crate) fn agent_with(
         &self,
         toolbox: Toolbox,
@@ -196,7 +199,7 @@ impl Rules {
         Ok(agent)
     }
 
-    /// The persona, the environment, the instructions for agents and those for calls.
+    /// Builds the system prompt: the persona, the environment, the instructions for agents, and those for calls.
     fn system_prompt(&self, project: &Project, tools: &Catalog) -> String {
         let instructions = prompt::instructions(&self.policy.marked(tools, &*project.commands), self.language);
         let place = text!(
@@ -214,8 +217,9 @@ impl Rules {
         parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
     }
 
-    /// Begins a transcript in a folder of the store, if conversations are recorded: [`Store::folder`] for a conversation,
-    /// [`Store::runs`] for a run that is not continued and only recorded for the audit. Old transcripts are deleted.
+    /// Begins a transcript in a folder of the store, if conversations are recorded, and deletes old transcripts. The
+    /// folder is [`Store::folder`] for a conversation, or [`Store::runs`] for a run that is recorded only for the
+    /// audit.
     pub(crate) fn new_transcript(
         &self,
         project: &Project,
@@ -229,26 +233,28 @@ impl Rules {
         Ok(Some(self.continue_transcript(transcript, model)))
     }
 
-    /// The transcript for what follows: with the name of the model, and without secrets unless the settings want them.
+    /// Prepares a transcript for new records: adds the name of the model, and removes secrets unless the settings
+    /// disable that.
     pub(crate) fn continue_transcript(&self, transcript: Transcript, model: Option<&Model>) -> Transcript {
         let redact = self.config.sessions.redact.value() == Recording::On;
         let unopened = || name_without_server(self.config.backend.value(), model_of(&self.config, &self.persona));
         transcript.redactor(redact.then(|| self.redactor(model))).model(model.map_or_else(unopened, Model::name))
     }
 
-    /// Removes secrets from what is recorded: those of the environment, of the model's server and of MCP servers.
+    /// Returns the redactor for records. It removes the secrets of the environment, of the model's server and of MCP
+    /// servers.
     pub(crate) fn redactor(&self, model: Option<&Model>) -> Redactor {
         let server = model.and_then(|model| model.server.as_ref());
         let redactor = redactor().environment(server.into_iter().flat_map(Server::secrets));
         redactor.environment(servers::secrets(&self.config))
     }
 
-    /// The size of the model's window in tokens, if it is set.
+    /// Returns the size of the model's context window in tokens, if it is set.
     pub(crate) fn window(&self) -> Option<u64> {
         self.config.window.get().copied()
     }
 
-    /// The options with which replies of the model are parsed.
+    /// Returns the options for parsing the model's replies.
     pub(crate) fn parser(&self) -> Result<parse::Options, Failure> {
         let mut options = parse::Options::default();
         options.reasoning = self.config.reasoning.value().into();
@@ -257,7 +263,7 @@ impl Rules {
         Ok(options)
     }
 
-    /// The commands that check the project after changes, if the settings name any.
+    /// Returns the commands that check the project after changes, if the settings name any.
     pub(crate) fn project_checks(&self, project: &Project) -> Option<ProjectChecks> {
         let rules: Vec<&Check> = self.config.checks.commands.values().collect();
         if rules.is_empty() {
@@ -268,29 +274,29 @@ impl Rules {
         Some(ProjectChecks::new(project.commands.clone(), lines).rolling_back(rolling_back))
     }
 
-    /// The cost of replies of this model, if the settings have its price.
+    /// Returns the cost of replies of this model, if the settings contain its price.
     pub(crate) fn price(&self, model: &str, usage: &Usage) -> Option<f64> {
         let [input, cached, output] = self.price_of(model)?;
         Some(usage.cost(input, cached, output))
     }
 
-    /// The price of a million tokens of this model in the settings: of input, of cached input, and of output.
+    /// Returns the model's prices for a million tokens in the settings: of input, cached input, and output.
     pub(crate) fn price_of(&self, model: &str) -> Option<[f64; 3]> {
         let price = self.config.prices.values().find(|price| price.model == model)?;
         Some([price.input, price.cached.unwrap_or(price.input), price.output])
     }
 }
 
-/// The system that commands run on, such as `Linux 6.1 (x86_64)`.
+/// Describes the operating system, such as `Linux 6.1 (x86_64)`.
 fn system() -> String {
     let name = rustix::system::uname();
     let release = name.release().to_string_lossy();
-    // The first two numbers identify the system; the packager adds the rest.
+    // The first two numbers identify the kernel; the rest is specific to the distribution.
     let version = release.split(['.', '-']).take(2).collect::<Vec<_>>().join(".");
     format!("{} {version} ({})", name.sysname().to_string_lossy(), std::env::consts::ARCH)
 }
 
-/// The checkers of the settings.
+/// Returns the checkers of the settings.
 pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
     let items = config.checks.checkers.items();
     items
@@ -309,7 +315,7 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
         .collect()
 }
 
-/// The persona that the layers name, and the layers with the settings of that persona.
+/// Returns the persona that the layers name, and the layers with the settings of that persona.
 pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure> {
     let config = layers.merged();
     let wanted = &config.persona.value();
@@ -333,7 +339,7 @@ pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure>
 /// Sets the dialects that `names` lists. If it is a single one, the model is assumed to write it.
 ///
 /// # Errors
-/// A name is not that of a dialect. The message lists the dialects.
+/// A name is not a dialect. The message lists the dialects.
 pub(crate) fn read_dialects(names: &str, options: &mut parse::Options) -> Result<(), Text> {
     let known = || Dialect::ALL.iter().map(|dialect| dialect.name()).collect::<Vec<_>>().join(", ");
     let dialects: Dialects = names.parse().map_err(|name: String| {

@@ -1,4 +1,4 @@
-//! A runtime for one turn or many, and the signals that stop what it does.
+//! Runs turns on an async runtime, and handles the signals that stop them.
 
 use crate::failure::{Failure, HUNG_UP, INTERRUPTED, TERMINATED};
 use crate::shown::Words;
@@ -16,15 +16,15 @@ use tokio::sync::oneshot;
 use toolfence_agent::agent::Canceller;
 use toolfence_protocol::{Text, text};
 
-/// A second Ctrl-C within this time ends the turn, even if its tools have not stopped.
+/// A second Ctrl-C within this time cancels the turn, even if its tools are still running.
 pub(crate) const TWICE: Duration = Duration::from_secs(2);
 
-/// Runs one future to its end; signals stop the turn it drives.
+/// Runs one future to its end. Signals stop the turn that it drives.
 pub(crate) fn run<T>(canceller: Canceller, future: impl Future<Output = T>) -> Result<T, Failure> {
     Turns::new()?.run(canceller, future)
 }
 
-/// Runs a server until it ends by itself or a signal asks it to, which resolves the receiver passed to `server`. A
+/// Runs a server until it ends by itself or a signal asks it to end, which resolves the receiver passed to `server`. A
 /// second signal ends the program at once.
 ///
 /// # Errors
@@ -58,7 +58,7 @@ pub(crate) fn run_with_signals<T>(future: impl AsyncFnOnce(&mut Signals) -> Resu
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
     let ended = runtime.block_on(async { future(&mut Signals::new()?).await });
-    // All important work has ended with the future.
+    // All work that must complete has ended with the future.
     runtime.shutdown_background();
     ended
 }
@@ -77,22 +77,22 @@ pub(crate) struct Turns {
 #[derive(Default)]
 struct State {
     phase: Mutex<Phase>,
-    /// The exit status, once the whole program has been asked to end.
+    /// The exit status of the program, once a signal has asked it to end; 0 before.
     ending: AtomicU8,
 }
 
-/// The state of the program in which a signal arrives.
+/// What the program is doing when a signal arrives.
 #[derive(Debug, Default)]
 enum Phase {
-    /// There is nothing to stop: the program ends.
+    /// There is nothing to stop, so the program ends.
     #[default]
     Idle,
-    /// The user types a line after this mark, at a terminal in its usual mode.
+    /// The user types a line after this mark, on a terminal in its normal mode.
     Prompt(&'static str),
-    /// A conversation at a terminal is neither at its prompt nor in a turn. `stop` means that Ctrl-C was pressed and
-    /// stops the next turn.
+    /// A conversation at a terminal is between its prompt and a turn. `stop` means that Ctrl-C was pressed and will
+    /// stop the next turn.
     Between { stop: bool },
-    /// A turn that has not started yet. Starting it clears earlier cancellations, so a signal is held until then.
+    /// A turn that has not started yet. Its start clears earlier cancellations, so a signal is held until then.
     Beginning(Option<u8>),
     /// A running turn.
     Turn(Canceller),
@@ -103,7 +103,7 @@ enum Phase {
 enum Outcome {
     /// The program ends.
     Ends,
-    /// Prints how to leave, and the mark again.
+    /// Explains how to leave, and prints the mark again.
     Tells(&'static str),
     /// The turn was cancelled, or will be once it has started.
     Stops,
@@ -114,7 +114,7 @@ impl State {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Handles a signal. `again` means that another Ctrl-C came moments ago.
+    /// Decides the effect of a signal. `again` means that the previous Ctrl-C was only moments ago.
     fn heard(&self, status: u8, again: bool) -> Outcome {
         let mut phase = self.phase();
         match &mut *phase {
@@ -126,7 +126,7 @@ impl State {
                 Outcome::Stops
             }
             Phase::Beginning(waiting) => {
-                // Ending the program takes precedence over stopping a turn.
+                // A signal that ends the program takes precedence over one that stops the turn.
                 if waiting.is_none_or(|waiting| waiting == INTERRUPTED) {
                     *waiting = Some(status);
                 }
@@ -150,7 +150,7 @@ impl State {
         }
     }
 
-    /// Announces a turn. Returns the phase that follows it.
+    /// Announces a turn. Returns the phase to set after it.
     fn begins(&self) -> Phase {
         let mut phase = self.phase();
         let before = std::mem::take(&mut *phase);
@@ -179,8 +179,8 @@ impl Turns {
         Ok(Turns { runtime: Some(runtime), state })
     }
 
-    /// Reads a line of a conversation without a line editor. On a terminal, Ctrl-C discards the typed input, as the
-    /// terminal does by itself, and prints how to leave; a second one within moments leaves.
+    /// Reads a line of a conversation without a line editor. On a terminal, the first Ctrl-C discards the typed input
+    /// and explains how to leave; a second one within moments ends the program.
     pub(crate) fn at_prompt<T>(&self, mark: &'static str, read: impl FnOnce() -> T) -> T {
         self.reading(Phase::Prompt(mark), read)
     }
@@ -191,7 +191,7 @@ impl Turns {
         self.reading(Phase::Between { stop: false }, read)
     }
 
-    /// Begins a conversation. At a terminal, Ctrl-C stops its current work from here on.
+    /// Begins a conversation. At a terminal, Ctrl-C stops only its current work from here on.
     pub(crate) fn converse(&self) {
         if io::stdin().is_terminal() {
             *self.state.phase() = Phase::Between { stop: false };
@@ -203,8 +203,8 @@ impl Turns {
         self.state.ending.load(Ordering::SeqCst) != 0
     }
 
-    /// Runs `read` in this phase. After the user has sent a line at a terminal, Ctrl-C stops the work of that line,
-    /// even before it starts.
+    /// Calls `read` in this phase. Once the user at a terminal has entered a line, Ctrl-C stops the work of that line,
+    /// even if it has not started.
     fn reading<T>(&self, phase: Phase, read: impl FnOnce() -> T) -> T {
         let terminal = io::stdin().is_terminal();
         let [during, after] =
@@ -215,8 +215,8 @@ impl Turns {
         read
     }
 
-    /// Runs a turn. Ctrl-C stops its tools or ends it. Between turns it ends the program, except in a conversation at a
-    /// terminal.
+    /// Runs a turn. Ctrl-C stops its tools, or the turn if no tool runs. Between turns it ends the program, except in a
+    /// conversation at a terminal.
     ///
     /// # Errors
     /// A signal ended the program. The work of the turn has ended by then.
@@ -227,6 +227,8 @@ impl Turns {
         let mut canceller = Some(canceller);
         let ended = runtime.block_on(poll_fn(|context| {
             let polled = turn.as_mut().poll(context);
+            // The first poll starts the turn, which clears earlier cancellations. A signal held until now is delivered
+            // after it.
             if let Some(canceller) = canceller.take() {
                 self.state.begun(canceller);
             }
@@ -241,7 +243,7 @@ impl Turns {
 }
 
 impl Drop for Turns {
-    /// Do not wait for blocking work: all important work has ended with its turn.
+    /// Does not wait for blocking tasks: all work that must complete has ended with its turn.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -275,11 +277,11 @@ async fn listen(mut signals: Signals, state: Arc<State>) {
     }
 }
 
-/// The handled signals, each with the exit status that it causes.
+/// The signals that the program handles, each with its exit status.
 pub(crate) struct Signals(Vec<(u8, Signal)>);
 
 impl Signals {
-    /// A signal that was ignored at the start, as with `nohup`, stays ignored.
+    /// Listens to the signals, except those that were ignored at the start, as with `nohup`.
     fn new() -> Result<Signals, Failure> {
         let ignored = ignored_signals();
         let wanted = [
@@ -295,7 +297,7 @@ impl Signals {
             .map_err(|error| Failure::broken(text!("cannot listen to signals: {error}", error = Text::from(&error))))
     }
 
-    /// Returns the exit status that belongs to the next signal.
+    /// Waits for the next signal and returns its exit status.
     pub(crate) async fn next(&mut self) -> u8 {
         poll_fn(|context| {
             let mut came = self.0.iter_mut().filter_map(|(status, signal)| match signal.poll_recv(context) {
@@ -308,7 +310,7 @@ impl Signals {
     }
 }
 
-/// Returns the signals that were ignored when this program started, as bits; the first signal is the lowest bit.
+/// Returns the set of signals that were ignored when this program started. The lowest bit is signal 1.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -320,7 +322,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Runs a turn that ends when it is stopped and, like an agent's turn, clears earlier cancellations first.
+    /// Runs a turn that lasts until it is cancelled. Like an agent's turn, it clears earlier cancellations first.
     fn stopped_within(turns: &Turns, canceller: &Canceller) -> bool {
         let turn = async { tokio::time::timeout(Duration::from_secs(20), canceller.cancelled()).await.is_ok() };
         turns.run(canceller.clone(), turn).is_ok_and(|stopped| stopped)

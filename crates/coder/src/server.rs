@@ -1,6 +1,6 @@
-//! Finds the server that answers: the one of the settings, a provider, or one on this machine.
+//! Chooses the model server: the one in the settings, a provider, or one found on this machine.
 //!
-//! Only this machine is searched without being named, and a server that was found there is sent no key.
+//! Without a configured server, only this machine is searched. A server found there never receives a key.
 
 use crate::choices::BackendKind;
 use crate::config::{Config, places, redactor};
@@ -22,17 +22,18 @@ use toolfence_protocol::{Text, text};
 use toolfence_server::proxy::ProxyOptions;
 use toolfence_session::persona::Persona;
 
-/// The variable of the key for this program, which is sent to any server.
+/// The variable with the key for this program, which is sent to any server that the user chose.
 const KEY: &str = "TOOLFENCE_API_KEY";
 
-/// The variable with base URLs to search instead of the usual ones, separated by commas; empty to search none.
+/// The variable with the base URLs to search, separated by commas, in place of the usual ones. An empty value disables
+/// the search.
 const LOCAL_SERVERS: &str = "TOOLFENCE_LOCAL_SERVERS";
 
-/// Ollama's own variable for its address.
+/// The variable that Ollama itself uses for its address.
 const OLLAMA_HOST: &str = "OLLAMA_HOST";
 const OLLAMA_PORT: &str = "11434";
 
-/// Maximum wait for the first piece of a reply while a user watches, which is the maximum of the setting.
+/// Maximum wait for the first piece of a reply while the user watches. It equals the maximum of the setting.
 const LONGEST_WAIT: Duration = Duration::from_secs(86_400);
 
 /// Time limit for a command that prints the key. It may ask the user for a password.
@@ -44,26 +45,27 @@ const LOOKS_AGAIN: Duration = Duration::from_millis(500);
 /// Maximum number of bytes of a key.
 const LONGEST_KEY: u64 = 64 << 10;
 
-/// Maximum number of a server's models listed in a message.
+/// Maximum number of a server's models that a message lists.
 const MOST_NAMED: usize = 3;
 
 /// The name sent if neither the user nor the server names a model. A server with a single model accepts any name.
 const ANY: &str = "default";
 
-/// Returns the model that settings, options or the persona name.
+/// Returns the model that the settings, the options or the persona name.
 pub(crate) fn model_of(config: &Config, persona: &Persona) -> Option<String> {
     config.model.get().cloned().or_else(|| persona.model.clone())
 }
 
-/// The server that answers.
+/// A model server and the options of requests to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
-    /// The address (except for a provider), the model, and the request options. The key is added when it is looked up.
+    /// The address (unless the provider has its own), the model, and the request options. [`Server::with_key`] adds the
+    /// key.
     options: HttpOptions,
     preset: Option<Preset>,
-    /// A note about the choice, if the user did not make it.
+    /// A note about the choice, if the program made it.
     pub(crate) chosen: Option<Text>,
-    /// Whether no model was named.
+    /// Whether the user named no model, so that one must be chosen.
     any_model: bool,
 }
 
@@ -86,8 +88,9 @@ impl Server {
         }
     }
 
-    /// Returns the base URL and the model of the server that would probably answer, without a key and without waiting:
-    /// no command of the settings runs. `known` returns the models of a server that earlier runs have recorded.
+    /// Returns the base URL and the model of the server that would probably be chosen, without a key. It sends
+    /// requests, but it does not wait for a model to load and runs no command of the settings. `known` returns the
+    /// models that earlier runs have recorded for a server.
     ///
     /// # Errors
     /// The settings contradict each other.
@@ -110,7 +113,8 @@ impl Server {
         }
         let listed = wait(models(server.options()))?.unwrap_or_default();
         let listed = choose_model(&listed).map(|model| model.name.clone());
-        // A server may list its models only to clients with the key.
+        // A server may list its models only to clients with the key. With several recorded models, the choice would be
+        // a guess.
         let model = listed.or_else(|| <[String; 1]>::try_from(known(&base_url)).ok().map(|[only]| only));
         Ok(Some((base_url, model.unwrap_or_else(|| ANY.to_owned()))))
     }
@@ -127,7 +131,7 @@ impl Server {
         };
         Ok(match config.backend.value() {
             BackendKind::Replay => None,
-            // It is not a server, but its profile is stored as well.
+            // The program is not a server, but its profile is stored like that of one.
             BackendKind::Command => {
                 let program = program::name(config)?;
                 let place = Some(format!("{}{program}", program::PLACE));
@@ -145,15 +149,15 @@ impl Server {
                     Failure::wrong_use(text!("the provider backend needs a model: give --model, such as gpt-4o-mini"))
                 })?;
                 let preset = Preset::of_model(&model).map(|(preset, _)| preset);
-                // A configured address counts only if the provider has none of its own, because the provider's key is
-                // sent there.
+                // The provider's key is sent to this address, so the settings may set it only for a provider without an
+                // address of its own.
                 let own = preset.is_some_and(|preset| preset.base_url.is_empty());
                 Some(server(base_url.filter(|_| own), model, preset)?)
             }
         })
     }
 
-    /// Returns the model's name as the backend uses it.
+    /// Returns the name of the model as the backend uses it.
     pub(crate) fn model(&self) -> &str {
         &self.options.model
     }
@@ -166,20 +170,20 @@ impl Server {
         (base_url.unwrap_or_default(), model.to_owned())
     }
 
-    /// Returns the options for the library.
+    /// Returns the options of the HTTP backend.
     pub(crate) fn options(&self) -> HttpOptions {
         self.options.clone()
     }
 
-    /// Returns the values that must never be displayed, each with a name for its redaction.
+    /// Returns the values that must never be displayed, each with the name that replaces it.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = (String, String)> {
         let key = self.options.key.iter();
         let values = key.chain(self.options.headers.iter().map(|(_, value)| value));
         values.map(|value| (KEY.to_owned(), value.clone()))
     }
 
-    /// Adds the key for this program, the one of the settings, or the one in the provider's usual variable. The key of
-    /// another service, such as OPENAI_API_KEY, is never sent to a server that was only named by its URL.
+    /// Adds the key: the one for this program, the one of the settings, or the one in the provider's usual variable. A
+    /// server that was named only by its URL never receives the key of another service, such as OPENAI_API_KEY.
     ///
     /// # Errors
     /// The provider needs a key that is missing, or the key of the settings cannot be read.
@@ -197,7 +201,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Sets the model that the server lists, if the user named none.
+    /// Chooses one of the models that the server lists.
     fn with_listed_model(mut self) -> Result<Server, Failure> {
         let mut patience = Patience::new(self.options.first_byte);
         let listed = loop {
@@ -221,7 +225,7 @@ impl Server {
     }
 }
 
-/// Returns the key for this program, or the one of the settings.
+/// Returns the key for this program, or otherwise the one of the settings.
 fn key_of(config: &Config) -> Result<Option<String>, Failure> {
     match (variable(KEY), config.api_key_env.text(), config.api_key_command.text()) {
         (Some(key), ..) => Ok(Some(key)),
@@ -239,15 +243,15 @@ fn key_of(config: &Config) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Sets the request options and the key for the upstream of the proxy. Headers, certificate and key of the settings are
-/// never sent to a server other than their `base_url`.
+/// Sets the request options and the key for the upstream of the proxy. If the settings have a `base_url`, their
+/// headers, certificate and key are sent only to that server.
 ///
 /// # Errors
 /// A file or key of the settings cannot be read.
 pub(crate) fn reach_upstream(config: &Config, upstream: &str, wanted: &mut ProxyOptions) -> Result<(), Failure> {
     let options = options_of(config, String::new())?;
     (wanted.proxy, wanted.authorities) = (options.proxy, options.authorities);
-    // Credentials are only for the server that the settings name, if they name one.
+    // The credentials belong to the server that the settings name. `TOOLFENCE_API_KEY` is for any server.
     let host = |url: &str| crate::config::profile::address(url).trim_end_matches("/v1").to_owned();
     let is_other = config.base_url.text().is_some_and(|named| host(named) != host(upstream));
     if is_other {
@@ -268,7 +272,7 @@ fn options_of(config: &Config, model: String) -> Result<HttpOptions, Failure> {
     options.stop = config.stop.values().cloned().collect();
     options.first_byte = Duration::from_secs(http.first_byte.value());
     if !http.first_byte.is_set() && io::stdin().is_terminal() && io::stderr().is_terminal() {
-        // The user sees that there is no reply yet and can press Ctrl-C. A small machine needs minutes for a long
+        // The user sees that there is no reply yet and can press Ctrl-C, and a slow machine needs minutes for a long
         // prompt.
         options.connect = Some(options.first_byte);
         options.first_byte = LONGEST_WAIT;
@@ -283,7 +287,7 @@ fn options_of(config: &Config, model: String) -> Result<HttpOptions, Failure> {
     Ok(options)
 }
 
-/// Reads the file that a setting names. It is the user's own, because no project may name one.
+/// Reads a file that a setting names. It may follow links, because a project cannot set these settings.
 fn content(path: Option<PathBuf>, key: &str) -> Result<Option<Vec<u8>>, Failure> {
     let Some(path) = path else { return Ok(None) };
     let wrong = |why: Text| {
@@ -306,7 +310,7 @@ fn printed_key(line: &str) -> Result<String, Failure> {
     let wrong = |why: Text| Failure::wrong_use(text!("{place}: {what}", place = "api_key_command", what = why));
     let words = CommandOptions::parse(line).map_err(|error| wrong(error.text()))?.words;
     let Some((program, arguments)) = words.split_first() else { return Err(wrong(text!("it names no program"))) };
-    // A relative path would run a program of the project.
+    // A relative path could run a program of the project.
     if program.contains('/') && !program.starts_with('/') {
         return Err(wrong(text!("it begins with the name of a program in the PATH, or with its absolute path")));
     }
@@ -350,7 +354,7 @@ pub(crate) fn look() -> Result<Vec<LocalServer>, Failure> {
     wait(local_servers(&addresses()))
 }
 
-/// Describes a server and its models in a few words.
+/// Summarizes a server's models.
 pub(crate) fn described(server: &LocalServer) -> Text {
     let names: Vec<&str> = server.models.iter().take(MOST_NAMED).map(|model| model.name.as_str()).collect();
     let names = names.join(", ");
@@ -362,7 +366,8 @@ pub(crate) fn described(server: &LocalServer) -> Text {
     }
 }
 
-/// Finds a server on this machine that has the model. If none is named, it prefers a server with a model in memory.
+/// Finds a server on this machine that has the model. If the user named none, a server with a model in memory is
+/// preferred.
 fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
     let mut servers = look()?;
     let wanted = model_of(config, persona);
@@ -398,13 +403,12 @@ fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
     }
     let mut options = options_of(config, model)?;
     options.base_url = Some(server.base_url.clone());
-    // They may contain secrets for another server.
+    // The configured headers may contain secrets for another server.
     options.headers.clear();
     Ok(Server { options, preset: None, chosen: Some(chosen), any_model: false })
 }
 
-/// Waits for servers that load their models. The total wait is limited to the time limit for the first piece of a
-/// reply.
+/// Waits for a server that is loading its model, at most as long as for the first piece of a reply.
 struct Patience {
     begun: Instant,
     most: Duration,
@@ -416,7 +420,7 @@ impl Patience {
         Patience { begun: Instant::now(), most, reported: false }
     }
 
-    /// Waits a moment, and prints a note the first time.
+    /// Waits a moment. The first wait prints a note.
     ///
     /// # Errors
     /// The total wait is over.
@@ -452,10 +456,11 @@ fn choice(servers: &[LocalServer], wanted: Option<&str>) -> Option<(usize, Strin
         return chosen.map(|(at, model)| (at, model.name.clone()));
     };
     let has = |server: &LocalServer| {
+        // Ollama lists a model without a tag under the tag `latest`.
         let is = |name: &str| name == wanted || name.strip_suffix(":latest") == Some(wanted);
         server.models.iter().any(|model| is(&model.name))
     };
-    // llama.cpp with one model accepts any name.
+    // llama.cpp serves its single model under any name.
     let takes_any = |server: &LocalServer| server.kind == Some("llama.cpp") && server.models.len() == 1;
     let at = servers.iter().position(has).or_else(|| servers.iter().position(takes_any))?;
     Some((at, wanted.to_owned()))
@@ -472,7 +477,7 @@ fn kind(server: &LocalServer) -> Text {
     }
 }
 
-/// Explains on one page what to do if no server on this machine can answer.
+/// Explains on one page what to do if no server on this machine is usable.
 fn nothing_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
     let looked: Vec<String> = addresses();
     let mut page = match wanted {
@@ -540,7 +545,7 @@ fn nothing_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
     page
 }
 
-/// Returns the base URLs to search. Ollama's own variable changes its address if that stays on this machine.
+/// Returns the base URLs to search. `OLLAMA_HOST` replaces Ollama's usual address if it is on this machine.
 pub(crate) fn addresses() -> Vec<String> {
     if let Ok(list) = std::env::var(LOCAL_SERVERS) {
         let urls = list.split(',').map(|url| url.trim().trim_end_matches('/'));
@@ -555,12 +560,13 @@ pub(crate) fn addresses() -> Vec<String> {
     urls
 }
 
-/// Parses a value of `OLLAMA_HOST` into a base URL: a host, a port, both, or a URL. A server that listens on all
-/// addresses is reached at the loopback address.
+/// Parses a value of `OLLAMA_HOST` into a base URL: a host, a port, both, or a URL. For a server that listens on all
+/// addresses, this is the loopback address.
 fn ollama(host: &str) -> Option<String> {
     let host = host.trim().trim_end_matches('/');
     let (scheme, host) = host.split_once("://").unwrap_or(("http", host));
     let host = host.split('/').next().unwrap_or_default();
+    // The colons in an IPv6 address do not begin a port.
     let bracketed = host.rfind(']').unwrap_or(0);
     let (name, port) = match host[bracketed..].rfind(':') {
         Some(at) => (&host[..bracketed + at], &host[bracketed + at + 1..]),

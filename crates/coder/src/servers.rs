@@ -1,7 +1,7 @@
 //! Starts the MCP (Model Context Protocol) servers of the settings, and manages their trust and their tools.
 //!
-//! The model receives a server's tool descriptions only if the user has trusted exactly these, together with the
-//! command and its permissions. Files of a project cannot name servers.
+//! The model receives a server's tool descriptions only if the user has trusted exactly these descriptions, together
+//! with the command and its permissions. Files of a project cannot add servers.
 
 use crate::commands::config::ask_for_trust;
 use crate::config::places::Places;
@@ -24,10 +24,10 @@ use toolfence_policy::toolbox::Tool;
 use toolfence_protocol::{Text, text};
 use toolfence_tools::CommandRunner;
 
-/// The pattern that allows every tool of a server.
+/// The pattern that matches every tool of a server.
 const EVERY: &str = "*";
 
-/// Delay before a user at a terminal is informed that the program waits for servers.
+/// Time before a user at a terminal is informed that the program is waiting for servers.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// A server of the settings that has not been started.
@@ -45,12 +45,12 @@ pub(crate) struct Found {
     /// The key under which its trust is stored.
     pub(crate) key: PathBuf,
     pub(crate) started: Result<Arc<Server>, Text>,
-    /// Whether the model has its tools, because the server was trusted when it was started.
+    /// Whether the tools of the server are offered to the model, because the user trusted it when it was started.
     pub(crate) offered: bool,
 }
 
 impl Wanted {
-    /// Returns its settings.
+    /// Returns the server's entry in the settings.
     pub(crate) fn rule(&self) -> &ServerRule {
         &self.rule
     }
@@ -70,7 +70,7 @@ impl Found {
         self.started.as_ref().is_ok_and(|server| trust::holds(places, &self.key, server.trusted_text()))
     }
 
-    /// Displays the server's description, asks whether to trust it, and stores a yes.
+    /// Displays the server's description, asks the user whether to trust it, and stores the answer yes.
     pub(crate) fn ask(&self, places: &Places) -> Result<bool, Failure> {
         let Some(text) = self.trusted_text() else { return Ok(false) };
         let files = [text];
@@ -81,14 +81,15 @@ impl Found {
         Ok(true)
     }
 
-    /// Returns the key of the server and the description that the user has to trust; `None` if it has not started.
+    /// Returns the key of the server, and the description that the user has to trust; `None` if the server did not
+    /// start.
     pub(crate) fn trusted_text(&self) -> Option<(PathBuf, String)> {
         let server = self.started.as_ref().ok()?;
         Some((self.key.clone(), server.trusted_text().to_owned()))
     }
 
-    /// Summarizes the permissions that trust grants. The full description may be longer than the terminal and begins
-    /// with them.
+    /// Summarizes the permissions that trust grants. This is needed because the full description, which begins with
+    /// them, may be longer than the terminal.
     pub(crate) fn allows(&self) -> [Text; 2] {
         let rule = &self.rule;
         let paths = match rule.paths.is_empty() {
@@ -114,17 +115,17 @@ impl Found {
         ]
     }
 
-    /// Returns the server if the model has its tools.
+    /// Returns the server if its tools are offered to the model.
     pub(crate) fn on_offer(&self) -> Option<&Arc<Server>> {
         self.started.as_ref().ok().filter(|_| self.offered)
     }
 
-    /// Returns the model's names for the tools that it has from this server.
+    /// Returns the names of the tools that this server offers to the model.
     pub(crate) fn tools(&self) -> impl Iterator<Item = String> {
         self.on_offer().into_iter().flat_map(Server::tools).map(|tool| tool.spec().name.to_string())
     }
 
-    /// Returns the tools of this server that the settings allow to run without a question.
+    /// Returns the offered tools that the settings allow to run without a question.
     pub(crate) fn allowed(&self) -> Vec<String> {
         let every = self.rule.allow.iter().any(|name| name == EVERY);
         let wanted = |name: &str| every || self.rule.allow.iter().any(|allowed| allowed == name);
@@ -133,7 +134,7 @@ impl Found {
     }
 }
 
-/// Returns the servers of the settings. If two have the same name, the stronger layer wins.
+/// Returns the servers of the settings. Of two with the same name, the one of the stronger layer applies.
 pub(crate) fn rules(config: &Config) -> Vec<(ServerRule, Origin)> {
     let mut rules: Vec<(ServerRule, Origin)> = Vec::new();
     for item in config.mcp.items() {
@@ -143,7 +144,8 @@ pub(crate) fn rules(config: &Config) -> Vec<(ServerRule, Origin)> {
     rules
 }
 
-/// Returns the values of servers' variables that the settings contain literally. They are removed from records.
+/// Returns the values of the servers' variables in the settings, including those that refer to a variable of the user.
+/// They are removed from records.
 pub(crate) fn secrets(config: &Config) -> impl Iterator<Item = (String, String)> {
     let value = |(name, value): (String, String)| match other_variable(&value) {
         Some(other) => Some((name, std::env::var(other).ok()?)),
@@ -152,8 +154,8 @@ pub(crate) fn secrets(config: &Config) -> impl Iterator<Item = (String, String)>
     rules(config).into_iter().flat_map(|(rule, _)| rule.env).filter_map(value)
 }
 
-/// Returns `true` if the settings of the conversation give the server the same variables, so that they are redacted
-/// from everything recorded.
+/// Returns `true` if the settings of the conversation give the server the same variables. If so, the conversation
+/// already redacts their values from its records.
 pub(crate) fn has_secrets_of(rule: &ServerRule, config: &Config) -> bool {
     rule.env.is_empty() || rules(config).iter().any(|(known, _)| known.name == rule.name && known.env == rule.env)
 }
@@ -171,11 +173,11 @@ pub(crate) fn key(name: &str) -> PathBuf {
     format!("mcp.{name}").into()
 }
 
-/// Returns the servers of the settings, or only the one of this name, ready to be started.
+/// Prepares the servers of the settings, or only the one of this name, for their start.
 pub(crate) fn wanted(config: &Config, places: &Places, only: Option<&str>) -> Vec<Wanted> {
     let mut letters = HashSet::new();
     let all = rules(config).into_iter().map(|(rule, origin)| {
-        // These characters do not distinguish names, because the model's spelling of a tool may lack them.
+        // A model may omit these characters in the name of a tool, so they do not distinguish servers.
         let is_new = letters.insert(rule.name.replace(['_', '-'], ""));
         let options = if is_new {
             options(&rule, places)
@@ -187,7 +189,7 @@ pub(crate) fn wanted(config: &Config, places: &Places, only: Option<&str>) -> Ve
     all.filter(|wanted| only.is_none_or(|name| wanted.rule.name == name)).collect()
 }
 
-/// Starts servers in parallel, all or only the one of this name, and waits until each has listed its tools or failed.
+/// Starts all servers, or only the one of this name, in parallel, and waits until each has listed its tools or failed.
 pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunner>, only: Option<&str>) -> Vec<Found> {
     let all = wanted(config, places, only);
     let mut waits: Vec<String> = all.iter().map(|wanted| wanted.rule.name.clone()).collect();
@@ -202,11 +204,13 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
             offered: false,
         };
         std::thread::spawn(move || {
+            // A panic must not make the server disappear from the list.
             let found = catch_unwind(AssertUnwindSafe(|| wanted.start(commands))).unwrap_or(failed);
-            // The receiver waits until all servers have answered.
+            // Sending cannot fail: the receiver exists until all servers have answered.
             let _ = done.send((at, found));
         });
     }
+    // The loop below ends when the threads have dropped their senders.
     drop(done);
     let (began, mut is_announced, mut found) = (Instant::now(), !std::io::stderr().is_terminal(), Vec::new());
     loop {
@@ -233,8 +237,8 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
     found.into_iter().map(|(_, server)| server).collect()
 }
 
-/// Offers the tools of trusted servers. With `asks`, the user is asked about the other servers. Prints which servers
-/// are left out.
+/// Offers the tools of trusted servers to the model. With `asks`, the user is asked about the other servers. Prints the
+/// servers that are left out.
 pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(), Failure> {
     for found in all {
         let name = found.rule.name.as_str();
@@ -265,10 +269,10 @@ pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(
     Ok(())
 }
 
-/// Builds the library's options for a server.
+/// Builds the options for starting a server.
 ///
 /// # Errors
-/// A variable of the user is not set, or one of the paths would let the server write trust records or settings.
+/// A variable of the user is not set, or one of the paths would let the server write records of trust or settings.
 fn options(rule: &ServerRule, places: &Places) -> Result<ServerOptions, Text> {
     let mut options = ServerOptions::new(&rule.name, &rule.command.0);
     for (name, value) in &rule.env {

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use toolfence_protocol::invisible::{escaped, steers_terminal as steers};
 use toolfence_protocol::{Language, Text};
 
-/// Whether later messages are in Portuguese.
+/// Whether messages are in Portuguese.
 static PORTUGUESE: AtomicBool = AtomicBool::new(false);
 
-/// Sets the language of later messages.
+/// Sets the language of messages.
 pub(crate) fn set_language(wanted: Language) {
     PORTUGUESE.store(wanted == Language::Portuguese, Ordering::Relaxed);
 }
@@ -23,7 +23,7 @@ pub(crate) trait Words {
     /// Returns the words, which are not [`escaped`] yet.
     fn words(&self) -> Cow<'_, str>;
 
-    /// Returns `true` for sentences, which may be broken between any two words.
+    /// Returns `true` if the text consists of sentences, which may be wrapped between any two words.
     fn is_prose(&self) -> bool {
         false
     }
@@ -61,7 +61,7 @@ impl<W: Words + ?Sized> Words for &W {
     }
 }
 
-/// Returns `true` if the text can be displayed unchanged: it has no control characters, not even a line end.
+/// Returns `true` if the text can be displayed unchanged: it contains no control characters, including line ends.
 pub(crate) fn is_plain(text: &str) -> bool {
     text.char_indices().all(|(at, c)| !c.is_control() && !steers(c, &text[at..]))
 }

@@ -1,6 +1,6 @@
-//! The status: a few rows below all other output that display what the program waits for.
+//! The status: a few rows below all other output that show what the program is waiting for.
 //!
-//! It only needs a terminal that can move its cursor. Any other output erases it first, so that no trace of it remains.
+//! It requires only a terminal that can move its cursor. Any other output first erases it, so no trace of it remains.
 //! Its rows are cut to the width of the terminal, so that none wraps.
 
 use crate::markdown::{in_rows, rows_of};
@@ -21,11 +21,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 use toolfence_protocol::{Text, ToolCall, text};
 
-/// The one status line of the program.
+/// The status line of the program.
 static LINE: Mutex<Option<Line>> = Mutex::new(None);
-/// Whether there is a status line. Every other output checks this first.
+/// Whether there is a status line. Every other output checks this first, which is cheaper than the lock.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
-/// The output on which a row is open.
+/// The output that has an open row.
 static OPEN: AtomicU8 = AtomicU8::new(NOT_OPEN);
 const NOT_OPEN: u8 = 0;
 const OPEN_ON_STDOUT: u8 = 1;
@@ -33,25 +33,25 @@ const OPEN_ON_STDERR: u8 = 2;
 static CHANGED: Condvar = Condvar::new();
 static TICKER: Once = Once::new();
 
-/// Time between two checks for changes.
+/// Time between two redraws.
 const TICK: Duration = Duration::from_millis(100);
-/// Delay before the status appears, so that short waits do not flash.
+/// Delay before the status appears, so that it does not flicker during short waits.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// Maximum number of bytes kept of the text of an argument, and of arguments that are kept.
+/// Maximum number of bytes kept of an argument's text, and of arguments that are kept.
 const MOST_TEXT: usize = 512;
 const MOST_ARGUMENTS: usize = 32;
-/// Bytes kept of the end of a thought. The rest is dropped once there are twice as many.
+/// Number of bytes kept from the end of a thought. The rest is dropped once there are twice as many.
 const END_OF_THOUGHT: usize = 2 << 10;
-/// Maximum number of lines of written or printed text in the status.
+/// Maximum number of lines of a text or of output in the status.
 const MOST_ROWS: usize = 5;
-/// Bytes kept of such a line.
+/// Maximum number of bytes kept of such a line.
 const MOST_OF_LINE: usize = 256;
-/// Columns used around the text of a row below the status line.
+/// Number of columns around the text of a row below the status line.
 const BESIDE: usize = 6;
-/// Narrower terminals have no status line.
+/// Minimum width of a terminal that displays the status.
 const FEWEST_COLUMNS: usize = 12;
 
-/// The program output on which the line is drawn.
+/// The output on which the status is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
     Stdout,
@@ -66,19 +66,19 @@ struct Line {
     /// Whether an empty row precedes the line.
     parted: bool,
     since: Instant,
-    /// The rows as they were drawn last.
+    /// The rows as they were last drawn.
     drawn: Option<Vec<String>>,
 }
 
-/// What the program waits for.
+/// What the program is waiting for.
 pub(crate) enum What {
     /// The first piece of a reply.
     Model,
-    /// Running tools, of which this one is displayed.
+    /// The tools that run; this one is displayed.
     Tools(ToolSoFar),
-    /// A call that is being written.
+    /// The rest of a call that is being written.
     Call(CallSoFar),
-    /// A thought.
+    /// The rest of a thought.
     Thought(ThoughtSoFar),
 }
 
@@ -118,20 +118,21 @@ struct Argument {
     open: bool,
 }
 
-/// Displays a status line, and replaces an earlier one. The cursor must be at the beginning of an empty row.
+/// Displays the status in place of an earlier one. The cursor must be at the beginning of an empty row.
 pub(crate) fn begin(output: Output, colour: bool, signs: bool, what: What, parted: bool) {
+    // Rows that are already drawn on this output are overwritten instead of erased, which avoids flicker.
     let drawn = lock().as_mut().filter(|line| line.output == output).and_then(|line| line.drawn.take());
     if drawn.is_none() {
         end();
     }
     *lock() = Some(Line { output, colour, signs, what, parted, since: Instant::now(), drawn });
     ACTIVE.store(true, Ordering::SeqCst);
-    // Without a thread there is no status line.
+    // If no thread can be started, there is no status.
     TICKER.call_once(|| drop(thread::Builder::new().name("status".to_owned()).spawn(tick)));
     CHANGED.notify_all();
 }
 
-/// Adds to the call that is being written.
+/// Adds a piece of text to the call that is being written.
 pub(crate) fn written(id: &str, arg: &str, text: &str) {
     if let Some(Line { what: What::Call(call), .. }) = &mut *lock()
         && call.id == id
@@ -140,7 +141,7 @@ pub(crate) fn written(id: &str, arg: &str, text: &str) {
     }
 }
 
-/// Adds to the current thought.
+/// Adds a piece of text to the current thought.
 pub(crate) fn thought(text: &str) {
     if let Some(Line { what: What::Thought(thought), .. }) = &mut *lock() {
         thought.push(text);
@@ -156,7 +157,7 @@ pub(crate) fn note_progress(id: &str, note: &str) {
     }
 }
 
-/// Records the last output of a running command.
+/// Records the latest output of a running command.
 pub(crate) fn printed(id: &str, end: &str) {
     if let Some(Line { what: What::Tools(tool), .. }) = &mut *lock()
         && tool.id == id
@@ -166,7 +167,7 @@ pub(crate) fn printed(id: &str, end: &str) {
     }
 }
 
-/// Erases the line if it displays this withdrawn call. Returns the label that was displayed.
+/// Erases the status if it shows this withdrawn call, and returns the label that was displayed.
 pub(crate) fn withdraw(id: &str) -> Option<String> {
     let label = match &*lock() {
         Some(Line { what: What::Call(call), .. }) if call.id == id => label(&call.known()),
@@ -176,18 +177,18 @@ pub(crate) fn withdraw(id: &str) -> Option<String> {
     Some(label)
 }
 
-/// Marks the row as open: the following output belongs to it.
+/// Marks the current row as open, so that the next output can continue it.
 pub(crate) fn open_row(output: Output) {
     let open = if output == Output::Stdout { OPEN_ON_STDOUT } else { OPEN_ON_STDERR };
     OPEN.store(open, Ordering::SeqCst);
 }
 
-/// Continues the open row. Returns `false` if other output has ended it.
+/// Returns `true` if the row is still open, and closes it. Other output ends an open row.
 pub(crate) fn go_on() -> bool {
     OPEN.swap(NOT_OPEN, Ordering::SeqCst) != NOT_OPEN
 }
 
-/// Erases the status line or ends the open row, before other output.
+/// Erases the status or ends the open row. Other output calls this first.
 pub(crate) fn end() {
     match OPEN.swap(NOT_OPEN, Ordering::SeqCst) {
         OPEN_ON_STDOUT => Output::Stdout.write("\n"),
@@ -199,13 +200,13 @@ pub(crate) fn end() {
         && let Some(rows) = &line.drawn
     {
         let first = to_the_first(rows, line.output.columns());
-        // For a single row only its content is erased, which every terminal supports.
+        // A single row is cleared without erasing the rest of the screen, which every terminal supports.
         let clear = if rows.len() > 1 || first.len() > 1 { "\x1b[J" } else { "\x1b[K" };
         line.output.write(&format!("{first}{clear}"));
     }
 }
 
-/// Prints a line on standard error, wrapped to the rows of a terminal.
+/// Prints a line on standard error, wrapped to the width of a terminal.
 pub(crate) fn say(text: &str) {
     end();
     let text = escaped(text);
@@ -221,18 +222,18 @@ fn lock() -> MutexGuard<'static, Option<Line>> {
     LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the sequence that moves the cursor from the end of the last of these rows to the beginning of the first. The
-/// terminal may have become narrower since they were drawn. Most terminals then wrap the rows and move the cursor
-/// along; the others cut them. If the number of rows is uncertain, it assumes the smaller one, because the output above
-/// must not be erased.
+/// Returns the escape sequence that moves the cursor from the end of the last of these rows to the beginning of the
+/// first. If the terminal has become narrower since they were drawn, most terminals have wrapped the rows and moved the
+/// cursor with them; the others have cut them. If the number of rows is uncertain, the smaller one is used, because the
+/// output above must not be erased.
 pub(crate) fn to_the_first(rows: &[impl AsRef<str>], columns: usize) -> String {
     let taken = |row: &str| if wraps_anew() { rows_of(row, columns).0 } else { 1 };
     let above: usize = rows.iter().map(|row| taken(row.as_ref())).sum::<usize>().saturating_sub(1);
     format!("\r{}", "\x1b[A".repeat(above))
 }
 
-/// Returns `true` if the terminal rewraps its rows when it becomes narrower. Terminals that do not are recognized by
-/// the variables that they set.
+/// Returns `true` if the terminal rewraps its rows when it becomes narrower. Other terminals are recognized by their
+/// environment variables.
 fn wraps_anew() -> bool {
     static ANEW: OnceLock<bool> = OnceLock::new();
     *ANEW.get_or_init(|| {
@@ -240,17 +241,17 @@ fn wraps_anew() -> bool {
         let term = std::env::var("TERM").unwrap_or_default();
         let cuts =
             ["linux", "rxvt", "screen", "st-"].iter().any(|name| term.starts_with(name)) || is_set("XTERM_VERSION");
-        // Inside tmux it is tmux that wraps, in any terminal.
+        // In tmux, tmux itself wraps the rows, whatever the terminal does.
         is_set("TMUX") || !cuts
     })
 }
 
-/// Redraws the line as long as there is one.
+/// Redraws the status for as long as the program runs.
 fn tick() {
     let mut line = lock();
     loop {
         line = match &mut *line {
-            // Without a line there is nothing to draw.
+            // Wait for the next status without a time limit.
             None => CHANGED.wait(line).unwrap_or_else(PoisonError::into_inner),
             Some(shown) => {
                 shown.draw();
@@ -262,7 +263,7 @@ fn tick() {
 
 impl Output {
     fn write(self, text: &str) {
-        // If the terminal is gone, the error does not matter.
+        // If the terminal is gone, there is no user to show an error to.
         let _ = match self {
             Output::Stdout => io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
             Output::Stderr => io::stderr().write_all(text.as_bytes()),
@@ -296,7 +297,7 @@ impl Line {
         }
         let mut rows = vec![row(&self.what, waited, self.signs, width - 1)];
         let below = self.what.below(width.saturating_sub(BESIDE));
-        // They must not push all other output out of a low terminal.
+        // In a low terminal, the status must not scroll away all other output.
         let below = &below[below.len() - below.len().min(self.output.height() / 4)..];
         let bar = if self.signs { "  │ " } else { "  | " };
         let dots = if self.signs { "…" } else { "..." };
@@ -308,10 +309,10 @@ impl Line {
             let style = if matches!(self.what, What::Model | What::Thought(_)) { Style::Dim } else { Style::Action };
             let before = self.drawn.as_deref().unwrap_or_default();
             let mut out = to_the_first(before, width);
-            // In a terminal that became narrower, the old rows take up more rows.
+            // If the terminal became narrower, the old rows have wrapped and must be erased as a whole.
             let is_wrapped = out.len() > 1 + "\x1b[A".len() * before.len().saturating_sub(1);
             out.push_str(if is_wrapped { "\x1b[J" } else { "" });
-            // Overwrite the rows first and erase the rest afterwards, to avoid flicker.
+            // To avoid flicker, overwrite the rows and erase only what is left of the old ones.
             for (index, row) in rows.iter().enumerate() {
                 let style = if index == usize::from(self.parted) { style } else { Style::Dim };
                 let (on, off) = if self.colour { codes(style) } else { ("", "") };
@@ -343,7 +344,7 @@ pub(crate) fn arrow(signs: bool) -> &'static str {
     if signs { "→" } else { "->" }
 }
 
-/// Returns the words of the line, in at most `width` columns.
+/// Renders the status line in at most `width` columns.
 fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
     let spinner = if signs { ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇"] } else { ["|", "/", "-", "\\", "|", "/"] };
     let turn = spinner[usize::try_from(waited.as_millis() / TICK.as_millis()).unwrap_or(0) % spinner.len()];
@@ -369,7 +370,8 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
             fitted(&format!("{} {}", arrow(signs), tool.label), &tail, dots, width)
         }
         What::Call(call) => {
-            // A single long line no longer changes once it is as wide as the terminal.
+            // While the argument has a single line, its number of lines does not change, so display the elapsed time
+            // instead.
             let tail = match (call.size(), waited.as_secs()) {
                 (Some(size), _) => format!("  {}", size.words()),
                 (None, 0) => String::new(),
@@ -380,7 +382,7 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
     }
 }
 
-/// Joins `text` and `tail`, and cuts `text` if both need more columns. Control characters are escaped.
+/// Appends `tail` to `text`, which is cut if both together are too wide. Control characters are escaped.
 fn fitted(text: &str, tail: &str, dots: &str, width: usize) -> String {
     let text = escaped(text).replace(['\n', '\t'], " ");
     let columns = |text: &str| text.chars().map(columns).sum::<usize>();
@@ -405,6 +407,7 @@ impl CallSoFar {
 
     fn push(&mut self, name: &str, text: &str) {
         let known = self.arguments.iter().position(|argument| argument.name == name);
+        // Memory is bounded, so the last argument collects the text of all further ones.
         let index = known.unwrap_or(self.arguments.len()).min(MOST_ARGUMENTS - 1);
         if index == self.arguments.len() {
             let (text, name) = (String::new(), name.to_owned());
@@ -419,19 +422,20 @@ impl CallSoFar {
         argument.open = text.bytes().last().map_or(argument.open, |byte| byte != b'\n');
     }
 
-    /// Returns the call in the form that its label is made from.
+    /// Returns the received part of the call, from which its label is derived.
     fn known(&self) -> ToolCall {
+        // A name with `/` is the path of a nested value, which no label contains.
         let arguments = self.arguments.iter().filter(|argument| !argument.name.contains('/'));
         let args = arguments.map(|argument| (argument.name.clone(), Value::from(argument.text.as_str())));
         ToolCall::new("", &self.name, args.collect())
     }
 
-    /// Returns the last lines of the argument that is being written, if it has several.
+    /// Returns the last lines of the argument that is being written, if it has several lines.
     fn last(&self) -> &[String] {
         self.arguments.last().filter(|argument| argument.breaks > 0).map_or(&[], |argument| &argument.last)
     }
 
-    /// Describes the number of lines written so far, if there is more than one.
+    /// Describes the number of lines written so far, if there are several.
     fn size(&self) -> Option<Text> {
         let lines = |argument: &Argument| argument.breaks + usize::from(argument.open);
         let long = self.arguments.iter().map(lines).filter(|lines| *lines > 1);
@@ -462,7 +466,7 @@ impl ThoughtSoFar {
         if self.text.len() > 2 * END_OF_THOUGHT {
             let over = self.text.len() - END_OF_THOUGHT;
             let start = (over..self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(over);
-            // Cut at a word, so that displayed words keep their position as long as possible.
+            // Cut at a word, so that displayed words move as rarely as possible.
             let line = self.text[start..].find(['\n', ' ']).map_or(start, |at| start + at + 1);
             self.text.drain(..line);
         }

@@ -1,18 +1,18 @@
-//! How a piece of text looks on a terminal.
+//! Styles of text on a terminal.
 
-/// How a piece of text looks where colours are on.
+/// The role of a text, which determines its style if colours are enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// As it is.
+    /// Ordinary text.
     Plain,
-    /// What matters less.
+    /// Less important text.
     Dim,
-    /// What went well.
+    /// Success.
     Good,
-    /// What went wrong.
+    /// Failure.
     Bad,
-    /// What is being done.
+    /// A current action.
     Action,
-    /// Who speaks.
+    /// The name of a speaker.
     Name,
 }

@@ -1,4 +1,4 @@
-//! Terminal output. Text of a model, a tool or a file always goes through [`escaped`] first.
+//! Terminal output. Text of a model, a tool or a file is [`escaped`] before it is written to a terminal.
 
 use crate::choices::{Color, Notice};
 use crate::failure::Failure;
@@ -16,13 +16,13 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 use toolfence_protocol::Text;
 
-/// What the person settled about colours, for every terminal that is opened from then on.
+/// The colour setting, which applies to each [`Terminal`] that is opened later.
 static COLOURS: AtomicU8 = AtomicU8::new(AUTO);
 const AUTO: u8 = 0;
 const ALWAYS: u8 = 1;
 const NEVER: u8 = 2;
 
-/// Settles whether there are colours.
+/// Sets whether output has colours.
 pub(crate) fn set_colours(wanted: Color) {
     let wanted = match wanted {
         Color::Auto => AUTO,
@@ -69,7 +69,7 @@ pub(crate) fn tell(note: &(impl Words + ?Sized)) {
     status::say(&format!("coder: {}", note.words()));
 }
 
-/// Whether there are colours on a terminal, or on something else.
+/// Returns `true` if output has colours, depending on whether it goes to a terminal.
 pub(crate) fn colours(is_terminal: bool) -> bool {
     match COLOURS.load(Ordering::Relaxed) {
         ALWAYS => true,
@@ -88,12 +88,12 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Standard output.
+    /// Returns standard output.
     pub(crate) fn stdout() -> Terminal {
         Terminal::of(Box::new(io::stdout()), Output::Stdout, io::stdout().is_terminal())
     }
 
-    /// Standard error.
+    /// Returns standard error.
     pub(crate) fn stderr() -> Terminal {
         Terminal::of(Box::new(io::stderr()), Output::Stderr, io::stderr().is_terminal())
     }
@@ -105,12 +105,12 @@ impl Terminal {
         Terminal { out, output, is_terminal, colour, signs }
     }
 
-    /// Whether a person is looking.
+    /// Returns `true` if the output goes to a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal
     }
 
-    /// Whether another program reads what is written: it goes to a pipe.
+    /// Returns `true` if another program reads the output through a pipe or a socket.
     pub(crate) fn is_read(&self) -> bool {
         let file = match self.output {
             Output::Stdout => rustix::fs::fstat(io::stdout()),
@@ -120,38 +120,40 @@ impl Terminal {
         file.map(kind).is_ok_and(|kind| matches!(kind, FileType::Fifo | FileType::Socket))
     }
 
-    /// Whether signs beyond ASCII, such as ✓, are shown as they should: where the locale has UTF-8, on a
-    /// terminal that can do anything at all.
+    /// Returns `true` if characters beyond ASCII, such as ✓, are displayed correctly: the locale uses UTF-8, and the
+    /// terminal is not `dumb`.
     pub(crate) fn has_signs(&self) -> bool {
         self.signs
     }
 
-    /// What its rows are drawn for now. The last column stays free, so that the cursor never waits at the edge.
+    /// Returns the current properties for drawing rows. The last column stays free, because terminals differ in where
+    /// the cursor is after it.
     pub(crate) fn look(&self) -> Look {
-        /// The widest text that is read with ease.
+        /// Maximum width of text that is easy to read.
         const MOST_COLUMNS: usize = 120;
-        /// A narrower terminal is assumed not to know its width.
+        /// Minimum width. A terminal that reports less is assumed to report a wrong size.
         const FEWEST_COLUMNS: usize = 10;
         let columns = self.output.columns().saturating_sub(1);
         Look { width: columns.clamp(FEWEST_COLUMNS, MOST_COLUMNS), colour: self.colour, signs: self.signs }
     }
 
-    /// Columns of the terminal, as it is now.
+    /// Returns the current number of columns of the terminal.
     pub(crate) fn columns(&self) -> usize {
         self.output.columns()
     }
 
-    /// Whether a line can be taken back: a person is looking, and the terminal can move its cursor.
+    /// Returns `true` if a printed line can be erased: the output is a terminal that can move its cursor.
     pub(crate) fn takes_back(&self) -> bool {
         self.is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
     }
 
-    /// Shows in the row of the cursor what is being waited for, until something else is written; `parted` below an empty row.
+    /// Displays in the current row what the program waits for, until other output replaces it. `parted` puts an empty
+    /// row above it.
     pub(crate) fn wait(&self, what: What, parted: bool) {
         status::begin(self.output, self.colour, self.signs, what, parted);
     }
 
-    /// Writes what was drawn for a terminal: nothing in it is of another origin, or it was written out.
+    /// Writes rows that are already rendered and escaped.
     pub(crate) fn drawn(&mut self, rows: &str) -> Result<(), Failure> {
         if rows.is_empty() {
             return Ok(());
@@ -160,7 +162,8 @@ impl Terminal {
         self.out.write_all(rows.as_bytes()).and_then(|()| self.out.flush()).map_err(Failure::output)
     }
 
-    /// Writes text in a style on a row that stays open for what [`status::go_on`] lets follow; whatever else is printed ends it.
+    /// Writes text in a style and leaves the row open, so that [`status::go_on`] can continue it. Any other output ends
+    /// the row.
     pub(crate) fn open_row(&mut self, style: Style, text: &str) -> Result<(), Failure> {
         self.styled(style, text)?;
         status::open_row(self.output);
@@ -172,12 +175,12 @@ impl Terminal {
         self.styled_line(Style::Name, name)
     }
 
-    /// Writes text of any origin, and shows it at once.
+    /// Writes text of any origin and flushes it.
     pub(crate) fn write(&mut self, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
         self.styled(Style::Plain, text)
     }
 
-    /// Writes text of any origin in a style, and shows it at once.
+    /// Writes text of any origin in a style and flushes it.
     pub(crate) fn styled(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
         let text = text.words();
         let shown = if self.is_terminal { escaped(&text) } else { Cow::Borrowed(&*text) };
@@ -194,7 +197,7 @@ impl Terminal {
         self.styled_line(Style::Plain, text)
     }
 
-    /// Writes text of any origin in a style, and a newline without style. Sentences for people are wrapped between
+    /// Writes text of any origin in a style, and a newline without style. Sentences for the user are wrapped between
     /// words.
     pub(crate) fn styled_line(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
         if style == Style::Plain && !text.is_prose() {
@@ -204,7 +207,7 @@ impl Terminal {
         self.exact_line(style, &rows)
     }
 
-    /// Writes sentences for people and a newline.
+    /// Writes sentences for the user, wrapped between words, and a newline.
     pub(crate) fn wrapped(&mut self, text: &str) -> Result<(), Failure> {
         let rows = self.in_rows(text).into_owned();
         self.exact_line(Style::Plain, &rows)
@@ -226,7 +229,7 @@ impl Terminal {
         self.exact_line(Style::Plain, &rows)
     }
 
-    /// The text in rows of this terminal, broken between words.
+    /// Wraps a text between words for this terminal. Other outputs get it unchanged.
     pub(crate) fn in_rows<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if !self.is_terminal {
             return text.into();
@@ -235,7 +238,7 @@ impl Terminal {
     }
 }
 
-/// Columns of the terminal that questions are asked on, whatever the outputs of the program are.
+/// Returns the number of columns of the terminal on which questions are asked, even if the outputs are redirected.
 pub(crate) fn columns_of_the_terminal() -> usize {
     let size = File::open("/dev/tty").ok().and_then(|terminal| tcgetwinsize(&terminal).ok());
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)

@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// The meaning of a colour in rendered Markdown and in code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tint {
-    /// A line that is added, and strings.
+    /// Added lines, and strings.
     Green,
     /// Numbers.
     Yellow,
     /// Keywords.
     Magenta,
-    /// Code within a sentence, and the position of a hunk in a diff.
+    /// Code within a sentence, and the headers of hunks in a diff.
     Cyan,
-    /// A line that is taken away.
+    /// Removed lines.
     Red,
 }
 
-/// The codes of a theme (ECMA-48, SGR); an empty one leaves the text as it is.
+/// The SGR codes (ECMA-48) of a theme. An empty code leaves the text unstyled.
 struct Theme {
     name: &'static str,
     dim: &'static str,
@@ -32,9 +32,9 @@ struct Theme {
     red: &'static str,
 }
 
-/// The names are those of the setting `terminal.theme`.
+/// The themes under their names in the setting `terminal.theme`.
 const THEMES: &[Theme] = &[
-    // The terminal's own colours of these names, which the user may have chosen for the background.
+    // Palette colours of the terminal, which the user may have adjusted to the background.
     Theme {
         name: "auto",
         dim: "\x1b[2m",
@@ -47,7 +47,7 @@ const THEMES: &[Theme] = &[
         cyan: "\x1b[36m",
         red: "\x1b[31m",
     },
-    // Fixed colours of the 256, each with a contrast of at least 4.5 to black.
+    // Fixed colours of the 256-colour palette, each with a contrast of at least 4.5:1 to black (WCAG 2, level AA).
     Theme {
         name: "dark",
         dim: "\x1b[38;5;245m",
@@ -60,7 +60,7 @@ const THEMES: &[Theme] = &[
         cyan: "\x1b[38;5;80m",
         red: "\x1b[38;5;210m",
     },
-    // And to white.
+    // Fixed colours with the same contrast to white.
     Theme {
         name: "light",
         dim: "\x1b[38;5;241m",
@@ -73,7 +73,7 @@ const THEMES: &[Theme] = &[
         cyan: "\x1b[38;5;24m",
         red: "\x1b[38;5;124m",
     },
-    // No colours: emphasis is bold or underlined.
+    // No colours: emphasized text is bold, underlined or struck through.
     Theme {
         name: "mono",
         dim: "\x1b[2m",
@@ -88,10 +88,10 @@ const THEMES: &[Theme] = &[
     },
 ];
 
-/// The theme that the person settled, by its number.
+/// The index of the theme that the user selected.
 static SETTLED: AtomicU8 = AtomicU8::new(0);
 
-/// Settles the theme for all that is shown from here on.
+/// Sets the theme for all later output.
 pub(crate) fn settle(name: &str) {
     let at = THEMES.iter().position(|theme| theme.name == name).unwrap_or(0);
     SETTLED.store(u8::try_from(at).unwrap_or(0), Ordering::Relaxed);
@@ -101,12 +101,12 @@ fn settled() -> &'static Theme {
     THEMES.get(usize::from(SETTLED.load(Ordering::Relaxed))).unwrap_or(&THEMES[0])
 }
 
-/// Whether the person wants no colours.
+/// Returns `true` if the user selected the theme without colours.
 pub(crate) fn is_mono() -> bool {
     settled().name == "mono"
 }
 
-/// What begins a style, and what ends it.
+/// Returns the codes that begin and end a style.
 pub(crate) fn codes(style: Style) -> (&'static str, &'static str) {
     codes_in(settled(), style)
 }
@@ -123,17 +123,17 @@ fn codes_in(theme: &'static Theme, style: Style) -> (&'static str, &'static str)
     (on, if on.is_empty() { "" } else { "\x1b[0m" })
 }
 
-/// What begins text that matters less.
+/// Returns the code that begins dimmed text.
 pub(crate) fn dim() -> &'static str {
     settled().dim
 }
 
-/// The colour of text that matters less, where the theme fixes one.
+/// Returns the palette index of dimmed text, if the theme fixes its colour.
 pub(crate) fn dim_colour() -> Option<u8> {
     dim().strip_prefix("\x1b[38;5;")?.strip_suffix('m')?.parse().ok()
 }
 
-/// What begins a tint.
+/// Returns the code that begins a tint.
 pub(crate) fn tint(tint: Tint) -> &'static str {
     let theme = settled();
     match tint {
@@ -149,7 +149,7 @@ pub(crate) fn tint(tint: Tint) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Red, green and blue of one of the 256 colours from 16 on, as xterm has them.
+    /// Returns the red, green and blue components of one of the palette colours from 16 to 255, as in xterm.
     fn rgb(colour: u32) -> [f64; 3] {
         match colour {
             232.. => [f64::from((colour - 232) * 10 + 8); 3],
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// The relative luminance of WCAG 2.
+    /// Returns the relative luminance as defined by WCAG 2.
     fn luminance(colour: [f64; 3]) -> f64 {
         let part = |value: f64| {
             let value = value / 255.0;

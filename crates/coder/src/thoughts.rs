@@ -1,4 +1,5 @@
-//! What a model thinks before it answers: it is followed while it comes, and one line is left of it, for it is long and few read it.
+//! Collects the reasoning of a model. It is displayed while it arrives, and a long thought is then replaced by one
+//! line, because few users read it later.
 
 use crate::choices::LongThoughts;
 use crate::markdown::rows_of;
@@ -6,26 +7,26 @@ use crate::marks::columns;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Rows of a thought that stays as it is.
+/// Maximum number of rows of a thought that is not replaced by a line.
 const FEW_ROWS: usize = 3;
-/// Bytes that are kept of what was thought in a turn.
+/// Maximum number of bytes kept of the thoughts of a turn.
 const MOST: usize = 1 << 20;
 
 /// Whether long thoughts are folded.
 static FOLDED: AtomicBool = AtomicBool::new(true);
 
-/// Settles whether long thoughts are folded from here on.
+/// Sets whether later long thoughts are folded.
 pub(crate) fn settle(thoughts: LongThoughts) {
     FOLDED.store(thoughts == LongThoughts::Folded, Ordering::Relaxed);
 }
 
-/// Whether long thoughts are folded.
+/// Returns `true` if long thoughts are folded.
 pub(crate) fn are_folded() -> bool {
     FOLDED.load(Ordering::Relaxed)
 }
 
-/// Counts the lines of a thought that comes in pieces. Many models write a paragraph as one line: it counts as often as it fills a
-/// terminal of the usual width.
+/// Counts the lines of a thought that arrives in pieces. Many models write a paragraph as one line, so a long line
+/// counts as the rows that it would fill in a terminal of 80 columns.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     ended: usize,
@@ -54,16 +55,16 @@ impl Lines {
     }
 }
 
-/// All that was thought in a turn.
+/// The thoughts of a turn.
 #[derive(Debug, Default)]
 pub(crate) struct Thoughts {
     text: String,
-    /// Where the thought that is under way begins, since when, and its lines so far.
+    /// The current thought: its offset in `text`, its start time, and its lines so far.
     current: Option<(usize, Instant, Lines)>,
 }
 
 impl Thoughts {
-    /// Takes the next piece of a thought; gives whether it begins.
+    /// Adds the next piece of a thought. Returns `true` if it begins a thought.
     pub(crate) fn push(&mut self, piece: &str) -> bool {
         let begins = self.current.is_none();
         if begins && piece.trim().is_empty() {
@@ -82,7 +83,7 @@ impl Thoughts {
         begins
     }
 
-    /// The thought is over: its text, how long it took, and its lines.
+    /// Ends the current thought. Returns its text, duration and number of lines; `None` if there is no current thought.
     pub(crate) fn end(&mut self) -> Option<(&str, Duration, usize)> {
         let (at, since, lines) = self.current.take()?;
         let kept = self.text.trim_end().len().max(at);
@@ -90,15 +91,16 @@ impl Thoughts {
         Some((&self.text[at..], since.elapsed(), lines.count()))
     }
 
-    /// All of it, where there is anything.
+    /// Returns the text of all thoughts; `None` without any.
     pub(crate) fn take(&mut self) -> Option<String> {
         self.current = None;
         Some(std::mem::take(&mut self.text)).filter(|text| !text.is_empty())
     }
 }
 
-/// Whether a thought takes so few rows that a line in its place would be no shorter.
+/// Returns `true` if a thought takes so few rows that it need not be folded.
 pub(crate) fn is_short(text: &str, width: usize) -> bool {
+    // A character has at most four bytes, so a longer text needs no measuring.
     text.len() <= FEW_ROWS * width * 4 && text.lines().map(|line| rows_of(line, width).0).sum::<usize>() <= FEW_ROWS
 }
 

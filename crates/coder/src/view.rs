@@ -1,7 +1,7 @@
-//! Displays a turn to the user: the words of the model as they arrive, and each call on one line with its outcome.
+//! Displays a turn to the user: the prose of the model as it arrives, and each call on one line with its outcome.
 //!
-//! A tool block is never displayed as it was written. While a call is being written, a tool runs, or the first piece of
-//! a reply is awaited, a terminal displays the [`status`].
+//! Tool blocks are never displayed as text. While a call is being written, a tool runs, or the program waits for the
+//! first piece of a reply, a terminal displays the [`status`].
 
 use crate::debug;
 use crate::failure::Failure;
@@ -25,28 +25,28 @@ use toolfence_protocol::text;
 use toolfence_protocol::{ErrorCode, Message, Text, ToolCall, ToolResult};
 use toolfence_session::{Answer, Compacted};
 
-/// Columns that stay free after the label of a call whose row is open, for its outcome.
+/// Number of columns that remain free for the outcome after the label of a call in an open row.
 const KEPT_FREE: usize = 24;
-/// Maximum number of rows for a line of output.
+/// Maximum number of rows that a line of output takes.
 const MOST_ROWS: usize = 3;
 
-/// Answers questions on behalf of the user.
+/// Answers questions about calls on behalf of the user.
 pub(crate) trait Person: Send {
-    /// Asks whether this call may run.
+    /// Asks whether a call may run.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer>;
 
-    /// Returns the text displayed for this call if it may be part of a question about several calls.
+    /// Returns the text displayed for this call, or `None` if a question about several calls cannot include it.
     fn shows(&self, _: &Pending) -> Option<String> {
         None
     }
 
-    /// Returns `true` if there was a question about this call and the user saw all of it.
+    /// Returns `true` if the user saw all of the call when allowing it.
     fn has_seen(&self, _id: &str) -> bool {
         true
     }
 
-    /// Asks about several calls in one question. Returns an answer for each, or a single answer to the first; the
-    /// others are then asked about separately. Returns `None` if each call needs a question of its own.
+    /// Asks about several calls in one question. Returns an answer for each, or only the answer to the first, so that
+    /// the others need questions of their own. Returns `None` if the user wants a question for each call.
     fn ask_together<'a>(&'a mut self, _: Vec<&'a Pending>) -> BoxFuture<'a, Option<Vec<Answer>>> {
         Box::pin(async { None })
     }
@@ -55,39 +55,39 @@ pub(crate) trait Person: Send {
 /// Displays a turn.
 pub(crate) struct View<P> {
     prose: Prose,
-    /// Output for the lines of calls and results: standard error if standard output is reserved for the answer.
+    /// The output for calls and results: standard error if standard output is reserved for the answer.
     work: Option<Terminal>,
     person: P,
     canceller: Canceller,
     labels: HashMap<String, String>,
-    /// The call that was displayed last and has no result yet.
+    /// The id of the call that was displayed last and has no result yet.
     current: Option<String>,
     trouble: Option<Failure>,
     /// Number of requests to the model.
     rounds: u32,
-    /// Whether the reply had an answer, or its absence was explained.
+    /// Whether the reply had an answer or a result, or the view has explained why not.
     has_answer: bool,
-    /// Whether the lines of calls go to a terminal that can erase a line.
+    /// Whether calls are displayed on a terminal that can erase a line.
     live: bool,
-    /// The running calls in their order, with their start times.
+    /// The ids of the running calls in their order, with their start times.
     running: Vec<(String, Instant)>,
-    /// The last lines that the running calls have printed.
+    /// The latest lines printed by each running call.
     printed: HashMap<String, String>,
-    /// The calls whose change the user has seen and allowed.
+    /// The ids of the calls whose change the user has seen and allowed.
     seen: HashSet<String>,
     /// When the user was last active.
     alone_since: Instant,
-    /// The user's answers for calls that have not been reached yet, with the text that was displayed for each.
+    /// The user's answers to calls that have not been reached yet, with the text that was displayed for each.
     chosen: HashMap<String, (String, Answer)>,
-    /// Whether the user wants to be asked about each call of this reply separately.
+    /// Whether the user wants a separate question about each call of this reply.
     singly: bool,
-    /// Whether the user can ask for the rest of the last result.
+    /// Whether the user can ask for the rest of the last result, as in a conversation.
     talks: bool,
     /// The complete last result.
     last: Option<ToolResult>,
     thoughts: Thoughts,
-    /// Text with a tool block that does not begin a line. The event that reports the block follows at once, and its
-    /// JSON is not displayed.
+    /// Text that contains a tool block in the middle of a line. It is held back until the next event reports the block,
+    /// whose JSON is then removed.
     glued: Option<String>,
 }
 
@@ -98,10 +98,10 @@ impl<P> Drop for View<P> {
 }
 
 impl<P: Person> View<P> {
-    /// Returns a view on standard output. With `apart`, calls go to standard error.
+    /// Returns a view on standard output. With `apart`, calls are displayed on standard error.
     pub(crate) fn new(person: P, canceller: Canceller, apart: bool) -> View<P> {
         let (out, work) = (Terminal::stdout(), apart.then(Terminal::stderr));
-        // The reader of a pipe may display the answer on the same terminal, at an unknown time.
+        // The program that reads the pipe may print the answer to the same terminal at any time.
         let live = work.as_ref().unwrap_or(&out).takes_back() && (out.is_terminal() || !out.is_read());
         View {
             prose: Prose::new(out),
@@ -127,8 +127,8 @@ impl<P: Person> View<P> {
         }
     }
 
-    /// Sets up the view for a conversation: it displays the model's name once in each turn, and the user can ask for
-    /// the rest of a result.
+    /// Sets up the view for a conversation: it displays the model's name once in each turn and mentions the commands
+    /// for the rest of a result.
     pub(crate) fn speaker(mut self, name: &str) -> View<P> {
         self.prose.speaker(name);
         self.talks = true;
@@ -139,11 +139,11 @@ impl<P: Person> View<P> {
         self.work.as_mut().unwrap_or(&mut self.prose.out)
     }
 
-    /// Displays in the status what the program waits for from now on.
+    /// Displays in the status what the program is waiting for.
     fn wait(&mut self, what: What) -> Result<(), Failure> {
         if self.live {
             self.prose.end_line()?;
-            // An empty row separates a call from the words above it, also while it is being written.
+            // An empty row separates the status of a call from the prose above it.
             let parted =
                 matches!(what, What::Call(_) | What::Thought(_)) && self.prose.has_begun() && self.work.is_none();
             self.work().wait(what, parted);
@@ -151,7 +151,7 @@ impl<P: Person> View<P> {
         Ok(())
     }
 
-    /// Displays the running tool in the status, if there is one to display.
+    /// Displays a running tool in the status, if there is one.
     fn wait_for_tool(&mut self) -> Result<(), Failure> {
         let runs = |id: &&String| self.running.iter().any(|(running, _)| running == *id);
         let shown = self.current.as_ref().filter(runs).or_else(|| self.running.first().map(|(id, _)| id));
@@ -160,7 +160,7 @@ impl<P: Person> View<P> {
         self.wait(What::Tools(ToolSoFar::new(&id, &label)))
     }
 
-    /// Ends the line of a turn. After a long turn, it notifies a user who may have looked away.
+    /// Ends the output of a turn. After a long turn, this notifies the user, who may have looked away.
     ///
     /// # Errors
     /// Output failed during the turn.
@@ -185,7 +185,7 @@ impl<P: Person> View<P> {
         self.thoughts.take()
     }
 
-    /// Displays a piece of a thought.
+    /// Displays a piece of a thought, or only its progress if long thoughts are folded.
     fn think(&mut self, text: &str) -> Result<(), Failure> {
         let begins = self.thoughts.push(text);
         if !(self.live && self.prose.is_rendered() && thoughts::are_folded()) {
@@ -198,7 +198,8 @@ impl<P: Person> View<P> {
         Ok(())
     }
 
-    /// Ends the current thought. A long thought that was folded is reduced to one line.
+    /// Ends the current thought. If thoughts are folded, this prints a short one in full and a summary line for a long
+    /// one.
     fn end_thought(&mut self) -> Result<(), Failure> {
         if let Some(text) = self.glued.take() {
             self.say(Voice::Answer, &text)?;
@@ -221,7 +222,7 @@ impl<P: Person> View<P> {
         self.prose.out.styled_line(Style::Dim, &summary)
     }
 
-    /// Keeps an output error, which ends the turn.
+    /// Stores an output error and cancels the turn.
     fn keep(&mut self, written: Result<(), Failure>) {
         if let Err(failure) = written {
             self.trouble.get_or_insert(failure);
@@ -229,7 +230,7 @@ impl<P: Person> View<P> {
         }
     }
 
-    /// Displays the label of a call; its outcome will follow in the same row.
+    /// Begins the display of a call. Its outcome will follow in the same row.
     fn begin_call(&mut self, id: &str, tool: &str) -> Result<(), Failure> {
         self.end_thought()?;
         self.labels.entry(id.to_owned()).or_insert_with(|| tool.to_owned());
@@ -238,7 +239,7 @@ impl<P: Person> View<P> {
         self.prose.introduce()?;
         self.prose.out.write(if parted { "\n" } else { "" })?;
         self.current = Some(id.to_owned());
-        // A line of --debug in between would break into the open row.
+        // A line of `--debug` would break into an open row.
         if !self.live && !debug::is_on() {
             self.open_row(id, KEPT_FREE)?;
         }
@@ -274,9 +275,9 @@ impl<P: Person> View<P> {
             false => text,
         };
         let (columns, needs) = (self.work().look().width, 2 + width_of(&escaped(&text)));
-        // An outcome that fits goes into the row of the call; a sentence goes below it.
+        // A short outcome follows the label in its row; a sentence is printed below the label.
         let is_short = needs <= columns / 2;
-        // Other output in between has ended the row.
+        // Other output may have ended the row since; then the label is printed again.
         let kept_free = if status::go_on() {
             KEPT_FREE
         } else {
@@ -306,7 +307,8 @@ impl<P: Person> View<P> {
         Ok(())
     }
 
-    /// Returns the user's answer to a call, or the earlier answer if the call has not changed since.
+    /// Returns the user's answer to a call. An answer from an earlier question applies only if the call would be
+    /// displayed as it was then.
     async fn answer(&mut self, pending: &Pending, later: &[Pending]) -> Answer {
         let chosen = self.chosen.remove(&pending.call().id);
         if let Some((shown, answer)) = chosen
@@ -324,6 +326,7 @@ impl<P: Person> View<P> {
             return self.person.ask(pending).await;
         };
         let mut answers = answers.into_iter();
+        // A missing answer must not run the call.
         let first = answers.next().unwrap_or_else(|| Answer::No(text!("The user said no.")));
         let rest = all.iter().zip(shown).skip(1).zip(answers);
         self.chosen
@@ -405,16 +408,17 @@ impl<P: Person> View<P> {
         }
     }
 
-    /// Prints a line about the reply, between prose and calls.
+    /// Prints a remark about the reply between prose and calls.
     fn aside(&mut self, style: Style, text: Text) -> Result<(), Failure> {
         self.end_thought()?;
         self.prose.interrupt()?;
         self.work().styled_line(style, &format!("! {}", text.words()))
     }
 
-    /// Begins another reply. If the previous one had neither an answer nor results, the model was sent the reason.
+    /// Begins another reply. If the previous one had neither an answer nor results, the model has been reminded of the
+    /// format, and this informs the user.
     fn begin_round(&mut self) -> Result<(), Failure> {
-        // Another reply may reuse an id.
+        // Another reply may reuse the ids of calls.
         self.labels.clear();
         self.printed.clear();
         self.chosen.clear();
@@ -439,7 +443,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn compacted(&mut self, done: &Compacted) {
-        // The same request is sent again: there was no reply that could have held a call.
+        // The conversation was compacted before a reply arrived, so the previous round has no answer to explain.
         self.has_answer = true;
         let written = self.aside(Style::Dim, describe_compaction(done));
         self.keep(written);
@@ -455,6 +459,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn broke_off(&mut self, why: &Text) {
+        // The remark below explains why there is no answer.
         self.has_answer = true;
         let written = self.aside(Style::Bad, text!("the reply ended early: {why}", why = one_line(&why.words())));
         self.keep(written);
@@ -489,7 +494,7 @@ impl<P: Person> Host for View<P> {
         let ran = self.running.iter().position(|(id, _)| *id == result.id).map(|at| self.running.remove(at));
         let ran = ran.map(|(_, since)| since.elapsed());
         let mut result = result.clone();
-        // A stopped call has no output, so the lines displayed so far stay.
+        // The result of a stopped call has no output, so keep the lines that were displayed while it ran.
         let is_stopped = result.error.as_ref().is_some_and(|error| error.code == ErrorCode::Cancelled);
         if let Some(printed) = self.printed.remove(&result.id).filter(|_| is_stopped && result.output.is_empty()) {
             result.output = printed;
@@ -554,8 +559,8 @@ fn without_signs(text: &str) -> String {
         .unwrap_or_else(|| text.to_owned())
 }
 
-/// Prepares a line of output or of a change below a call. On a terminal it takes few rows and its control characters
-/// are escaped.
+/// Prepares a line of output or of a change for display below a call. On a terminal, it is escaped and limited to a few
+/// rows.
 fn printed<'l>(line: &'l str, work: &Terminal) -> Cow<'l, str> {
     const BEFORE: usize = 4;
     if !work.is_terminal() {

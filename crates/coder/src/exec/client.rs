@@ -1,4 +1,5 @@
-//! The client's side of a reply: finds or starts the host, asks the user its questions, and passes on its reports.
+//! The client of an exec session: finds or starts the host, asks the user the host's questions, and passes on its
+//! reports.
 
 use super::lines::{Link, Reply, Report, Request, read_lines, write_lines};
 use super::open;
@@ -21,19 +22,20 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 use toolfence_protocol::{Text, text};
 
-/// How long a host may take to start. It also starts the servers of the settings.
+/// Time limit for the start of a host, which also starts the MCP servers of the settings.
 const START: Duration = Duration::from_secs(120);
 
-/// How long the client waits for the end of a host. Its jobs are ended first, which may take ten minutes.
+/// Time limit for the end of a host. It first ends its jobs, which may take ten minutes.
 const LAST_WAIT: Duration = Duration::from_secs(660);
 
-/// How often the client looks whether another process has released the lock or listens.
+/// Time between two checks whether another process has released the lock or listens.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// Attempts to reach a host with the same settings, which has to start after another one has ended.
+/// Maximum number of attempts to send a reply while hosts end. A host with other settings ends before a new one can
+/// start.
 const MOST_STARTS: usize = 50;
 
-/// An exec session, as its client sees it.
+/// The client's view of an exec session.
 pub(crate) struct Session {
     place: Place,
     fingerprint: String,
@@ -45,7 +47,7 @@ impl Session {
         Ok(Session { place, fingerprint })
     }
 
-    /// Lets the host of the session handle a reply, and starts a host if no host runs. Returns the exit status.
+    /// Sends a reply to the host of the session, and starts a host if none runs. Returns the exit status.
     pub(crate) async fn send(
         &self,
         mut reply: Reply,
@@ -59,7 +61,7 @@ impl Session {
                 status = signals.next() => return Err(Failure::signalled(status)),
                 link = self.connect() => link?,
             };
-            let _ = link.requests.send(Request::Reply(reply.clone())); // a closed connection is noticed below
+            let _ = link.requests.send(Request::Reply(reply.clone())); // the reports end if the connection is closed
             match converse(&mut link, signals, show).await? {
                 Ended::Status(status) => return Ok(status),
                 Ended::Busy => {
@@ -79,7 +81,7 @@ impl Session {
                          were read and what you always allowed."
                     ));
                 }
-                // The host is ending. When it has released the lock, an attempt starts another one.
+                // The host is ending. A later attempt starts a new one when the lock is free.
                 Ended::Changed { jobs: false } | Ended::Gone { began: false } => sleep(GLANCE * 5).await,
                 Ended::Gone { began: true } => {
                     return Err(Failure::broken(text!(
@@ -100,18 +102,19 @@ impl Session {
                 self.place.remove_socket();
                 return Ok(found);
             }
+            // Ask only once; after that, wait for the lock.
             if let Some(link) = self.link().await?.filter(|_| !found) {
                 found = true;
-                let _ = link.requests.send(Request::End); // a host that is gone releases the lock
+                let _ = link.requests.send(Request::End); // if the host is gone, its lock is free
                 let mut reports = link.reports;
-                // The host closes the connection when it has ended.
+                // The host closes the connection by ending.
                 let _ = timeout(LAST_WAIT, async { while reports.recv().await.is_some() {} }).await;
             }
             wait(deadline).await?;
         }
     }
 
-    /// Connects to the host. If none has the lock, this starts one.
+    /// Connects to the host, and starts one if no process holds the lock.
     async fn connect(&self) -> Result<Link, Failure> {
         let deadline = Instant::now() + START;
         loop {
@@ -181,7 +184,7 @@ pub(crate) async fn run_alone(
     }
 }
 
-/// Passes everything on until one side is closed, in the place of a connection.
+/// Replaces the connection if there is no host: passes on everything until one side is closed.
 async fn forward<T>(mut from: mpsc::UnboundedReceiver<T>, to: mpsc::Sender<T>) {
     while let Some(line) = from.recv().await {
         if to.send(line).await.is_err() {
@@ -190,14 +193,14 @@ async fn forward<T>(mut from: mpsc::UnboundedReceiver<T>, to: mpsc::Sender<T>) {
     }
 }
 
-/// How the handling of a reply ended.
+/// The end of a connection.
 enum Ended {
     Status(u8),
     Busy,
     Changed {
         jobs: bool,
     },
-    /// The connection was closed, after the host had begun to handle the reply or before.
+    /// The connection was closed. `began` means that the host had begun to handle the reply.
     Gone {
         began: bool,
     },
@@ -205,7 +208,7 @@ enum Ended {
 
 type Asking = Pin<Box<dyn Future<Output = UserAnswer> + Send>>;
 
-/// Asks what the host asks and passes on its reports, until the reply is handled.
+/// Passes on the host's reports and asks its questions until the reply is handled.
 async fn converse(
     link: &mut Link,
     signals: &mut Signals,
@@ -215,20 +218,21 @@ async fn converse(
     let (mut began, mut ending) = (false, None);
     loop {
         tokio::select! {
+            // Signals come first, so that many reports cannot delay them.
             biased;
             status = signals.next() => match ending {
-                // A host that does not end its tools must not keep the client.
+                // A second signal ends the client, even if the host does not end its tools.
                 Some(status) => return Err(Failure::signalled(status)),
                 None if status == INTERRUPTED => drop(link.requests.send(Request::Interrupt)),
                 None => {
                     (ending, asking) = (Some(status), None);
-                    // The host cancels the round of a client that has closed its side of the connection.
+                    // Close the client's side of the connection, so that the host cancels the round.
                     link.requests = mpsc::unbounded_channel().0;
                 }
             },
             answer = answered(&mut asking) => {
                 asking = None;
-                let _ = link.requests.send(Request::Answer(answer)); // a closed connection is noticed below
+                let _ = link.requests.send(Request::Answer(answer)); // the reports end if the connection is closed
             }
             report = link.reports.recv() => match report {
                 None if ending.is_none() => return Ok(Ended::Gone { began }),
@@ -251,7 +255,7 @@ async fn ask(question: Question) -> UserAnswer {
     AtTheTerminal::new().ask_question(&question).await
 }
 
-/// The user's answer, once there is a question.
+/// Waits for the user's answer. Without a question it waits forever.
 async fn answered(asking: &mut Option<Asking>) -> UserAnswer {
     match asking {
         Some(asking) => asking.await,
@@ -259,19 +263,20 @@ async fn answered(asking: &mut Option<Asking>) -> UserAnswer {
     }
 }
 
-/// Starts the host, which takes over the lock, and waits until it listens.
+/// Starts the host with the lock, and waits until it listens.
 ///
 /// # Errors
-/// The host could not start. It has printed why on standard error, so the failure has its status and no message.
+/// The host could not start. It has printed the reason on standard error, so the failure has no message.
 async fn start_host(lock: File) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         Failure::broken(text!("cannot start the process of the exec session: {error}", error = Text::from(&error)))
     };
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
-    // The host reads the same options; what is printed until it listens is for the user.
+    // The model receives results as printed text, without images.
     command.args(std::env::args_os().skip(1)).arg("--host").stdin(lock).stdout(Stdio::piped());
     let mut starting = Starting(Some(command.spawn().map_err(failed)?));
+    // Close our copy of the lock; otherwise the lock would outlast the host.
     drop(command);
     let Some(host) = &mut starting.0 else { return Ok(()) };
     let mut line = String::new();
@@ -289,13 +294,13 @@ async fn start_host(lock: File) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A host that does not listen yet. It is killed if the client gives up.
+/// A host that does not listen yet. Dropping this value kills it.
 struct Starting(Option<Child>);
 
 impl Drop for Starting {
     fn drop(&mut self) {
         if let Some(host) = &mut self.0 {
-            let _ = host.start_kill(); // a host that has ended cannot be killed
+            let _ = host.start_kill(); // an error means that the host has ended
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The host of an exec session: the process that keeps its agent and its jobs between replies.
+//! The host of an exec session: the process that keeps the agent and its jobs between replies.
 
 use super::lines::{Reply, Report, Request, read_lines, write_lines};
 use super::open;
@@ -20,40 +20,41 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use toolfence_protocol::Text;
 
-/// A session without a reply for so long is ended.
+/// The session ends after this time without a reply.
 const IDLE: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// How often the host looks whether its project is still there.
+/// Time between two checks that the project still exists.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// How long a client may take to send its reply.
+/// Time limit for a client to send its reply.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a reply waits for the one before it. A client that waits longer gets `Report::Busy`.
+/// How long a reply waits for the previous one to end. After this, the client receives `Report::Busy`.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Connections at a time; only one of them has its reply handled.
+/// Maximum number of open connections. Only one reply is handled at a time.
 const MOST_CONNECTIONS: usize = 16;
 
-/// What the connections share.
+/// The state that all connections share.
 struct Shared {
     fingerprint: String,
-    /// Taken when the session ends.
+    /// The agent; taken when the session ends.
     worker: Mutex<Option<Worker>>,
     /// Set to `true` when the session ends.
     stop: watch::Sender<bool>,
 }
 
-/// Keeps a session until it is ended, is idle for long, or its project is gone. The client that starts this process
-/// holds the lock and passes it on as standard input.
+/// Runs the host of a session until the session is ended, is idle for too long, or its project is gone. The client that
+/// starts this process holds the lock and passes it on as standard input.
 pub(crate) fn run(options: &Options, session: &str) -> Result<ExitCode, Failure> {
-    // Signals of the client's terminal are not for this process. It leads no group, as it was just started.
+    // Detach from the client's terminal, whose signals are not for this process. It cannot fail, because a new process
+    // leads no group.
     let _ = rustix::process::setsid();
     let (place, fingerprint) = open(options, session)?;
     let _lock = place.inherit_lock()?;
     let root = options.root.canonicalize().map_err(|error| Failure::broken(Text::from(&error)))?;
     let mut options = options.clone();
-    // A person brings each reply, so the number of rounds ends no turn.
+    // The user brings each reply, so the number of rounds must not end a turn.
     options.rules.limit.push("rounds=10000".to_owned());
     let worker = Worker::new(&options)?;
     run_with_signals(async |signals| {
@@ -65,9 +66,9 @@ pub(crate) fn run(options: &Options, session: &str) -> Result<ExitCode, Failure>
         }
         place.remove_socket();
         shared.stop.send_replace(true);
-        // A round that runs is cancelled, and gives the worker back then.
+        // A running round is cancelled now and then releases the worker.
         let worker = shared.worker.lock().await.take();
-        // The jobs end with the worker, which takes a moment.
+        // Dropping the worker ends its jobs, which may block for a moment.
         let _ = tokio::task::spawn_blocking(move || drop(worker)).await;
         Ok(ExitCode::SUCCESS)
     })
@@ -80,6 +81,7 @@ async fn serve(shared: &Arc<Shared>, place: &Place, root: &Path) -> Result<(), F
     detach();
     let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut looks = interval(LOOK);
+    // After the machine was suspended, check once instead of once for each missed interval.
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut stop = shared.stop.subscribe();
     loop {
@@ -90,6 +92,7 @@ async fn serve(shared: &Arc<Shared>, place: &Place, root: &Path) -> Result<(), F
                     Ok(Some(worker)) => worker.last_reply.elapsed() >= IDLE,
                     _ => false,
                 };
+                // Without the socket, no client can reach this host, and another folder at the path is another project.
                 if idle || identity(root) != project || !place.has_socket() {
                     return Ok(());
                 }
@@ -111,7 +114,7 @@ fn identity(folder: &Path) -> Option<(u64, u64)> {
     folder.metadata().ok().map(|folder| (folder.dev(), folder.ino()))
 }
 
-/// Closes the outputs of the client, which otherwise would not see the end of its own.
+/// Closes the outputs of the client, which otherwise would stay open as long as this process.
 fn detach() {
     if let Ok(null) = File::options().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(&null);
@@ -119,7 +122,7 @@ fn detach() {
     }
 }
 
-/// Does what a client asks for.
+/// Handles the connection of a client.
 async fn answer(stream: UnixStream, shared: &Shared) {
     if !is_of_this_user(&stream) {
         return;
@@ -131,16 +134,16 @@ async fn answer(stream: UnixStream, shared: &Shared) {
         Ok(Some(Request::Reply(reply))) => handle(reply, &mut requests, &reports, shared).await,
         Ok(Some(Request::End)) => {
             shared.stop.send_replace(true);
-            // The connection is closed when this process ends.
+            // The end of this process closes the connection, which is how the client learns that the jobs have ended.
             pending().await
         }
         _ => false,
     };
     drop(reports);
-    // Without the worker's lock: a client that does not read must not keep others waiting.
+    // The lock of the worker is released, so a client that does not read delays no others.
     let _ = writer.await;
     if ends {
-        // Only now, because the client must have received the reason.
+        // End only after the client has received the reason.
         shared.stop.send_replace(true);
     }
 }
@@ -152,13 +155,14 @@ async fn handle(
     reports: &tokio::sync::mpsc::UnboundedSender<Report>,
     shared: &Shared,
 ) -> bool {
-    // The end of a round is reported before the worker is free, so a client that follows at once waits for it.
+    // The end of a round is reported just before the worker is free, so a client that sends the next reply at once must
+    // wait a moment.
     let Ok(mut worker) = timeout(SOON, shared.worker.lock()).await else {
-        let _ = reports.send(Report::Busy); // the writer ends only with its client
+        let _ = reports.send(Report::Busy); // an error means that the client is gone
         return false;
     };
     let Some(worker) = worker.as_mut().filter(|_| !*shared.stop.borrow()) else {
-        // The session is ending. The client sends the reply to the next one.
+        // The session is ending. The client sees the closed connection and starts another session.
         return false;
     };
     if reply.fingerprint != shared.fingerprint {

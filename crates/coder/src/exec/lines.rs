@@ -8,13 +8,13 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWri
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// The most bytes of a line. A reply has at most 64 MiB, and JSON needs at most six bytes for one of them.
+/// Maximum number of bytes of a line. A reply has at most 64 MiB, and JSON needs at most six bytes for a byte of it.
 const MOST_BYTES: usize = (6 * 64 + 1) << 20;
 
-/// Lines that were read and not handled yet. Then the other side has to wait.
+/// Maximum number of lines that were read but not handled. After that, the other side must wait.
 const MOST_WAITING: usize = 16;
 
-/// What the client sends. The first line of a connection is `Reply` or `End`.
+/// A message from the client. The first line of a connection is `Reply` or `End`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
@@ -26,10 +26,10 @@ pub(crate) enum Request {
     End,
 }
 
-/// A reply of the model with the options that apply to it alone.
+/// A reply of the model, with the options that apply only to it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Reply {
-    /// The fingerprint of the client's options and settings: see `open` of the module above.
+    /// The fingerprint of the client's options and settings (see `open` in the parent module).
     pub(crate) fingerprint: String,
     pub(crate) text: String,
     pub(crate) json: bool,
@@ -37,16 +37,16 @@ pub(crate) struct Reply {
     pub(crate) debug: bool,
 }
 
-/// What the host sends. The last line of a connection is `Busy`, `Changed` or `End`.
+/// A message from the host. The last line of a connection is `Busy`, `Changed` or `End`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
-    /// The reply is being handled from here on. A client whose connection is closed before this can send the reply
+    /// The host begins to handle the reply. If the connection is closed before this line, the client can send the reply
     /// again.
     Began,
     /// Another client's reply is being handled.
     Busy,
-    /// The options or settings are not those of the session. Without `jobs` the host ends now.
+    /// The options or settings differ from those of the session. Without `jobs` the host ends now.
     Changed { jobs: bool },
     /// A line for standard error.
     Note(String),
@@ -54,7 +54,7 @@ pub(crate) enum Report {
     Debug(String),
     /// The host waits for an `Answer`.
     Question(Box<Question>),
-    /// A call has its result.
+    /// A call has a result.
     Call { label: String, success: bool, message: String },
     /// The text for standard output.
     Output(String),
@@ -62,14 +62,14 @@ pub(crate) enum Report {
     End(u8),
 }
 
-/// Both directions of a connection, as the client uses it.
+/// The client's side of a connection.
 pub(crate) struct Link {
     pub(crate) requests: mpsc::UnboundedSender<Request>,
-    /// Closed when the host has closed the connection.
+    /// The host's reports. The channel is closed when the host closes the connection.
     pub(crate) reports: mpsc::Receiver<Report>,
 }
 
-/// Reads lines until the stream ends or sends something that is not a line of this protocol.
+/// Reads lines until the stream ends or contains an invalid line.
 pub(crate) fn read_lines<T: DeserializeOwned + Send + 'static>(
     stream: impl AsyncRead + Unpin + Send + 'static,
 ) -> mpsc::Receiver<T> {
@@ -92,7 +92,7 @@ async fn read_line<T: DeserializeOwned>(
     let mut line = Vec::new();
     stream.take(most as u64).read_until(b'\n', &mut line).await?;
     if line.pop() != Some(b'\n') {
-        // The stream has ended, or the line is too long.
+        // The stream has ended, or the line exceeds the limit.
         return Ok(None);
     }
     serde_json::from_slice(&line).map(Some).map_err(Into::into)

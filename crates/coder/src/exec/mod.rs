@@ -1,8 +1,8 @@
-//! Exec sessions: `coder exec` handles one reply, and a host process keeps what has to last until the next one.
+//! Exec sessions: `coder exec` handles one reply, and a host process keeps the state for the next one.
 //!
-//! The host is this program again. It holds the lock of the session and one agent, listens at a socket, and handles one
-//! reply at a time. The client, which has the terminal, sends the reply, asks the user the host's questions and prints
-//! what the host reports.
+//! The host is another process of this program. It holds the lock of the session and one agent, listens at a socket,
+//! and handles one reply at a time. The client, which has the terminal, sends the reply, asks the user the host's
+//! questions, and prints the host's reports.
 
 mod client;
 mod host;
@@ -23,7 +23,7 @@ use std::os::unix::fs::MetadataExt;
 use toolfence_protocol::text;
 use toolfence_workspace::Digest;
 
-/// The environment variables that change what a session does, in addition to those that begin with `TOOLFENCE_`.
+/// The environment variables that affect a session, in addition to those that begin with `TOOLFENCE_`.
 const VARIABLES: &[&str] = &[
     "HOME",
     "PATH",
@@ -45,12 +45,12 @@ const VARIABLES: &[&str] = &[
     "XDG_STATE_HOME",
 ];
 
-/// Reads the settings, sets language and colours, and returns where the session is and the fingerprint of everything
-/// that decides what it does. A host whose fingerprint is another one would apply other rules than the user sees in the
-/// settings.
+/// Reads the settings, and sets the language and the colours. Returns the location of the session, and a fingerprint of
+/// everything that affects its behaviour: a host with another fingerprint would not apply the rules that the user sees
+/// in the settings.
 fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
     let layers = Layers::read(options)?;
-    // A command sees the project, and could answer the questions of its own session at a socket in it.
+    // A command can access the project. With a socket there, it could answer the questions of its own session.
     if layers.places.has_state_in_root() {
         return Err(Failure::wrong_use(text!(
             "The state folder is in the project, where a command could reach the exec session: set XDG_STATE_HOME to a \
@@ -61,6 +61,7 @@ fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
     let (layers, persona) = with_persona(layers)?;
     layers.merged().settle_looks();
     let root = layers.places.root().to_owned();
+    // These options apply to a single reply, and do not change what the session does.
     let options = Options { root, debug: false, color: None, ..options.clone() };
     let mut variables: Vec<_> = std::env::vars_os().collect();
     variables.retain(|(name, _)| {
@@ -68,7 +69,7 @@ fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
     });
     variables.sort();
     let mut text = format!("{options:?} {persona:?} {:?} {variables:?}", layers.sources());
-    // After an update of the program, a session of the old one must not continue.
+    // After an update of the program, the old version must not continue the session.
     if let Ok(program) = std::env::current_exe().and_then(|path| path.metadata()) {
         text.push_str(&format!(" {} {} {}", program.ino(), program.mtime(), program.len()));
     }

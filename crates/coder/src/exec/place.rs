@@ -12,21 +12,21 @@ use tokio::net::{UnixListener, UnixStream};
 use toolfence_protocol::{Text, text};
 use toolfence_workspace::Digest;
 
-/// The longest path that fits the address of a socket on every system.
+/// Maximum length of a path that fits in a socket address on every system.
 const MOST_PATH_BYTES: usize = 100;
 
-/// Where one session has its files.
+/// The location of the files of one session.
 pub(crate) struct Place {
-    /// Only this user can open the folder.
+    /// The folder of all sessions, which only this user can open.
     folder: PathBuf,
-    /// The folder, open: its path may be too long for the address of a socket.
+    /// An open handle of the folder, through which its path fits in a socket address.
     handle: OwnedFd,
-    /// A hash of the project and the session's name.
+    /// A hash of the project's path and the session's name.
     key: String,
 }
 
 impl Place {
-    /// Makes the folder of all sessions.
+    /// Creates the folder of all sessions.
     ///
     /// # Errors
     /// There is no state folder, or it belongs to another user.
@@ -52,7 +52,7 @@ impl Place {
         self.folder.join(format!("{}.lock", self.key))
     }
 
-    /// The socket by a path that fits an address.
+    /// Returns a path of the socket that fits in a socket address.
     fn address(&self) -> PathBuf {
         let socket = self.socket();
         if socket.as_os_str().len() <= MOST_PATH_BYTES {
@@ -86,14 +86,14 @@ impl Place {
                 return Err(io::ErrorKind::InvalidInput.into());
             }
             rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-            // A child process must not inherit the lock.
+            // Child processes must not inherit the lock.
             rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
             Ok(lock)
         };
         inherit().map_err(|error| failure(&path, &error))
     }
 
-    /// Listens at the socket. The caller holds the lock, so a socket that exists is the one of a host that was killed.
+    /// Binds the socket. The caller holds the lock, so an existing socket belonged to a host that was killed.
     pub(crate) fn listen(&self) -> Result<UnixListener, Failure> {
         let listen = || {
             self.remove_socket();
@@ -110,25 +110,26 @@ impl Place {
             Ok(stream) if is_of_this_user(&stream) => Ok(Some(stream)),
             Ok(_) => Err(failure(&self.socket(), &io::ErrorKind::PermissionDenied.into())),
             Err(error) => match error.kind() {
+                // `WouldBlock` means that the queue of the socket is full; the caller tries again.
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::WouldBlock => Ok(None),
                 _ => Err(failure(&self.socket(), &error)),
             },
         }
     }
 
-    /// Whether there is a socket. If no process holds the lock, it is the socket of a host that was killed.
+    /// Returns `true` if the socket exists. If no process holds the lock, it belonged to a host that was killed.
     pub(crate) fn has_socket(&self) -> bool {
         self.socket().exists()
     }
 
     /// Removes the socket. The caller holds the lock.
     pub(crate) fn remove_socket(&self) {
-        // Without a socket there is nothing to remove, and binding reports every other error.
+        // The socket may not exist, and binding reports every other error.
         let _ = std::fs::remove_file(self.socket());
     }
 }
 
-/// Whether the process at the other end runs as this user.
+/// Returns `true` if the process at the other end runs as this user.
 pub(crate) fn is_of_this_user(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw())
 }

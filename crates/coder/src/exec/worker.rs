@@ -1,4 +1,4 @@
-//! Handles replies: one agent, whose turn stays open from one reply to the next.
+//! Handles replies with a single agent, whose turn stays open from one reply to the next.
 
 use super::lines::{Reply, Report, Request};
 use crate::args::Options;
@@ -27,13 +27,13 @@ use toolfence_protocol::parse::{Event, Ignored};
 use toolfence_protocol::{Error, FinishReason, Language, Learned, Message, ToolCall, ToolResult, format, text};
 use toolfence_session::{Answer, StopReason};
 
-/// The agent of a session, or of a single reply.
+/// The agent of an exec session, or of a single reply.
 pub(crate) struct Worker {
     project: Project,
     rules: Rules,
     agent: Agent,
     replies: Arc<Replies>,
-    /// The jobs that run, or whose end was not reported to the model yet.
+    /// The jobs that are running, or whose end the model has not been sent.
     jobs: HashSet<String>,
     /// When the last reply was handled.
     pub(crate) last_reply: Instant,
@@ -63,7 +63,7 @@ impl Worker {
     ) {
         if reply.debug {
             let lines = reports.clone();
-            // Without a client the lines are lost.
+            // If the client is gone, the lines are lost.
             debug::start_to(move |line| drop(lines.send(Report::Debug(line))));
             debug::root(self.project.workspace.root_path());
         }
@@ -83,6 +83,7 @@ impl Worker {
             let mut round = pin!(self.agent.round("", &mut reporter));
             loop {
                 tokio::select! {
+                    // The round comes first: once it has ended, a closed connection must not cancel it.
                     biased;
                     ended = &mut round => break ended,
                     () = stopped(stop) => {
@@ -110,7 +111,7 @@ impl Worker {
         self.last_reply = Instant::now();
     }
 
-    /// Reports results and notes, and returns the exit status.
+    /// Reports the results and notes of a round, and returns the exit status.
     fn report_end(&self, ended: Result<RoundEnd, Error>, json: bool, reporter: &Reporter) -> u8 {
         for note in self.project.history.iter().flat_map(|history| history.take_notes()) {
             reporter.note(&note);
@@ -153,7 +154,8 @@ impl Worker {
         }
     }
 
-    /// What a model has to read although its turn has ended: the results and what was wrong with its reply.
+    /// Returns the text that the model must still read after its turn has ended: the results, and the errors in its
+    /// reply.
     fn unsent(&self, results: &[ToolResult]) -> Option<String> {
         let session = self.agent.session();
         let results = session.messages().pop().filter(|_| !results.is_empty()).map(|message| message.content);
@@ -175,10 +177,10 @@ impl Worker {
 
 /// Returns when the session ends.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await; // without a sender the session has ended
+    let _ = stop.wait_for(|stop| *stop).await; // an error means that the session has ended
 }
 
-/// The model of the agent: it gives the reply that a client has sent.
+/// The backend of the agent: its reply is the one that the client has sent.
 #[derive(Default)]
 struct Replies(Mutex<String>);
 
@@ -191,28 +193,28 @@ impl Replies {
 impl Backend for Replies {
     fn stream<'a>(&'a self, _: &'a [Message], sink: &'a mut dyn Sink) -> BoxFuture<'a, Result<FinishReason, Error>> {
         let text = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        // A break means that no more is wanted, and there is no more.
+        // The sink may ask to stop, but this was the only chunk.
         let _ = sink.chunk(Chunk::Text(&text));
         Box::pin(async { Ok(FinishReason::Stop) })
     }
 }
 
-/// The host of the agent: it passes on what happens, and questions.
+/// The host of the agent. It passes on events and questions to the client.
 struct Reporter {
     reports: mpsc::UnboundedSender<Report>,
     answers: mpsc::UnboundedReceiver<UserAnswer>,
     explain: bool,
     results: Vec<ToolResult>,
-    /// The calls by their ids, in a few words.
+    /// The labels of the calls by their ids.
     labels: HashMap<String, String>,
-    /// The reply had the inside of a block without the block.
+    /// Whether the reply contained the inside of a tool block without the fences.
     unfenced: bool,
     not_kept: NotKept,
 }
 
 impl Reporter {
     fn report(&self, report: Report) {
-        // A client that is gone reads nothing, and its round is being cancelled.
+        // If the client is gone, the round is being cancelled, and reports are not needed.
         let _ = self.reports.send(report);
     }
 
@@ -220,7 +222,7 @@ impl Reporter {
         self.report(Report::Note(note.words().into_owned()));
     }
 
-    /// What is printed for the model: the message to it, or the results; `None` if there is neither.
+    /// Returns the output for the model: its next message, or the results; `None` if there is neither.
     fn output(&self, answer: Option<&str>, json: bool, format: &format::Format) -> Option<String> {
         match (answer, json) {
             (None, _) if self.results.is_empty() => None,
@@ -233,15 +235,16 @@ impl Reporter {
         }
     }
 
-    /// A reminder instead of results means that something in the text should have been a call.
+    /// Returns `true` if all calls succeeded. A message without results is a reminder that a part of the text should
+    /// have been a call.
     fn succeeded(&self, has_message: bool) -> bool {
         let is_reminder = self.results.is_empty() && has_message;
         !is_reminder && self.results.iter().all(|result| result.success && !has_lost_changes(result))
     }
 }
 
-/// Returns `true` if changes of the command were not kept: as with a call that is denied, what was asked for was not
-/// done.
+/// Returns `true` if some changes of the command were not kept. As for a denied call, the request was then not
+/// fulfilled.
 fn has_lost_changes(result: &ToolResult) -> bool {
     let not_kept = result.data.as_ref().and_then(|data| data["changes"]["not_kept"].as_array());
     not_kept.is_some_and(|paths| !paths.is_empty())
@@ -269,7 +272,7 @@ impl Host for Reporter {
         }
     }
 
-    /// The model reads results as text.
+    /// The model receives results as printed text, without images.
     fn takes_images(&self) -> bool {
         false
     }

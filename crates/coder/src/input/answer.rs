@@ -1,21 +1,21 @@
-//! Edits the answer to a question: one line, edited at its end. Enter sends it if no input follows for a moment; a
-//! paste is inserted into the line, whatever it contains.
+//! Edits the answer to a question: a single line, which is edited at its end. Enter sends it unless more input follows
+//! within a moment. A paste is inserted into the line, whatever it contains.
 //!
-//! Without paste marks, or if they are lost, a paste looks like typing: an unmarked paste of `y` and a line end answers
-//! yes. Asking again whenever both arrive in one read would be wrong: text typed over a slow connection or on a busy
-//! machine, dictated text, and text sent by an editor's shell or by `expect` arrive in one read too, and a user who
-//! often has to press Enter twice gets used to it. Input after the line end identifies a paste well: a user rarely
-//! types on within that moment, and a clipboard rarely contains only an answer.
+//! A paste without marks looks like typing: an unmarked paste of `y` and a line end answers yes. Asking again whenever
+//! both arrive in one read would be wrong, because this also happens on a slow connection or a busy machine, with
+//! dictation, and with input from an editor's shell or `expect`; and users who must often press Enter twice make it a
+//! habit. Input after the line end identifies most pastes: a user rarely types on within that moment, and a clipboard
+//! rarely contains only an answer.
 
 use super::modes::{PASTE_BEGINS, PASTE_ENDS};
 use crate::markdown::rub_out;
 
 /// Maximum number of bytes of an answer; the rest is dropped.
 const MOST: usize = 16 << 10;
-/// Maximum length of an escape sequence in bytes. Anything longer is not treated as one.
+/// Maximum length of an escape sequence in bytes. Longer input is not treated as one.
 const MOST_OF_SEQUENCE: usize = 32;
 
-/// How an answer ends.
+/// The key that ended an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// Enter was pressed.
@@ -29,8 +29,8 @@ pub(crate) enum Ended {
 pub(crate) struct Answer {
     text: String,
     pasting: bool,
-    /// A paste was given up because its end did not arrive. Its remaining bytes look like keys, so only Enter in a
-    /// separate read sends the answer.
+    /// Whether a paste was given up because its end did not arrive. Its remaining bytes look like keys, so Enter only
+    /// sends the answer if it arrives in a read of its own.
     was_pasting: bool,
     /// Incomplete input: the beginning of a sequence, a mark or a character.
     rest: Vec<u8>,
@@ -39,12 +39,12 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Returns an empty answer. `pasting` means that a paste is in progress.
+    /// Returns an empty answer. With `pasting`, the input begins inside a paste.
     pub(crate) fn new(pasting: bool) -> Answer {
         Answer { pasting, ..Answer::default() }
     }
 
-    /// Gives up a paste whose end has not arrived for too long, so that input counts as keys again.
+    /// Gives up a paste whose end has not arrived in time, so that input is treated as keys again.
     pub(crate) fn give_up_paste(&mut self) {
         self.was_pasting |= self.pasting;
         self.pasting = false;
@@ -54,8 +54,8 @@ impl Answer {
         &self.text
     }
 
-    /// Processes the bytes of one terminal read. The returned end only counts if no key follows: a terminal without
-    /// paste marks sends a paste as lines, in one read or several.
+    /// Processes the bytes of one terminal read. The caller must ignore a returned end if more input follows, because a
+    /// terminal without paste marks sends the lines of a paste in one or several reads.
     pub(crate) fn press(&mut self, keys: &[u8]) -> Option<Ended> {
         let mut is_pasted = false;
         if !keys.is_empty() && std::mem::take(&mut self.sent) {
@@ -84,6 +84,7 @@ impl Answer {
                 }
                 0x04 if self.text.is_empty() && left.len() == 1 && !is_pasted => return Some(Ended::Nothing),
                 0x08 | 0x7f => rub_out(&mut self.text),
+                // Ctrl-U deletes the line, and Ctrl-W the last word.
                 0x15 => self.text.clear(),
                 0x17 => {
                     let kept = self.text.trim_end();
@@ -107,7 +108,7 @@ impl Answer {
                             self.rest = left.to_vec();
                             break;
                         }
-                        // An incomplete character that never continues.
+                        // The next byte shows that this character stays incomplete.
                         0 => {
                             self.add(char::REPLACEMENT_CHARACTER);
                             left = &left[end..];
@@ -122,8 +123,8 @@ impl Answer {
         None
     }
 
-    /// Consumes the available part of a paste and returns the bytes after its end. A possibly incomplete end mark is
-    /// kept.
+    /// Consumes the available part of a paste and returns the bytes after its end mark. The possible beginning of an
+    /// end mark is kept for the next read.
     fn paste<'k>(&mut self, keys: &'k [u8]) -> &'k [u8] {
         let end = keys.windows(PASTE_ENDS.len()).position(|piece| piece == PASTE_ENDS);
         let begun = |keys: &[u8]| (1..PASTE_ENDS.len()).rev().find(|length| keys.ends_with(&PASTE_ENDS[..*length]));
@@ -141,8 +142,8 @@ impl Answer {
         }
     }
 
-    /// Adds the characters of these bytes and returns the number of bytes consumed. Only an incomplete character at the
-    /// end is left.
+    /// Adds the characters of these bytes and returns the number of bytes consumed. An incomplete character at the end
+    /// is not consumed.
     fn characters(&mut self, bytes: &[u8]) -> usize {
         let mut used = 0;
         for chunk in bytes.utf8_chunks() {
@@ -163,6 +164,7 @@ impl Answer {
 
     fn add(&mut self, c: char) {
         let c = match c {
+            // An answer is a single line.
             '\t' | '\n' | '\r' => ' ',
             c if c.is_whitespace() && !c.is_control() => ' ',
             c => c,
@@ -173,8 +175,8 @@ impl Answer {
     }
 }
 
-/// The length of the sequence that begins here (ECMA-48, 5.4): a key that moves the cursor, or one with Alt. `None` where it is not
-/// whole.
+/// Returns the length of the escape sequence that begins here (ECMA-48, 5.4), such as a cursor key or a key with Alt;
+/// `None` if the sequence is incomplete.
 fn sequence(keys: &[u8]) -> Option<usize> {
     match keys.get(1)? {
         b'[' => {
@@ -182,9 +184,9 @@ fn sequence(keys: &[u8]) -> Option<usize> {
             end.map(|end| end + 3).or((keys.len() > MOST_OF_SEQUENCE).then_some(keys.len()))
         }
         b'O' => (keys.len() > 2).then_some(3),
-        // Another sequence begins.
+        // This Esc was a key by itself.
         0x1b => Some(1),
-        // A line end after Esc is still a line end.
+        // A line end after Esc is not part of a sequence.
         b'\r' | b'\n' => Some(1),
         byte if byte.is_ascii() => Some(2),
         _ => Some(1),
@@ -195,7 +197,7 @@ fn sequence(keys: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The text and the end after all of these reads.
+    /// Returns the text and the end after all of these reads.
     fn typed(reads: &[&str]) -> (String, Option<Ended>) {
         let mut answer = Answer::default();
         let mut ended = None;
@@ -215,7 +217,7 @@ mod tests {
             (&["n use the ", "other file\n"], sent("n use the other file")),
             (&["\x04"], (String::new(), Some(Ended::Nothing))),
             (&["n\x04"], open("n")),
-            // Pastes, marked or not, whole or in pieces.
+            // Pastes with and without marks, complete and in pieces.
             (&["\x1b[200~y\r\x1b[201~"], open("y ")),
             (&["\x1b[200~y", "\r", "\x1b[201~"], open("y ")),
             (&["\x1b[200", "~y\r\x1b[20", "1~"], open("y ")),
@@ -224,7 +226,7 @@ mod tests {
             (&["y\nrest\n"], open("y rest ")),
             (&["\ny\n"], open(" y ")),
             (&["y\ny"], open("y y")),
-            // One that is not marked, in several reads: its lines follow one another.
+            // An unmarked paste whose lines arrive in several reads.
             (&["y\n", "rest\n"], open("y rest ")),
             (&["y", "\n", "rest"], open("y rest")),
             (&["y\n", "rest\n", "\r"], sent("y rest ")),

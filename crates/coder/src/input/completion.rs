@@ -7,15 +7,15 @@ use reedline::{Completer, Span, Suggestion};
 use std::sync::{Arc, Mutex, PoisonError};
 use toolfence_workspace::Workspace;
 
-/// Where words come from.
+/// The sources of completions.
 pub(crate) struct Completions {
     /// The slash commands.
     pub(crate) commands: Vec<Slash>,
-    /// Where the personas are; none where there are no settings.
+    /// The folders of the personas; `None` without settings.
     pub(crate) personas: Option<Folders>,
-    /// The models that are known by name.
+    /// The names of models that are known.
     pub(crate) models: Arc<Mutex<Vec<String>>>,
-    /// The servers of tools that the settings name.
+    /// The MCP servers that the settings name.
     pub(crate) servers: Vec<String>,
     /// The files of the project.
     pub(crate) workspace: Arc<Workspace>,
@@ -26,7 +26,8 @@ impl Completer for Completions {
         let typed = line.get(..at).unwrap_or(line);
         let mut offered = self.offered(typed);
         if offered.is_empty() {
-            // The editor puts the only thing on offer in its place at once. Without one it would say so in words of its own.
+            // The editor inserts a single suggestion at once. Without any, it would print an English message of its
+            // own, so an empty one is offered.
             offered.push(suggestion(String::new(), None, Span::new(at, at), false));
         }
         offered
@@ -54,7 +55,8 @@ impl Completions {
                     Some(Argument::Words) | None => return self.paths(typed),
                 };
                 let word = last_word(typed);
-                // A server names its models as it likes.
+                // A server may use any characters in the names of its models, so names with control characters are left
+                // out.
                 let fitting = known.into_iter().filter(|known| is_plain(known) && known.starts_with(&typed[word..]));
                 fitting.map(|known| suggestion(known, None, Span::new(word, at), true)).collect()
             }
@@ -73,8 +75,8 @@ impl Completions {
             .collect()
     }
 
-    /// Names below the root that the last word begins, as the tool that lists files sees them: nothing that git ignores, nothing
-    /// blocked, and hidden ones only where they are meant.
+    /// Completes the last word to paths below the root. As in the tool that lists files, ignored and blocked files are
+    /// left out, and hidden ones are offered only if the typed name begins with a dot.
     fn paths(&self, typed: &str) -> Vec<Suggestion> {
         let start = last_word(typed);
         let word = &typed[start..];
@@ -93,7 +95,7 @@ impl Completions {
     }
 }
 
-/// Where the last word begins. A word in quotes may hold spaces.
+/// Returns the byte offset of the last word. A quoted word may contain spaces.
 fn last_word(typed: &str) -> usize {
     let quoted = typed.matches('"').count() % 2 == 1;
     let before = if quoted { &typed[..typed.rfind('"').unwrap_or(0)] } else { typed };

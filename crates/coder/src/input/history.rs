@@ -1,4 +1,5 @@
-//! The lines of earlier conversations: a file below what the program remembers, for its owner alone and without secrets.
+//! Stores the input lines of earlier conversations in the state folder, readable only by their owner and without
+//! secrets.
 
 use crate::shown::is_plain;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -10,39 +11,40 @@ use toolfence_agent::redact::Redactor;
 /// The file; each line is a JSON string.
 const FILE: &str = "history.jsonl";
 
-/// Lines that are known, bytes of the longest, and bytes of the file beyond which old lines go.
+/// Maximum number of lines that are loaded, bytes of a stored line, and bytes of the file that are read.
 const MOST_LINES: usize = 1000;
 const LONGEST: usize = 4 << 10;
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Where lines are kept from one conversation to the next.
+/// The file that keeps the lines from one conversation to the next.
 pub(super) struct Past {
     file: PathBuf,
     redactor: Redactor,
 }
 
 impl Past {
-    /// Below the folder of what the program remembers.
+    /// Returns the history in this state folder.
     pub(super) fn below(state: &Path, redactor: Redactor) -> Past {
         Past { file: state.join(FILE), redactor }
     }
 
-    /// The lines that were kept, the oldest first. A file that has grown too long is made shorter.
+    /// Returns the stored lines, the oldest first, and shortens a file that has grown too long.
     pub(super) fn lines(&self) -> Vec<String> {
-        // Without its file the editor knows the lines of this conversation alone.
+        // If the file cannot be read, the history contains only the lines of this conversation.
         let Ok((text, whole)) = self.read() else { return Vec::new() };
         let read = text.lines().filter_map(|line| serde_json::from_str::<String>(line).ok());
-        // A paste is kept whole, and the editor shows it as it is.
+        // The editor would display control characters of an expanded paste unescaped.
         let mut lines: Vec<String> = read.filter(|line| line.split(['\n', '\t']).all(is_plain)).collect();
         let more = lines.len().saturating_sub(MOST_LINES);
         lines.drain(..more);
+        // Rewrite the file only when it has twice as many lines, not in every conversation.
         if !whole || more > MOST_LINES {
-            let _ = self.rewrite(&lines); // what is too long now will be made shorter the next time
+            let _ = self.rewrite(&lines); // on an error, the next conversation tries again
         }
         lines
     }
 
-    /// The end of the file, and whether that is all of it.
+    /// Returns the end of the file, and whether that is the complete file.
     fn read(&self) -> io::Result<(String, bool)> {
         let mut file = File::open(&self.file)?;
         keep_private(&file);
@@ -50,7 +52,7 @@ impl Past {
         file.seek(SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
         let mut bytes = Vec::new();
         file.take(MOST_BYTES).read_to_end(&mut bytes)?;
-        // Where it begins in the middle of a line, that line is no JSON and is left out.
+        // If the first line is incomplete, it is not valid JSON, and the caller skips it.
         Ok((String::from_utf8_lossy(&bytes).into_owned(), length <= MOST_BYTES))
     }
 
@@ -64,7 +66,7 @@ impl Past {
         Ok(())
     }
 
-    /// Keeps a line. A very long one is no line that anybody looks for again.
+    /// Stores a line, unless it is blank or too long to be looked for again.
     pub(super) fn add(&self, line: &str) -> io::Result<()> {
         if line.trim().is_empty() || line.len() > LONGEST {
             return Ok(());
@@ -74,18 +76,18 @@ impl Past {
         let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.file)?;
         keep_private(&file);
         let line = serde_json::Value::from(self.redactor.text(line).as_ref()).to_string() + "\n";
-        // One call writes it, so that the lines of two conversations do not run into one another.
+        // A single write keeps the lines of two conversations from mixing.
         file.write_all(line.as_bytes())
     }
 }
 
-/// A file that was there already, from a backup say, may be readable for others.
+/// Restricts the permissions of an existing file, which may be readable by other users after a restore from a backup.
 fn keep_private(file: &File) {
     const OWNER_ALONE: u32 = 0o600;
     // A user who wants no history may link the file to a shared device.
     let is_open = |meta: std::fs::Metadata| meta.is_file() && meta.permissions().mode() & 0o777 & !OWNER_ALONE != 0;
     if file.metadata().is_ok_and(is_open) {
-        // One of another owner stays as that one wants it.
+        // This fails for a file of another user, whose permissions then stay as they are.
         let _ = file.set_permissions(std::fs::Permissions::from_mode(OWNER_ALONE));
     }
 }

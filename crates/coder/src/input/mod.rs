@@ -1,4 +1,4 @@
-//! The line that a person types: by an editor with a history where a terminal can show one, or else as it comes.
+//! Reads the lines that the user types, in a line editor with a history if the terminal supports one.
 
 pub(crate) mod answer;
 mod completion;
@@ -28,30 +28,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolfence_agent::redact::Redactor;
 use toolfence_protocol::{Text, text};
 
-/// The word for giving the line to the person's own editor.
+/// The reedline host command of the key that opens the line in the user's editor.
 const IN_EDITOR: &str = "editor";
 
-/// What the person did at the prompt.
+/// The user's input at the prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
-    /// A line, or several.
+    /// One or several lines of text.
     Line(String),
     /// A message that is never parsed as a command, because the user has not seen the beginning of a paste in it.
     Message(String),
     /// The user wants to continue the text in an external editor.
     InEditor(String),
-    /// Ctrl-C, and whether there was nothing to drop.
+    /// Ctrl-C was pressed. `empty` means that there was no text to discard.
     Interrupted { empty: bool },
-    /// Ctrl-D where nothing was typed.
+    /// Ctrl-D was pressed on an empty line.
     End,
 }
 
-/// How a line is typed.
+/// The marks and key bindings of a line editor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Typing<'a> {
     /// The marks that may precede the line.
     pub(crate) marks: &'a [&'a str],
-    /// Whether the keys are those of vi, and not those of Emacs.
+    /// Whether the key bindings are those of vi instead of Emacs.
     pub(crate) vi: bool,
 }
 
@@ -59,18 +59,18 @@ pub(crate) struct Typing<'a> {
 pub(crate) struct LineEditor {
     reedline: Reedline,
     pastes: Arc<Mutex<Pastes>>,
-    /// The mark before the line that is being typed.
+    /// The mark before the current line.
     mark: Arc<Mutex<String>>,
-    /// Whether the line that is shown is empty.
+    /// Whether the displayed line is empty.
     empty: Arc<AtomicBool>,
-    /// Whether the line was given up for the person's own editor.
+    /// Whether the key for the user's external editor ended the line.
     leaves: Arc<AtomicBool>,
     past: Option<Past>,
 }
 
 impl LineEditor {
-    /// An editor where standard input and output are a terminal that can show one. `state` is the folder of what the program
-    /// remembers; lines are kept there where `kept`.
+    /// Opens a line editor; `None` unless standard input and output are a terminal that can move its cursor. Its
+    /// history is read from the folder `state`, and new lines are stored there if `kept`.
     pub(crate) fn open(
         completions: Completions,
         typing: Typing<'_>,
@@ -84,7 +84,7 @@ impl LineEditor {
         let past = state.map(|state| Past::below(state, redactor));
         let mut history = FileBackedHistory::default();
         for line in past.iter().flat_map(Past::lines) {
-            // In memory nothing can go wrong.
+            // A history without a file cannot fail.
             let _ = history.save(HistoryItem::from_command_line(line));
         }
         let (pastes, empty) = (Arc::<Mutex<Pastes>>::default(), Arc::new(AtomicBool::new(true)));
@@ -110,7 +110,7 @@ impl LineEditor {
             .with_highlighter(Box::new(Plain { empty: empty.clone(), mark: mark.clone() }))
             .with_ansi_colors(colour && !crate::theme::is_mono());
         for mark in typing.marks {
-            // The editor shows the mark of the list in the place of that of the line.
+            // While the list is open, reedline displays the list's mark in place of the mark of the line.
             let menu = ColumnarMenu::default().with_name(mark).with_marker(mark);
             let menu = menu.with_text_style(Style::new()).with_description_text_style(dim());
             let menu = menu.with_selected_text_style(Style::new().bold().reverse());
@@ -118,7 +118,7 @@ impl LineEditor {
             reedline = reedline.with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)));
         }
         if colour && !crate::theme::is_mono() {
-            // Without colours nothing would tell a hint from what was typed.
+            // Without colours, a hint would look like typed text.
             reedline = reedline.with_hinter(Box::new(DefaultHinter::default().with_style(dim())));
         }
         Some(LineEditor { reedline, pastes, mark, empty, leaves, past: past.filter(|_| kept) })
@@ -131,7 +131,7 @@ impl LineEditor {
     pub(crate) fn read(&mut self, mark: &str, context: &str) -> Result<Typed, String> {
         crate::status::end();
         mark.clone_into(&mut self.mark.lock().unwrap_or_else(PoisonError::into_inner));
-        // It may be a paste that the user has not seen.
+        // Text that arrived between two lines may be a paste that the user has not seen.
         let typed = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).fold_paste(&modes::typed());
         self.insert(typed);
         self.leaves.store(false, Ordering::SeqCst);
@@ -141,22 +141,23 @@ impl LineEditor {
             Signal::Success(line) => {
                 let text = self.unfolded(&line);
                 let is_message = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).begin(&line);
-                // Its label is no more in the next conversation, and it would be a command there.
+                // In the next conversation, the label of a paste is replaced by its text, and `!` or `/` would make it
+                // a command.
                 if !is_message || !text.trim_start().starts_with(['!', '/']) {
                     self.keep(&line, &text);
                 }
-                // A shell joins lines by itself, and a paste is taken as it is.
+                // The shell joins continued lines itself, and a paste must stay unchanged.
                 let text = if line.starts_with('!') { text } else { self.unfolded(&joined(&line)) };
                 if is_message { Typed::Message(text) } else { Typed::Line(text) }
             }
             Signal::CtrlC => Typed::Interrupted { empty: self.empty.load(Ordering::SeqCst) },
             Signal::CtrlD => Typed::End,
-            // Nothing else is asked for.
+            // The program uses no other signal of the editor.
             _ => Typed::Interrupted { empty: true },
         })
     }
 
-    /// Puts a text that the person has written into the line, as if it had been typed.
+    /// Inserts text of the user into the line as if it had been typed.
     pub(crate) fn put(&mut self, text: &str) {
         let shown = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).fold(text);
         self.insert(shown);
@@ -174,30 +175,32 @@ impl LineEditor {
 
     /// Stores a line for the next conversation with its pastes expanded, because their labels are not stored.
     fn keep(&mut self, line: &str, text: &str) {
+        // As in a shell, a line that begins with a blank is not recorded.
         if line.starts_with(' ') {
             return;
         }
         if let Some(past) = &self.past
             && past.add(text).is_err()
         {
-            // A disk that is full ends no conversation, and is not complained of with every line.
+            // Stop recording after the first error: a full disk must not end the conversation or cause an error for
+            // each line.
             self.past = None;
         }
     }
 }
 
-/// The look of what matters less, in the theme that was settled.
+/// Returns the style of dimmed text in the current theme.
 fn dim() -> Style {
     crate::theme::dim_colour().map_or(Style::new().dimmed(), |colour| Color::Fixed(colour).normal())
 }
 
-/// The usual keys, with those that do something of this program.
+/// Adds this program's key bindings to the defaults of the editor.
 fn with_own(mut keys: Keybindings) -> Keybindings {
     let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
     keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
     keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
-    // Which list that is, the mark in front of the line says.
+    // An empty name opens the list of the current mark: [`Folding`] fills it in.
     let next = vec![ReedlineEvent::Menu(String::new()), ReedlineEvent::MenuNext];
     keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, ReedlineEvent::UntilFound(next));
     keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
@@ -209,7 +212,7 @@ fn with_own(mut keys: Keybindings) -> Keybindings {
     keys
 }
 
-/// A backslash at the end of a line joins it with the next one in one message.
+/// Joins each line that ends with a backslash and the next one into one line of the message.
 fn joined(text: &str) -> String {
     let mut lines = text.split('\n').peekable();
     let mut out = String::with_capacity(text.len());
@@ -221,12 +224,12 @@ fn joined(text: &str) -> String {
     out
 }
 
-/// Whether a line ends with a backslash that has none before it.
+/// Returns `true` if a line ends with a single backslash, which continues it.
 fn ends_open(line: &str) -> bool {
     line.len() - line.trim_end_matches('\\').len() == 1
 }
 
-/// Which lines are whole: not one with a backslash at its end, and none with an open fence.
+/// Decides whether the input is complete: it must not end with a backslash or inside a code fence.
 struct Complete;
 
 impl Validator for Complete {
@@ -237,10 +240,11 @@ impl Validator for Complete {
     }
 }
 
-/// Shows the line as it is, and remembers whether there is anything in it.
+/// Highlights nothing, and records whether the line is empty.
 ///
-/// The editor draws a line anew above the rows that it counts, by the newest rules of Unicode. A terminal that counts others would
-/// have a row too many or too few above it with every key. Where that can be, joined pictures are shown apart.
+/// To redraw a line, the editor moves up by the number of rows that it computes from the current Unicode rules. In a
+/// terminal with other widths, each key would leave or erase a row above the line. If the terminals disagree about a
+/// line, joined pictures are therefore displayed as their parts.
 struct Plain {
     empty: Arc<AtomicBool>,
     mark: Arc<Mutex<String>>,
@@ -264,14 +268,14 @@ impl Highlighter for Plain {
     }
 }
 
-/// What is before the line, and at its right end.
+/// The mark before the line, and the text at its right end.
 struct Mark<'a> {
     mark: &'a str,
     context: &'a str,
 }
 
 impl Prompt for Mark<'_> {
-    // The mark has the colour of the text: it can be read on any background.
+    // The mark has the colour of the text, which is legible on any background.
     fn get_prompt_color(&self) -> reedline::Color {
         reedline::Color::Reset
     }
@@ -290,7 +294,7 @@ impl Prompt for Mark<'_> {
 
     fn render_prompt_indicator(&self, mode: PromptEditMode) -> Cow<'_, str> {
         match mode {
-            // Keys are commands now, and nothing else says so.
+            // In this mode keys are commands, and only the mark shows it.
             PromptEditMode::Vi(PromptViMode::Normal | PromptViMode::Visual) => self.mark.replace('>', ":").into(),
             _ => self.mark.into(),
         }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The modes in which the program found its terminal; set where a person edits lines on it.
+/// The terminal modes at the start of the program; set once a line editor is opened.
 static FOUND: OnceLock<Termios> = OnceLock::new();
 /// Whether keys are currently kept instead of echoed.
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -22,26 +22,26 @@ static TYPED: Mutex<Taken> = Mutex::new(Taken::new());
 /// The modes to restore after a question has changed them.
 static ASKED: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// The most bytes that are kept of what is typed during a turn.
+/// Maximum number of bytes kept of the input typed during a turn.
 const MOST_TYPED: usize = 4 << 20;
-/// Silence after which earlier input is considered complete.
+/// Time without input after which the input so far is considered complete.
 pub(crate) const SILENCE: Duration = Duration::from_millis(80);
-/// Time without input after which a paste is considered to have no end.
+/// Time without input after which an open paste is given up.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// Between two looks at the terminal.
+/// Time between two reads of the terminal.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// Makes the terminal mark where a paste begins and ends, so that its lines are not mistaken for keys (DEC mode 2004).
+/// Enables bracketed paste (DEC mode 2004), so that the lines of a paste are not mistaken for keys.
 const MARK_PASTES: &[u8] = b"\x1b[?2004h";
 const MARK_NO_PASTES: &[u8] = b"\x1b[?2004l";
 pub(super) const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 pub(super) const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// The typed input, and whether a paste in it is incomplete.
+/// The typed input, and whether it ends inside a paste.
 struct Taken {
     bytes: Vec<u8>,
     pasting: bool,
-    /// The last bytes, in which a mark may have begun.
+    /// The last bytes, which may be the beginning of a paste mark.
     end: Vec<u8>,
 }
 
@@ -61,6 +61,7 @@ impl Taken {
             seen += at + mark.len();
             self.pasting = !self.pasting;
         }
+        // A mark may be split between two reads, so keep what could be the beginning of one.
         let kept = (self.end.len() - seen).min(PASTE_BEGINS.len() - 1);
         self.end.drain(..self.end.len() - kept);
     }
@@ -74,7 +75,7 @@ fn taken() -> MutexGuard<'static, Taken> {
     TYPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stores the current modes of the terminal. Returns whether there is a terminal whose modes can be set.
+/// Stores the current terminal modes. Returns `false` if standard input is not a terminal.
 pub(super) fn remember() -> bool {
     match tcgetattr(io::stdin()) {
         Ok(modes) => {
@@ -97,14 +98,15 @@ pub(crate) fn restore() {
     }
 }
 
-/// Asks the terminal for marks around pastes, or for none: a shell that knows none would show them.
+/// Enables or disables bracketed paste. A shell that does not support it would display the marks.
 fn mark_pastes(wanted: bool) {
     let asks = if wanted { MARK_PASTES } else { MARK_NO_PASTES };
-    let _ = io::stdout().write_all(asks).and_then(|()| io::stdout().flush()); // a terminal that is gone needs nothing
+    // If the terminal is gone, there is nothing to set.
+    let _ = io::stdout().write_all(asks).and_then(|()| io::stdout().flush());
 }
 
 fn give_back(terminal: &mut File, found: &Termios) {
-    // A terminal that is gone has no modes.
+    // If the terminal is gone, there are no modes to restore.
     let _ = tcsetattr(&*terminal, OptionalActions::Now, found);
     if has_cursor() {
         let _ = terminal.write_all(MARK_NO_PASTES);
@@ -116,7 +118,7 @@ pub(crate) fn has_cursor() -> bool {
     std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
-/// The terminal itself, whatever stdin is. A read of it does not wait.
+/// Opens the terminal itself, even if stdin is redirected. Reads do not block.
 fn terminal() -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?))
@@ -150,7 +152,7 @@ impl Drop for Quiet {
 pub(crate) struct Shown(bool);
 
 impl Shown {
-    /// What was typed until now was meant for the next message.
+    /// Keeps the input typed so far for the next message, and restores the original modes.
     pub(crate) fn begin() -> Shown {
         let was_quiet = QUIET.swap(false, Ordering::SeqCst);
         if was_quiet {
@@ -172,15 +174,18 @@ impl Drop for Shown {
     }
 }
 
-/// Reads single keys from the terminal while a question is open: keys are not echoed and pastes are marked, until it is
-/// dropped.
+/// Reads single keys from the terminal while a question is open. Until this value is dropped, keys are not echoed and
+/// pastes are marked.
 pub(crate) struct Keys {
     terminal: File,
-    /// During a turn the terminal is in these modes already, and what was typed is for the next message.
+    /// Whether a turn is running. Then the terminal already has these modes, and earlier input belongs to the next
+    /// message.
     in_turn: bool,
 }
 
 impl Keys {
+    /// Sets the modes of the terminal.
+    ///
     /// # Errors
     /// There is no terminal.
     pub(crate) fn begin() -> io::Result<Keys> {
@@ -192,14 +197,14 @@ impl Keys {
             if has_cursor() {
                 terminal.write_all(MARK_PASTES)?;
             }
-            // A signal that ends the program gives them back.
+            // The modes must also be restored if a signal ends the program while the question is open.
             *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
         }
         Ok(Keys { terminal, in_turn })
     }
 
-    /// Waits until all earlier input has arrived, which was not meant for the question. Returns whether a paste is in
-    /// progress whose end has not arrived.
+    /// Waits until all earlier input has arrived, which was not meant for the question. Returns `true` if a paste has
+    /// begun whose end has not arrived.
     pub(crate) async fn settle(&mut self) -> io::Result<bool> {
         let (mut buffer, mut since) = ([0; 4096], Instant::now());
         loop {
@@ -217,7 +222,7 @@ impl Keys {
         }
     }
 
-    /// Asks for these modes again. A shell that had the terminal meanwhile, after Ctrl-Z, has switched the marks around pastes off.
+    /// Sets these modes again after the program was stopped with Ctrl-Z, because a shell disables bracketed paste.
     ///
     /// # Errors
     /// The terminal is gone.
@@ -250,7 +255,7 @@ impl Drop for Keys {
 /// Returns the input typed while no line was read, as the text that a line editor would have made of it.
 pub(super) fn typed() -> String {
     if let (Some(found), Some(quiet)) = (FOUND.get(), quiet()) {
-        // A line without its end can be read only in these modes.
+        // In canonical mode, a line without its end could not be read.
         set(&quiet);
         keep_typed();
         // The terminal buffers a few KiB. The rest of a long paste arrives once these are read, and its lines must not
@@ -266,7 +271,8 @@ pub(super) fn typed() -> String {
     text_of(&String::from_utf8_lossy(&typed))
 }
 
-/// Modes in which nothing is shown and every key can be read at once. Ctrl-C is still a signal, and drops nothing that was typed.
+/// Returns modes without echo, in which each key is available at once. Ctrl-C still raises a signal, without discarding
+/// pending input (`NOFLSH`).
 fn quiet() -> Option<Termios> {
     FOUND.get().map(without_echo)
 }
@@ -281,11 +287,11 @@ fn without_echo(found: &Termios) -> Termios {
 }
 
 fn set(modes: &Termios) {
-    // A terminal that is gone has no modes.
+    // If the terminal is gone, there are no modes to set.
     let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
 }
 
-/// Stores the available terminal input without waiting. Returns whether there was any.
+/// Stores the available terminal input without waiting. Returns `true` if there was any.
 fn keep_typed() -> bool {
     let Ok(mut terminal) = terminal() else { return false };
     let (mut buffer, mut came) = ([0; 4096], false);
@@ -312,6 +318,7 @@ fn text_of(keys: &str) -> String {
             }
             '\r' | '\n' => text.push('\n'),
             '\u{7f}' | '\u{8}' => rub_out(&mut text),
+            // Ctrl-U deletes the line, and Ctrl-W the last word.
             '\u{15}' => text.truncate(text.rfind('\n').map_or(0, |at| at + 1)),
             '\u{17}' => {
                 let rest = text.trim_end();

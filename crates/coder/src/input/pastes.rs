@@ -1,4 +1,4 @@
-//! Folds long pastes: the line shows a label, and the message contains the text.
+//! Folds long pastes: the line shows a label, and the message gets the text.
 
 use super::joined;
 use crate::shown::{Words, steers};
@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolfence_protocol::text;
 use toolfence_protocol::text::Field;
 
-/// A paste of at most this many lines and bytes is inserted unchanged.
+/// Maximum number of lines and bytes of a paste that is inserted unchanged.
 const MOST_LINES: usize = 5;
 const MOST_BYTES: usize = 1000;
 
-/// Pastes that are kept, for a line that is taken from the history again, and bytes of all of them.
+/// Maximum number of pastes that are kept, and of their bytes. Older lines of the history can contain their labels.
 const MOST_PASTES: usize = 64;
 const MOST_KEPT: usize = 64 << 20;
 
-/// The stored pastes with their labels.
+/// The pastes that are kept, with their labels.
 #[derive(Debug, Default)]
 pub(super) struct Pastes {
     /// Label and text, the oldest first.
@@ -24,13 +24,13 @@ pub(super) struct Pastes {
 }
 
 impl Pastes {
-    /// Returns the text as displayed in the line: unchanged, or the label for it.
+    /// Returns the form in which a text is inserted into the line: unchanged, or as a label.
     pub(super) fn fold(&mut self, text: &str) -> String {
         self.shown(clean(text), MOST_LINES)
     }
 
-    /// Returns a paste as displayed in the line. Text that would be parsed as a command at the beginning of the line is
-    /// always folded: the text before it may be deleted by a key that arrives with the paste.
+    /// Returns the form in which a paste is inserted into the line. A paste that would begin a command at the start of
+    /// a line is always folded, because a key that arrives with the paste may delete the text before it.
     pub(super) fn fold_paste(&mut self, pasted: &str) -> String {
         let text = clean(pasted);
         let is_like_command = joined(&text).trim_start().starts_with(['!', '/']);
@@ -39,8 +39,8 @@ impl Pastes {
 
     fn shown(&mut self, text: String, most: usize) -> String {
         let lines = text.lines().count();
-        // A tab would shift the text after it, and some characters reverse the text around them, so such a text is
-        // folded.
+        // A tab would shift the text after it, and some characters reverse the text around them. Such a text is folded
+        // too.
         let shows = |text: &str| text.char_indices().all(|(at, c)| c != '\t' && !steers(c, &text[at..]));
         if lines <= most && text.len() <= MOST_BYTES && shows(&text) {
             return text;
@@ -58,7 +58,7 @@ impl Pastes {
         label
     }
 
-    /// Creates a unique label for this text.
+    /// Returns the label for this text. Different texts have different labels.
     fn label(&self, text: &str, lines: usize) -> String {
         let first =
             text!("[Pasted {count} {count|line|lines}]", count = Field::Grouped(lines as u64)).words().into_owned();
@@ -106,15 +106,15 @@ fn clean(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
-/// The edit mode of the line editor. It folds pastes and sets the marker of the completion list. The key for the user's
-/// external editor ends the line, because the line editor would otherwise resume at its old position, over later
-/// output.
+/// The edit mode of the line editor. It folds pastes and opens the completion list of the current mark. The key for the
+/// user's external editor ends the line, because the line editor would otherwise continue at its old position and
+/// overwrite later output.
 pub(super) struct Folding {
     pub(super) keys: Box<dyn EditMode>,
     pub(super) pastes: Arc<Mutex<Pastes>>,
-    /// The mark, by which the list is called too.
+    /// The current mark, which is also the name of its completion list.
     pub(super) mark: Arc<Mutex<String>>,
-    /// Whether the key for the person's own editor was pressed.
+    /// Whether the key for the user's external editor was pressed.
     pub(super) leaves: Arc<AtomicBool>,
 }
 
@@ -132,7 +132,7 @@ impl Folding {
 impl EditMode for Folding {
     fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
         let fold = |command: EditCommand| match command {
-            // The editor's own keys insert characters; only a paste is a string.
+            // Typed characters arrive as other commands, so a string is always a paste.
             EditCommand::InsertString(text) => {
                 let mut pastes = self.pastes.lock().unwrap_or_else(PoisonError::into_inner);
                 EditCommand::InsertString(pastes.fold_paste(&text))
@@ -142,7 +142,7 @@ impl EditMode for Folding {
         match self.keys.parse_event(event) {
             ReedlineEvent::ExecuteHostCommand(_) => {
                 self.leaves.store(true, Ordering::SeqCst);
-                // A list that is open would take the end of the line for its own.
+                // An open completion list would handle the submission itself, so close it first.
                 ReedlineEvent::Multiple(vec![ReedlineEvent::Esc, ReedlineEvent::Submit])
             }
             ReedlineEvent::Edit(commands) => ReedlineEvent::Edit(commands.into_iter().map(fold).collect()),
@@ -173,13 +173,13 @@ mod tests {
             pastes.unfold(&format!("look at [this] {label} and {label}!")),
             format!("look at [this] {text} and {text}!")
         );
-        // The same text again has the same label, another one of as many lines another.
+        // The same text gets its old label again, and another text with as many lines gets another label.
         assert_eq!(pastes.fold(&text), label);
         let other = "other\n".repeat(2000);
         let second = pastes.fold(&other);
         assert_eq!(second, "[Pasted 2,000 lines, no. 2]");
         assert_eq!(pastes.unfold(&format!("{label}{second}")), format!("{text}{other}"));
-        // What was pasted is taken as it is.
+        // Labels within a pasted text are not replaced.
         let quoting = format!("{label}\n").repeat(9);
         let third = pastes.fold(&quoting);
         assert_eq!(pastes.unfold(&third), quoting);
@@ -192,7 +192,7 @@ mod tests {
             ("!rm x\ny", true),
             (" ! [rejected] main -> main\r\nerror", true),
             ("/usr/lib/x.py: no\nmore", true),
-            // What steers is taken out, and a backslash joins its line with the next one.
+            // Control characters are removed, and a backslash joins its line and the next one.
             ("\u{1b}!rm x\ny", true),
             (" \u{7}\u{9b} !rm x\ny", true),
             ("\\\n!rm x", true),

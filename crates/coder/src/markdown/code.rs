@@ -1,15 +1,15 @@
 //! Highlights comments, strings, numbers and keywords in code.
 //!
-//! It reads each line once and keeps only the open comment or string between lines. A full grammar would reparse the
-//! block with each line, and would treat an unclosed comment as an error.
+//! It reads each line once and keeps only the open comment or string between lines. A real parser would have to parse
+//! the block again with each line, and would treat an open comment as an error.
 
 use super::rows::{Cell, Ink, push};
 use crate::theme::Tint;
 
-/// The syntax of a language that is highlighted.
+/// The syntax that is highlighted for a language.
 struct Language {
     names: &'static [&'static str],
-    /// The marks of comments that end with the line.
+    /// The marks of comments that extend to the end of the line.
     line: &'static [&'static str],
     /// The start and end marks of comments and strings that may span lines.
     blocks: &'static [(&'static str, &'static str, Part)],
@@ -127,11 +127,11 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
-/// Highlights the lines of a block of code.
+/// The highlighter of a block of code.
 pub(super) struct Highlighter {
     language: Option<&'static Language>,
     is_diff: bool,
-    /// The end mark of the comment or string that the last line left open.
+    /// The end mark of a comment or string that is open at the end of the last line.
     open: Option<(&'static str, Part)>,
 }
 
@@ -144,7 +144,7 @@ impl Highlighter {
         Highlighter { language, is_diff: matches!(name, "diff" | "patch"), open: None }
     }
 
-    /// Highlights the next line, which has no newline.
+    /// Highlights the next line, which must not contain a newline.
     pub(super) fn line(&mut self, line: &str) -> Vec<Cell> {
         let mut cells = Vec::new();
         if self.is_diff {
@@ -173,7 +173,7 @@ impl Highlighter {
         cells
     }
 
-    /// Returns the length and the style of the next part of a line. `before` is the previous character.
+    /// Returns the length and the style of the next part of a line. `before` is the preceding character.
     fn part(&mut self, language: &Language, rest: &str, c: char, before: char) -> (usize, Ink) {
         if let Some((end, part)) = self.open {
             let length = rest.find(end).map(|at| at + end.len());
@@ -182,7 +182,7 @@ impl Highlighter {
             }
             return (length.unwrap_or(rest.len()), ink_of(part));
         }
-        // A `#` within a word of the shell does not begin a comment.
+        // In a shell, a `#` within a word or after `$` does not begin a comment.
         let begins =
             |mark: &&&str| rest.starts_with(**mark) && (**mark != "#" || !before.is_alphanumeric() && before != '$');
         if language.line.iter().find(begins).is_some() {
@@ -214,10 +214,10 @@ impl Highlighter {
 /// Maximum number of characters of a highlighted string.
 const LONGEST_STRING: usize = 1000;
 
-/// Returns the length of a string that ends in its line. An unclosed quote is a mark of its own, such as an apostrophe.
+/// Returns the length of a string that ends on its line. An unclosed quote, such as an apostrophe, has length 1.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
-    // The search is bounded, because every unclosed quote starts one.
+    // Limit the search, because every unclosed quote starts one.
     for (at, c) in rest.char_indices().skip(1).take(LONGEST_STRING) {
         if c == quote && !escaped {
             return at + c.len_utf8();
@@ -234,7 +234,7 @@ fn ink_of(part: Part) -> Ink {
     }
 }
 
-/// A tab of code stays a tab, so that it can be copied.
+/// Appends code as cells. A tab stays a tab, so that the code can be copied.
 fn code(cells: &mut Vec<Cell>, text: &str, ink: Ink) {
     for (index, piece) in text.split('\t').enumerate() {
         if index > 0 {

@@ -5,24 +5,24 @@ use crate::theme::Tint;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-/// Precedes a text so that it cannot begin a block. After a word and a blank, text is parsed as at the beginning of a
-/// line.
+/// Precedes a text so that it cannot begin a block. pulldown-cmark parses inline markup after a word and a blank as at
+/// the beginning of a line.
 const BEFORE: &str = "a ";
 
 #[cfg(test)]
 thread_local! {
-    /// Bytes that were read on this thread.
+    /// Number of bytes that were parsed on this thread.
     pub(super) static READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// A text with its styles.
+/// The styled text of a paragraph.
 pub(super) struct Inline {
     pub(super) cells: Vec<Cell>,
-    /// The byte offset up to which no further text can change the result.
+    /// The byte offset up to which further text cannot change the result.
     pub(super) settled: usize,
 }
 
-/// Reads the text of a paragraph, with its line ends replaced by blanks or [`BREAK`].
+/// Parses the text of a paragraph, whose line ends were replaced by blanks or [`BREAK`].
 pub(super) fn read(text: &str, look: Look, base: Ink) -> Inline {
     #[cfg(test)]
     READ.with(|read| read.set(read.get() + text.len()));
@@ -42,7 +42,8 @@ pub(super) fn read(text: &str, look: Look, base: Ink) -> Inline {
     Inline { cells: reader.cells, settled }
 }
 
-/// Returns for each opening bracket, in order, whether it is closed and cannot be followed by a link target.
+/// Returns the offset of each opening bracket, and whether its closing bracket has arrived without a link target after
+/// it.
 fn closed_brackets(source: &str) -> Vec<(usize, bool)> {
     let bytes = source.as_bytes();
     let (mut found, mut open): (Vec<(usize, bool)>, Vec<usize>) = Default::default();
@@ -55,7 +56,7 @@ fn closed_brackets(source: &str) -> Vec<(usize, bool)> {
             b']' => {
                 let is_closed = bytes.get(at + 1).is_some_and(|next| *next != b'(');
                 if let Some(index) = open.pop() {
-                    // A nested bracket is plain text as long as the outer one may be a link.
+                    // A nested bracket stays open as long as the outer one may be a link.
                     found[index].1 = is_closed;
                 }
             }
@@ -65,27 +66,28 @@ fn closed_brackets(source: &str) -> Vec<(usize, bool)> {
     found
 }
 
-/// Returns the first character of a plain text whose meaning may depend on the text after it.
+/// Returns the offset of the first mark in a plain text whose meaning may depend on later text.
 fn first_open(source: &str, range: Range<usize>, closed: &[(usize, bool)]) -> Option<usize> {
     let mut at = range.start;
-    // A run may extend beyond the piece.
+    // A run of marks may extend beyond this range.
     while let Some(found) = source.get(at..range.end).and_then(|rest| rest.find(['*', '~', '_', '`', '<', '['])) {
         at += found;
         let rest = &source[at..];
         let c = rest.as_bytes()[0];
-        // All marks of a run have the same meaning. Brackets form no runs and are examined one by one.
+        // A run of equal marks is examined as a whole; brackets do not form runs.
         let length = if matches!(c, b'[' | b'<') { 1 } else { rest.bytes().take_while(|byte| *byte == c).count() };
         let next = rest[length..].chars().next();
         let before = source[..at].chars().next_back();
         let opens = next.is_none_or(|next| !next.is_whitespace());
         let is_open = match c {
+            // An underscore within a word opens nothing (CommonMark, 6.2).
             b'_' => opens && !before.is_some_and(char::is_alphanumeric),
             b'`' => true,
             b'<' => next.is_none_or(|next| next.is_alphabetic() || matches!(next, '/' | '!' | '?')),
             b'[' => !closed.binary_search_by_key(&at, |(at, _)| *at).is_ok_and(|index| closed[index].1),
             _ => opens,
         };
-        // A backslash before it makes it plain text.
+        // A mark after a backslash is plain text.
         if is_open && before != Some('\\') {
             return Some(at);
         }
@@ -99,13 +101,13 @@ struct InlineReader {
     /// The active styles; the last one applies.
     inks: Vec<Ink>,
     cells: Vec<Cell>,
-    /// The open links and images: the target, and where the text began.
+    /// The open links and images: the target, and the index of the first cell.
     links: Vec<(String, usize)>,
     depth: usize,
 }
 
 impl InlineReader {
-    /// Handles an event. `end` is the byte offset after it, and the first `skipped` bytes of a text are ignored.
+    /// Handles an event. `end` is the byte offset after it. The first `skipped` bytes of a text belong to [`BEFORE`].
     fn event(&mut self, event: Event<'_>, end: usize, skipped: usize) {
         match event {
             Event::Text(text) => self.text(text.get(skipped..).unwrap_or_default(), end),
@@ -137,7 +139,7 @@ impl InlineReader {
             }
             Event::End(TagEnd::Link | TagEnd::Image) => self.end_link(end),
             Event::SoftBreak | Event::HardBreak => self.text(" ", end),
-            // The paragraph itself, and events of disabled extensions.
+            // The paragraph itself, and events of extensions that are not enabled.
             _ => {}
         }
     }
@@ -150,7 +152,7 @@ impl InlineReader {
         let begin = self.cells.len();
         let ink = self.ink();
         push(&mut self.cells, text, ink);
-        // If each character is one of the source, a row may end after any of them.
+        // A row may end after each character only if the cells correspond to the characters of the source.
         let mut at = end.saturating_sub(text.len());
         let exact = self.cells.len() - begin == text.chars().count();
         for cell in &mut self.cells[begin..] {
@@ -158,17 +160,18 @@ impl InlineReader {
             cell.at = if exact { at.min(end) } else { end };
             cell.inside = self.depth > 0 || !exact;
         }
+        // After the last character, the end is exact even if the source has escapes or entities.
         if let Some(last) = self.cells[begin..].last_mut() {
             (last.at, last.inside) = (end, self.depth > 0);
         }
     }
 
-    /// Marks the cells from `begin` on as one piece that ends at `end`.
+    /// Marks the cells from index `begin` as one piece of the source that ends at byte `end`.
     fn placed(&mut self, begin: usize, end: usize) {
         self.cells[begin..].iter_mut().for_each(|cell| (cell.at, cell.inside) = (end, true));
     }
 
-    /// Writes a Markdown mark if nothing else displays its meaning.
+    /// Writes a Markdown mark if there are no colours or styles to display its meaning.
     fn mark(&mut self, mark: &str, end: usize) {
         if !self.look.colour {
             let begin = self.cells.len();
@@ -191,14 +194,14 @@ impl InlineReader {
         self.closes(end);
     }
 
-    /// Ends a construct: the last cell is its last one.
+    /// Ends a construct after the last cell.
     fn closes(&mut self, end: usize) {
         if let Some(last) = self.cells.last_mut() {
             (last.at, last.inside) = (end, self.depth > 0);
         }
     }
 
-    /// Writes the target after the text of a link, unless the text is the target.
+    /// Writes the target after the text of a link, unless both are equal.
     fn end_link(&mut self, end: usize) {
         let (target, begin) = self.links.pop().unwrap_or_default();
         let text: String = self.cells[begin.min(self.cells.len())..].iter().map(|cell| cell.c).collect();

@@ -1,14 +1,14 @@
-//! Renders the Markdown of a model as rows of a terminal while it arrives.
+//! Renders Markdown as rows of a terminal while the model writes it.
 //!
 //! Printed rows never change: a row is returned once no further input can change it. A paragraph returns its rows as
-//! they fill up, a list its items, a block of code its lines; only a table waits for its last row. The unsettled rest
+//! they fill up, a list its items, a block of code its lines; only a table waits for its last row. The incomplete rest
 //! is the [tail](Markdown::tail), a single row that the caller may redraw below the others. The rows depend only on the
 //! text and the width, not on how the text is split into pieces.
 //!
-//! Blocks are parsed line by line as in CommonMark, and pulldown-cmark parses the text of a paragraph. Each line is
-//! examined a bounded number of times and memory is bounded: constructs that never end are returned as text. Because
-//! printed rows cannot change, three things differ from CommonMark: an underlined heading has one line that fits a row,
-//! link definitions are text, and a blank line appears wherever one was written. HTML is displayed as text.
+//! Blocks are parsed line by line as in CommonMark, and pulldown-cmark parses the text of a paragraph. Time per line
+//! and memory are bounded, so constructs that never end are returned as text. Because printed rows cannot change, three
+//! things differ from CommonMark: only a single line that fits in a row can be underlined as a heading, link
+//! definitions are displayed as text, and a blank line appears wherever one was written. HTML is displayed as text.
 
 mod code;
 mod inline;
@@ -20,38 +20,38 @@ use rows::{BREAK, Cell, Ink, columns, draw, is_odd, push, width, wrapped, writte
 pub(crate) use rows::{Look, cut, in_parts, in_rows, line_in_rows, line_set_in, rows_of, rub_out, width_of};
 use table::{Side, Table};
 
-/// Maximum number of bytes of a paragraph that wait for an open construct to close.
+/// Maximum number of bytes of a paragraph that wait until an open construct is closed.
 const MOST_OPEN: usize = 4 << 10;
-/// Maximum number of bytes of a line whose end is needed to classify it.
+/// Maximum number of bytes of a line whose kind depends on its end.
 const MOST_LINE: usize = 16 << 10;
-/// Maximum number of times that the beginning of a line is examined before its end.
+/// Maximum number of times that the incomplete beginning of a line is parsed.
 const MOST_TRIES: usize = 8;
 /// Maximum length of a displayed fence.
 const MOST_FENCE: usize = 16;
-/// Maximum nesting of quotes and items.
+/// Maximum nesting of quotes and list items.
 const DEEPEST: usize = 12;
-/// Minimum width of a text in columns, however deeply it is nested.
+/// Minimum width of text in columns at any nesting.
 const NARROWEST: usize = 12;
 
-/// A text of a model that is being received.
+/// The state of a Markdown text that is being received.
 pub(crate) struct Markdown {
     look: Look,
     /// The base style of the text.
     base: Ink,
-    /// The current line as long as its kind is unknown.
+    /// The current line until its kind is known.
     line: String,
     tries: usize,
-    /// Whether the current line is known to belong to the open paragraph, which contains it already.
+    /// Whether the current line belongs to the open paragraph, which already contains its beginning.
     in_text: bool,
     containers: Vec<Container>,
     leaf: Leaf,
-    /// Whether a blank line followed the last row.
+    /// Whether a blank line follows the last row.
     gap: bool,
-    /// Whether there are rows.
+    /// Whether any row was returned.
     begun: bool,
     /// The number of quotes around the last row.
     quotes: usize,
-    /// The rows that the caller has not taken yet, each with a newline.
+    /// The complete rows that the caller has not taken yet, each with a newline.
     out: String,
 }
 
@@ -63,7 +63,7 @@ enum Container {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Item {
-    /// Columns by which its lines are indented.
+    /// The number of columns by which the item's lines must be indented.
     indent: usize,
     /// The mark before its first row.
     mark: String,
@@ -83,7 +83,8 @@ enum Leaf {
         indent: usize,
         code: Highlighter,
     },
-    /// A block of indented code, and its blank lines that may be its last ones.
+    /// A block of indented code. Blank lines are held back until more code follows, because they are not part of its
+    /// end.
     Indented {
         blank: usize,
     },
@@ -93,15 +94,15 @@ enum Leaf {
 
 #[derive(Debug, Default)]
 struct Paragraph {
-    /// The text that was not returned yet, with its lines joined.
+    /// The text that has not been returned yet, with its lines joined.
     text: String,
     /// The number of complete lines.
     lines: usize,
-    /// Whether a part of it was returned.
+    /// Whether a part of the text has been returned.
     given: bool,
     /// The length that the text must reach before it is examined again.
     next: usize,
-    /// Whether it may be the head of a table.
+    /// Whether the first line may be the head of a table.
     piped: bool,
 }
 
@@ -114,13 +115,13 @@ struct Reading<'l> {
 
 enum Kind<'l> {
     Blank,
-    /// A line of a paragraph. `lazy` means that it continues a paragraph although the containers of that end.
+    /// A line of a paragraph. A `lazy` line continues the paragraph without the marks of its containers.
     Text {
         text: &'l str,
         lazy: bool,
     },
     Heading(usize, &'l str),
-    /// The line below a heading.
+    /// The line below a heading of this level.
     Underline(usize),
     Rule,
     Fence {
@@ -130,16 +131,16 @@ enum Kind<'l> {
         info: &'l str,
     },
     FenceEnd,
-    /// A line of the code or the HTML that is open, or that begins.
+    /// A line of code or HTML, which may be the first one.
     Code(&'l str),
     Html(&'l str),
-    /// The row below the head of a table.
+    /// The delimiter row below the head of a table.
     Sides(Vec<Side>),
     Row(&'l str),
 }
 
 impl Markdown {
-    /// Returns the beginning of a text; `dim` if the whole text is less important.
+    /// Returns an empty text. With `dim`, the whole text is displayed dimmed.
     pub(crate) fn new(look: Look, dim: bool) -> Markdown {
         Markdown {
             look,
@@ -156,7 +157,7 @@ impl Markdown {
         }
     }
 
-    /// Processes the next piece and returns the rows that are settled now, each with a newline.
+    /// Processes the next piece and returns the rows that are now complete, each with a newline.
     pub(crate) fn feed(&mut self, look: Look, piece: &str) -> String {
         self.look = look;
         for c in piece.chars() {
@@ -169,7 +170,8 @@ impl Markdown {
         std::mem::take(&mut self.out)
     }
 
-    /// Ends the text, or interrupts it for other output, and returns the remaining rows. Later text begins anew.
+    /// Ends the text, or interrupts it for other output, and returns the remaining rows. Later text begins a new
+    /// document.
     pub(crate) fn finish(&mut self, look: Look) -> String {
         self.look = look;
         if self.in_text || !self.line.is_empty() {
@@ -181,13 +183,14 @@ impl Markdown {
         out
     }
 
-    /// Returns the unsettled rest as one row without a newline: the last of the rows that it would take now.
+    /// Renders the incomplete rest and returns its last row without a newline.
     pub(crate) fn tail(&self, look: Look) -> String {
         let mut out = String::new();
         let prefix = self.prefix(look);
         let room = look.width.saturating_sub(width(&prefix)).max(1);
         let cells = match &self.leaf {
             Leaf::Paragraph(paragraph) => {
+                // Only the last row is needed, so limit the work for each piece.
                 let mut text = end_of(&paragraph.text, 4 * room).to_owned();
                 if !self.in_text {
                     text.push(' ');
@@ -208,7 +211,7 @@ impl Markdown {
         out
     }
 
-    /// Bytes that are kept of the text.
+    /// Returns the number of bytes that are kept of the text.
     #[cfg(test)]
     fn kept(&self) -> usize {
         let leaf = match &self.leaf {
@@ -227,14 +230,15 @@ impl Markdown {
             self.tries += 1;
             self.try_text();
         } else if self.line.len() >= MOST_LINE {
+            // Memory is bounded, so a line that does not end is processed as if it did.
             let line = std::mem::take(&mut self.line);
             self.take_line(&line);
         }
     }
 
-    /// Returns words early if the line can only belong to a paragraph.
+    /// Passes on the beginning of a line early if the line can only belong to a paragraph.
     fn try_text(&mut self) {
-        // A later row may still have its first line break between two cells.
+        // In a table, a later `|` may still make this line a row.
         if matches!(self.leaf, Leaf::Table(_)) {
             return;
         }
@@ -267,7 +271,7 @@ impl Markdown {
         self.take_line(&line);
     }
 
-    /// Classifies a line in the current state.
+    /// Classifies a line for the current state.
     fn read<'l>(&self, line: &'l str) -> Reading<'l> {
         let (mut rest, mut matched) = (line, 0);
         for container in &self.containers {
@@ -276,6 +280,7 @@ impl Markdown {
                     Some(inner) => rest = inner,
                     None => break,
                 },
+                // A blank line continues an item without any indentation.
                 Container::Item(_) if rest.trim().is_empty() => rest = "",
                 Container::Item(item) if blanks(rest) >= item.indent => rest = &rest[item.indent..],
                 Container::Item(_) => break,
@@ -287,6 +292,7 @@ impl Markdown {
         match &self.leaf {
             Leaf::Fenced { fence, length, indent, .. } if all => {
                 let text = rest.trim();
+                // A closing fence is at least as long as the opening one and has no info string (CommonMark, 4.5).
                 let ends = blanks(rest) < 4 && text.len() >= *length && text.chars().all(|c| c == *fence);
                 reading.kind = if ends { Kind::FenceEnd } else { Kind::Code(&rest[blanks(rest).min(*indent)..]) };
                 return reading;
@@ -305,6 +311,7 @@ impl Markdown {
             if text.is_empty() {
                 return reading;
             }
+            // Indented code cannot interrupt a paragraph (CommonMark, 4.4).
             if indent >= 4 && !goes_on {
                 reading.kind = Kind::Code(&rest[4..]);
                 return reading;
@@ -363,8 +370,8 @@ impl Markdown {
         }
     }
 
-    /// Parses the list item that begins here and its content. With `interrupts`, it must be unambiguous enough to
-    /// interrupt a paragraph.
+    /// Parses a list item that begins here, and returns its content. With `interrupts`, the item would interrupt a
+    /// paragraph, which only an unambiguous one may do.
     fn item<'l>(&self, rest: &'l str, indent: usize, matched: usize, interrupts: bool) -> Option<(Item, &'l str)> {
         let text = rest.trim_start();
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -376,17 +383,18 @@ impl Markdown {
             _ => return None,
         };
         let behind = &text[length..];
-        // Other white space is text, as CommonMark has it.
+        // Only a blank separates the mark from the content; other white space is text, as in CommonMark.
         let inner = behind.trim_start_matches(' ');
         if !inner.is_empty() && !behind.starts_with(' ') {
             return None;
         }
+        // Only an item with text, and in an ordered list only number 1, may interrupt a paragraph (CommonMark, 5.2).
         if interrupts && (inner.is_empty() || number.is_some_and(|(number, _)| number != 1)) {
             return None;
         }
-        // Text that is indented further is code in the item.
+        // With more than four blanks, the content is indented code (CommonMark, 5.2).
         let blank = if inner.is_empty() || blanks(behind) > 4 { 1.min(behind.len()) } else { blanks(behind) };
-        // The numbers of a list go up by one, regardless of the numbers in the source.
+        // Items are numbered consecutively, whatever their numbers in the source, as in HTML.
         let number = number.map(|(first, end)| match self.containers.get(matched) {
             Some(Container::Item(Item { number: Some((before, same)), .. })) if *same == end => (before + 1, end),
             _ => (first, end),
@@ -402,7 +410,7 @@ impl Markdown {
     /// Processes a complete line.
     fn take_line(&mut self, line: &str) {
         let is_code = matches!(self.leaf, Leaf::Fenced { .. });
-        // A tab in code is kept unless a container must be removed before it.
+        // A tab in code is kept, so that it can be copied, unless the mark of a container precedes it.
         let line = if is_code && self.containers.is_empty() { line.to_owned() } else { expanded(line) };
         let reading = self.read(&line);
         let Reading { matched, begins, kind } = reading;
@@ -481,7 +489,7 @@ impl Markdown {
                 self.as_it_is(text, Ink::DIM);
                 self.leaf = Leaf::Html;
             }
-            // An empty container, or a line handled above.
+            // The line only begins a container, or was handled above.
             _ => {}
         }
     }
@@ -498,7 +506,7 @@ impl Markdown {
     fn begin_text(&mut self, matched: usize, begins: Vec<Container>, lazy: bool) {
         let goes_on = begins.is_empty() && (lazy || matched == self.containers.len());
         if goes_on && let Leaf::Paragraph(paragraph) = &mut self.leaf {
-            // It is not a table, because this line would have been its delimiter row.
+            // This line would have been the delimiter row, so the paragraph is not a table.
             paragraph.piped = false;
             return;
         }
@@ -517,6 +525,7 @@ impl Markdown {
         paragraph.piped |= c == '|' && paragraph.lines == 0;
         let waits = paragraph.piped && !paragraph.given;
         if paragraph.text.len() >= MOST_OPEN {
+            // A construct that is open for so long is treated as text.
             let rest = std::mem::take(&mut paragraph.text);
             (paragraph.given, paragraph.next) = (true, 0);
             let cells = inline::read(&rest, self.look, self.base).cells;
@@ -526,7 +535,7 @@ impl Markdown {
         }
     }
 
-    /// Returns the settled rows of the paragraph.
+    /// Writes the rows of the paragraph that no further text can change.
     fn settle(&mut self) {
         let room = self.room();
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
@@ -535,12 +544,13 @@ impl Markdown {
         }
         let inline = inline::read(&paragraph.text, self.look, self.base);
         let rows = wrapped(&inline.cells, room);
-        // The last row is not full yet. A row is settled only if no construct continues after it.
+        // The last row may still be filled up. The others are complete up to the last one that does not end inside an
+        // open construct.
         let whole = rows.iter().take(rows.len() - 1).rposition(|(range, next)| {
             let last = range.end.max(*next) - 1;
             !inline.cells[last].inside && inline.cells[last].at <= inline.settled
         });
-        // An unsettled text is examined again after it has grown by an eighth, which bounds the total work.
+        // The text is parsed again only after it has grown by an eighth, which bounds the total work.
         paragraph.next = paragraph.text.len() + paragraph.text.len() / 8;
         if let Some(whole) = whole {
             let next = rows[whole].1;
@@ -558,7 +568,7 @@ impl Markdown {
         if text.ends_with('\r') {
             text.pop();
         }
-        // Two backslashes display one.
+        // An escaped backslash does not break the line.
         let is_signed = text.ends_with('\\') && !text.ends_with("\\\\");
         let is_hard = is_signed || text.ends_with("  ");
         if is_signed {
@@ -570,7 +580,7 @@ impl Markdown {
         }
     }
 
-    /// Closes the open block, and the containers from this one on.
+    /// Closes the open block and all containers that the line does not continue.
     fn close(&mut self, matched: usize) {
         match std::mem::replace(&mut self.leaf, Leaf::Nothing) {
             Leaf::Paragraph(paragraph) => {
@@ -587,7 +597,7 @@ impl Markdown {
             }
             _ => {}
         }
-        // An empty item is displayed all the same.
+        // An item without content still needs a row for its mark.
         let empty = |container: &Container| matches!(container, Container::Item(item) if !item.shown);
         if self.containers.iter().skip(matched).any(empty) {
             self.give(vec![Vec::new()]);
@@ -611,9 +621,10 @@ impl Markdown {
         self.give(vec![cells]);
     }
 
-    /// Writes a row without wrapping: the terminal wraps it, so that it can be copied.
+    /// Writes a row without wrapping it, so that the user can copy it. The terminal wraps it.
     fn as_it_is(&mut self, text: &str, ink: Ink) {
         let mut cells = Vec::new();
+        // In the source, this character is not a line break of the author.
         push(&mut cells, &text.replace(BREAK, "\\u{2028}"), ink);
         self.row(&cells);
     }
@@ -631,7 +642,7 @@ impl Markdown {
         }
     }
 
-    /// Writes these lines, each in rows. Lines of code are not wrapped.
+    /// Writes lines and wraps them, except lines of code.
     fn give(&mut self, lines: Vec<Vec<Cell>>) {
         for cells in lines {
             if matches!(self.leaf, Leaf::Fenced { .. }) {
@@ -652,10 +663,11 @@ impl Markdown {
         self.out.push('\n');
     }
 
-    /// Writes the prefix of a row, after a pending blank row.
+    /// Writes a pending blank row and the prefix of the next row.
     fn begin_row(&mut self) {
         let quotes = self.containers.iter().filter(|container| **container == Container::Quote).count();
         if std::mem::take(&mut self.gap) && self.begun {
+            // The blank row has only the marks of quotes that surround both rows.
             let mark: Vec<Cell> = (0..quotes.min(self.quotes)).flat_map(|_| quote_cells(self.look)).collect();
             let mut row = String::new();
             draw(&mark, self.look, &mut row);
@@ -672,7 +684,7 @@ impl Markdown {
         (self.begun, self.quotes) = (true, quotes);
     }
 
-    /// Returns the prefix of the next row.
+    /// Returns the prefix of the next row: quote marks, and marks or indentation of items.
     fn prefix(&self, look: Look) -> Vec<Cell> {
         let mut cells = Vec::new();
         for container in &self.containers {
@@ -688,7 +700,7 @@ impl Markdown {
         cells
     }
 
-    /// Returns the number of columns available for text.
+    /// Returns the number of columns available for text in the current containers.
     fn room(&self) -> usize {
         let before: usize = self.containers.iter().map(Container::columns).sum();
         self.look.width.saturating_sub(before).max(NARROWEST)
@@ -710,14 +722,15 @@ fn quote_cells(look: Look) -> Vec<Cell> {
     cells
 }
 
-/// A fence is displayed, so that code is distinguishable without colours and can be copied with its language.
+/// Returns the cells of a fence. Fences are displayed, so that code is recognizable without colours and can be copied
+/// with its language.
 fn fence_cells(fence: char, length: usize, info: &str) -> Vec<Cell> {
     let mut cells = Vec::new();
     push(&mut cells, &format!("{}{info}", fence.to_string().repeat(length)), Ink::DIM);
     cells
 }
 
-/// Returns the end of a text from the beginning of a word, at most `most` bytes.
+/// Returns at most `most` bytes from the end of a text, beginning with a word.
 fn end_of(text: &str, most: usize) -> &str {
     let mut at = text.len().saturating_sub(most);
     while !text.is_char_boundary(at) {
@@ -727,17 +740,17 @@ fn end_of(text: &str, most: usize) -> &str {
     if at == 0 { end } else { end.split_once([' ', BREAK]).map_or(end, |(_, words)| words) }
 }
 
-/// Counts the blanks at the beginning.
+/// Counts the blanks at the beginning of a line.
 fn blanks(line: &str) -> usize {
     line.bytes().take_while(|byte| *byte == b' ').count()
 }
 
-/// Replaces the tabs of a line by blanks.
+/// Replaces the tabs of a line by blanks up to the next tab stop.
 fn expanded(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
         match c {
-            // After the indentation the width of a tab does not matter.
+            // `out.len()` equals the column only within the indentation, where tabs matter.
             '\t' => out.push_str(&"    "[out.len() % 4..]),
             c => out.push(c),
         }
@@ -745,7 +758,7 @@ fn expanded(line: &str) -> String {
     out
 }
 
-/// Returns the text after a quote mark.
+/// Removes a quote mark from a line; `None` if the line does not begin with one.
 fn quoted(line: &str) -> Option<&str> {
     let inner = line.trim_start_matches(' ').strip_prefix('>').filter(|_| blanks(line) < 4)?;
     Some(inner.strip_prefix(' ').unwrap_or(inner))
@@ -758,6 +771,7 @@ fn heading(text: &str) -> Option<(usize, &str)> {
         return None;
     }
     let title = title.trim();
+    // A closing sequence of `#` is not part of the title, unless it directly follows a word (CommonMark, 4.2).
     let closed = title.trim_end_matches('#');
     Some((level, if closed.is_empty() || closed.ends_with(' ') { closed.trim_end() } else { title }))
 }
@@ -766,6 +780,7 @@ fn fence(text: &str) -> Option<(char, usize, &str)> {
     let fence = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = text.chars().take_while(|c| *c == fence).count();
     let info = text[length..].trim();
+    // Text with a backtick after the fence is a code span in a paragraph (CommonMark, 4.5).
     (length >= 3 && !(fence == '`' && info.contains('`'))).then_some((fence, length, info))
 }
 
@@ -790,6 +805,7 @@ fn is_rule(text: &str) -> bool {
 
 fn is_html(text: &str) -> bool {
     let inner = text.strip_prefix('<').unwrap_or_default();
+    // Autolinks such as `<https://a.example>` and `<a@b.example>` begin like HTML.
     inner.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'))
         && !inner.contains("://")
         && !inner.split('>').next().is_some_and(|inner| inner.contains('@'))

@@ -11,18 +11,18 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Represents a line break of the author. Text of a model never contains it, because it is escaped there.
 pub(super) const BREAK: char = '\u{2028}';
 
-/// The properties of the terminal that a row is drawn for.
+/// The properties of the terminal for which a row is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// The columns of a row at most.
+    /// Maximum number of columns of a row.
     pub(crate) width: usize,
-    /// Whether there are colours and the like. Without them the marks of Markdown stay.
+    /// Whether colours and styles are enabled. Without them, the Markdown marks remain visible.
     pub(crate) colour: bool,
-    /// Whether signs beyond ASCII are shown as they should.
+    /// Whether the terminal displays characters beyond ASCII correctly.
     pub(crate) signs: bool,
 }
 
-/// How a character looks where there are colours.
+/// The style of a character if colours are enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Ink {
     pub(super) bold: bool,
@@ -58,15 +58,15 @@ impl Ink {
 pub(super) struct Cell {
     pub(super) c: char,
     pub(super) ink: Ink,
-    /// The byte offset in the source text after the character.
+    /// The byte offset in the source text after the character. A paragraph is cut there when its rows are settled.
     pub(super) at: usize,
-    /// Whether the following text belongs to something that began earlier, such as an emphasis.
+    /// Whether the following text belongs to a construct that began earlier, such as an emphasis.
     pub(super) inside: bool,
 }
 
-/// Chooses the coloured picture of the sign before it.
+/// Selects the coloured form of the character before it (variation selector 16).
 const SELECTOR: char = '\u{fe0f}';
-/// Joins the pictures around it to one.
+/// Joins the characters on both sides into one picture (zero width joiner).
 const JOINER: char = '\u{200d}';
 
 /// Returns the maximum width of a character. The selector of coloured pictures may widen the character before it, and a
@@ -85,7 +85,7 @@ pub(super) fn width(cells: &[Cell]) -> usize {
     cells.iter().map(|cell| columns(cell.c)).sum()
 }
 
-/// Columns of all of these by the newest rules of Unicode (UAX #11, UTS #51), as most terminals count them.
+/// Returns the width of the cells by the current Unicode rules (UAX #11, UTS #51), which most terminals follow.
 pub(super) fn unicode_width(cells: &[Cell]) -> usize {
     let (mut at, mut total) = (0, 0);
     while at < cells.len() {
@@ -99,11 +99,11 @@ pub(super) fn unicode_width(cells: &[Cell]) -> usize {
     total
 }
 
-/// Tells which characters are one sign to a reader: a letter with its accents, a flag, a picture with the colour of its skin, or
-/// several that are joined.
+/// Decides which characters a reader sees as one sign: a letter with its accents, a flag, a picture with a skin tone,
+/// or a sequence of joined pictures.
 struct Joining {
     before: char,
-    /// Letters of flags without a gap before what comes; two of them are a flag.
+    /// The number of adjacent flag letters before the next character. Two of them are a flag.
     flags: usize,
 }
 
@@ -112,7 +112,7 @@ impl Joining {
         Joining { before: first, flags: usize::from(is_flag(first)) }
     }
 
-    /// Takes the next character. Returns whether it is part of the previous sign.
+    /// Processes the next character. Returns `true` if it is part of the previous sign.
     fn takes(&mut self, c: char) -> bool {
         let joined = if is_flag(c) && is_flag(self.before) { self.flags % 2 == 1 } else { joins(self.before, c) };
         self.flags = if is_flag(c) { self.flags + 1 } else { 0 };
@@ -125,24 +125,24 @@ fn is_flag(c: char) -> bool {
     matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
 }
 
-/// Whether a picture, where it follows another one, is the colour of its skin.
+/// Returns `true` for a skin tone, which modifies the picture before it.
 fn is_skin(c: char) -> bool {
     matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
 }
 
-/// Whether a character is a part of the sign before it, letters of flags aside.
+/// Returns `true` if a character belongs to the sign before it. The caller handles flag letters.
 fn joins(before: char, c: char) -> bool {
     let is_apart = |c| matches!(c, ' ' | '\n' | BREAK);
     !is_apart(before) && !is_apart(c) && (before == JOINER || c == SELECTOR || is_skin(c) || columns(c) == 0)
 }
 
-/// How many of these cells, of which there is one at least, are the first sign.
+/// Returns the number of cells of the first sign. There must be at least one cell.
 fn sign(cells: &[Cell]) -> usize {
     let mut joining = Joining::after(cells[0].c);
     1 + cells[1..].iter().take_while(|cell| joining.takes(cell.c)).count()
 }
 
-/// The signs of a text, each of one character or of several.
+/// Splits a text into signs of one or several characters.
 fn signs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -156,7 +156,7 @@ fn signs(text: &str) -> impl Iterator<Item = &str> {
 
 /// Removes the last sign, as Backspace does in an editor.
 pub(crate) fn rub_out(text: &mut String) {
-    /// Longer rows of letters of flags are no text of a person.
+    /// Maximum number of flag letters to inspect before the end. A user does not type longer runs.
     const MOST_FLAGS: usize = 64;
     let mut kept = text.len();
     let mut before = text.char_indices().rev().peekable();
@@ -173,36 +173,36 @@ pub(crate) fn rub_out(text: &mut String) {
     text.truncate(kept);
 }
 
-/// Appends the characters of a text, with what could steer the terminal written out.
+/// Appends the characters of a text. Characters that would control the terminal are escaped.
 pub(super) fn push(cells: &mut Vec<Cell>, text: &str, ink: Ink) {
     let cell = |c| Cell { c, ink, at: 0, inside: false };
     for (at, c) in text.char_indices() {
         match c {
             BREAK => cells.push(cell(c)),
             '\n' | '\t' => cells.push(cell(' ')),
-            // Alone or in front of a line feed, which becomes a blank here: it would go back to the first column.
+            // Escape a CR too: it would move the cursor to the first column, and the LF after it is only a blank here.
             c if c == '\r' || steers(c, &text[at..]) => cells.extend(written_out(c).chars().map(cell)),
             c => cells.push(cell(c)),
         }
     }
 }
 
-/// `\u{1b}`.
+/// Returns the escaped form of a character, such as `\u{1b}`.
 pub(super) fn written_out(c: char) -> String {
     format!("\\u{{{:x}}}", u32::from(c))
 }
 
-/// Whether the look of a character says nothing of it.
+/// Returns `true` for the line and paragraph separators of Unicode. One of them has its own meaning here: [`BREAK`].
 pub(super) fn is_odd(c: char) -> bool {
     c == BREAK || c == '\u{2029}' || invisible::kind(c).is_some_and(|kind| kind == invisible::Invisible::Separator)
 }
 
-/// A part of the cells for each row, and the cell with which the next one begins.
+/// Wraps the cells between words. Returns the range of each row, and the index at which the next row begins.
 pub(super) fn wrapped(cells: &[Cell], width: usize) -> Vec<(Range<usize>, usize)> {
     broken(cells, width, false, self::width)
 }
 
-/// As [`wrapped`], by the columns that most terminals count. In the others a row may be wider.
+/// Wraps as [`wrapped`] does, but by the widths that most terminals use. In other terminals a row may be too wide.
 pub(super) fn wrapped_by_unicode(cells: &[Cell], width: usize) -> Vec<(Range<usize>, usize)> {
     broken(cells, width, false, unicode_width)
 }
@@ -234,7 +234,7 @@ fn broken(cells: &[Cell], width: usize, whole: bool, columns_of: fn(&[Cell]) -> 
         }
         let mut end = at + sign(&cells[at..]);
         if at == start && columns_of(&cells[at..end]) > width {
-            // A sign that no row has room for is in several.
+            // Split a sign that is wider than a row.
             let mut taken = 0;
             let fits = |cell: &&Cell| {
                 taken += columns(cell.c);
@@ -252,6 +252,7 @@ fn broken(cells: &[Cell], width: usize, whole: bool, columns_of: fn(&[Cell]) -> 
         column += wide;
         at = end;
         let joined = cells.get(at).is_some_and(|next| columns(next.c) == 0 || CLOSING.contains(next.c));
+        // Scripts with wide characters have no blanks between words, so a row may end after each of them.
         if wide >= 2 && !joined {
             rest = Some((at, at));
         }
@@ -262,8 +263,8 @@ fn broken(cells: &[Cell], width: usize, whole: bool, columns_of: fn(&[Cell]) -> 
     rows
 }
 
-/// Wraps plain text between words into rows of `columns`. Continuation rows are aligned with the first word after the
-/// mark of the line, or with the text after a wide gap.
+/// Wraps plain text between words into rows of `columns`. Continuation rows are aligned with the text after the mark of
+/// the line or after a gap of two blanks.
 pub(crate) fn in_rows(text: &str, columns: usize) -> String {
     let lines = text.split('\n').map(|line| {
         let line = line.strip_suffix('\r').unwrap_or(line);
@@ -278,8 +279,8 @@ pub(crate) fn line_in_rows(first: &str, body: &str, blanks: usize, columns: usiz
     line_broken(first, body, blanks, columns, true)
 }
 
-/// Wraps a line as [`line_in_rows`] does, but also breaks words that are longer than a row: the terminal would continue
-/// them in its first column, where one of our own rows could begin.
+/// Wraps a line as [`line_in_rows`] does, but also breaks words that are longer than a row. The terminal would continue
+/// such a word in its first column, where a model could use it to imitate a row of the program.
 pub(crate) fn line_set_in(first: &str, body: &str, blanks: usize, columns: usize) -> String {
     line_broken(first, body, blanks, columns, false)
 }
@@ -296,12 +297,13 @@ fn line_broken(first: &str, body: &str, blanks: usize, columns: usize, whole: bo
         }
         out.extend(cells[range].iter().map(|cell| cell.c));
     }
-    // Text typed after the line keeps its distance.
+    // Keep the blanks at the end: the user types after a prompt.
     out.push_str(&body[body.trim_end_matches(' ').len()..]);
     out
 }
 
-/// Bytes before the words of a line: blanks, a mark of one sign, and what two blanks set apart in the first `most` columns.
+/// Returns the length of the prefix of a line: its indentation and a mark of one character, or a first column that ends
+/// at a gap of two blanks within `most` columns.
 fn before_words(line: &str, most: usize) -> usize {
     let blanks = line.len() - line.trim_start_matches(' ').len();
     let words = &line[blanks..];
@@ -329,13 +331,13 @@ pub(crate) fn cut(text: &str, most: usize, signs: bool) -> Cow<'_, str> {
     format!("{}{dots}", text[..over.map_or(text.len(), |(at, _)| at)].trim_end()).into()
 }
 
-/// Columns of a text.
+/// Returns the maximum width of a text in columns.
 pub(crate) fn width_of(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
-/// Rows that a text takes which a terminal of so many columns wraps by itself: the fewest in any terminal, and whether all terminals
-/// agree on the row of every sign.
+/// Returns the number of rows that a text takes in a terminal that wraps it at `most` columns, as the minimum of all
+/// terminals, and whether all terminals put every sign into the same row.
 pub(crate) fn rows_of(text: &str, most: usize) -> (usize, bool) {
     let step = |(row, column): (usize, usize), wide: usize| match column + wide > most && column > 0 {
         true => (row + 1, wide),
@@ -358,11 +360,11 @@ pub(crate) fn rows_of(text: &str, most: usize) -> (usize, bool) {
 /// bytes, so that positions in the text stay valid.
 pub(crate) fn in_parts(text: &str) -> String {
     let part = |c| match c {
-        // Joins nothing, and takes no column either.
+        // The zero width non-joiner has the same length, joins nothing and has no width.
         JOINER | SELECTOR => '\u{200c}',
-        // A colour by itself is a square where it is known alone.
+        // A skin tone by itself is displayed as a coloured square.
         c if is_skin(c) => '\u{1f7eb}',
-        // The letter, in bold.
+        // The same letter in bold (Mathematical Alphanumeric Symbols).
         c if is_flag(c) => char::from_u32(0x1d400 + u32::from(c) - 0x1f1e6).unwrap_or(c),
         c => c,
     };

@@ -3,12 +3,12 @@
 use super::inline;
 use super::rows::{Cell, Ink, Look, draw, push, unicode_width, wrapped, wrapped_by_unicode};
 
-/// Maximum number of rows, and of their bytes, that are kept until the widths of the columns are settled.
+/// Maximum number of rows, and of their bytes, that are kept before the widths of the columns are fixed.
 const MOST_ROWS: usize = 200;
 const MOST_BYTES: usize = 32 << 10;
 /// Maximum number of columns of a table; the rest of a row stays in the last one.
 const MOST_COLUMNS: usize = 32;
-/// Minimum width of a column. If there is less room, each row becomes a list.
+/// Minimum width of a column. If the room is too small, each row is drawn as a list.
 const NARROWEST: usize = 6;
 
 /// The alignment of the text in a cell.
@@ -26,7 +26,7 @@ pub(super) struct Table {
     sides: Vec<Side>,
     rows: Vec<Vec<String>>,
     bytes: usize,
-    /// The widths of the columns, once rows were drawn.
+    /// The widths of the columns; set when the first rows are drawn.
     widths: Option<Vec<usize>>,
 }
 
@@ -37,6 +37,7 @@ pub(super) fn cells(line: &str) -> Vec<String> {
     let (mut out, mut cell, mut escaped) = (Vec::new(), String::new(), false);
     for c in line.chars() {
         match c {
+            // An escaped `|` belongs to the cell, without its backslash (GFM, 4.10).
             '|' if escaped => {
                 cell.pop();
                 cell.push('|');
@@ -76,7 +77,7 @@ impl Table {
         Table { head, sides, rows: Vec::new(), bytes: 0, widths: None }
     }
 
-    /// Adds a row. Returns whether the rows so far must be drawn because no more can be kept.
+    /// Adds a row. Returns `true` if the rows must be drawn because no more can be kept.
     pub(super) fn push(&mut self, line: &str) -> bool {
         let mut row = cells(line);
         row.truncate(self.head.len());
@@ -86,13 +87,13 @@ impl Table {
         self.rows.len() >= MOST_ROWS || self.bytes >= MOST_BYTES
     }
 
-    /// Bytes that are kept of its rows.
+    /// Returns the number of bytes that are kept of the rows.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         self.rows.iter().chain([&self.head]).flatten().map(String::capacity).sum()
     }
 
-    /// The rows so far, drawn.
+    /// Draws the rows that were not drawn yet.
     pub(super) fn drawn(&mut self, look: Look) -> Vec<String> {
         let rows = std::mem::take(&mut self.rows);
         self.bytes = 0;
@@ -102,7 +103,7 @@ impl Table {
         let head = read(&self.head, Ink { bold: true, ..Ink::PLAIN });
         let body: Vec<_> = rows.iter().map(|row| read(row, Ink::PLAIN)).collect();
         let begins = self.widths.is_none();
-        // Columns are separated by a line with a blank on each side.
+        // A separator takes three columns: a line and a blank on each side.
         let room = look.width.saturating_sub(3 * self.head.len().saturating_sub(1));
         let widths = self.widths.get_or_insert_with(|| fitted(&head, &body, room)).clone();
         if widths.contains(&0) {
@@ -121,7 +122,7 @@ impl Table {
     }
 
     fn row(&self, row: &[Vec<Cell>], widths: &[usize], look: Look) -> Vec<String> {
-        // The separators are aligned in terminals that count widths as most do; in the others a row is at worst wider.
+        // The columns are aligned in terminals that follow Unicode's widths; in others a row may be misaligned.
         let parts: Vec<_> = row.iter().zip(widths).map(|(cells, width)| wrapped_by_unicode(cells, *width)).collect();
         let height = parts.iter().map(Vec::len).max().unwrap_or(0);
         let between = dim(if look.signs { " │ " } else { " | " }, look);
@@ -157,8 +158,8 @@ fn dim(text: &str, look: Look) -> String {
     out
 }
 
-/// Computes the widths of the columns: the widest ones shrink if the room is too small. All are 0 if it does not
-/// suffice.
+/// Computes the widths of the columns. If the room is too small, the widest columns shrink; if even the minimum width
+/// does not fit, all widths are 0.
 fn fitted(head: &[Vec<Cell>], body: &[Vec<Vec<Cell>>], room: usize) -> Vec<usize> {
     let needs = |column: usize| {
         let rows = body.iter().map(|row| &row[column]).chain([&head[column]]);
@@ -168,14 +169,15 @@ fn fitted(head: &[Vec<Cell>], body: &[Vec<Vec<Cell>>], room: usize) -> Vec<usize
     if widths.iter().map(|width| (*width).min(NARROWEST)).sum::<usize>() > room {
         return vec![0; head.len()];
     }
-    // The bound on the width of all columns that are wider than it.
+    // All columns that are wider than the room allows get the same maximum width.
     let fits = |most: usize| widths.iter().map(|width| (*width).min(most)).sum::<usize>() <= room;
     let most = (NARROWEST..=room.max(NARROWEST)).rev().find(|most| fits(*most)).unwrap_or(NARROWEST);
     widths.iter_mut().for_each(|width| *width = (*width).min(most));
     widths
 }
 
-/// Draws a row as a list, with the head of each column before its cell and an empty row before every row but the first.
+/// Draws a row as a list, in which each cell follows the head of its column. An empty row precedes every row but the
+/// first.
 fn as_list(head: &[Vec<Cell>], row: &[Vec<Cell>], is_first: bool, look: Look) -> Vec<String> {
     let mut out = if is_first { Vec::new() } else { vec![String::new()] };
     for (name, cells) in head.iter().zip(row) {

@@ -1,4 +1,4 @@
-//! The case files, and the laws that hold for every text.
+//! Tests with case files, and properties that hold for every text.
 
 use super::{Look, MOST_LINE, Markdown};
 use toolfence_kit::{CaseFiles, Comparison, Pieces, Random, Section, signs};
@@ -21,7 +21,7 @@ fn text_of(case: &Section) -> String {
     signs::read_command(&signs::read(case.part("markdown").expect("a text").text()))
 }
 
-/// `ESC [ 1 m` as `{1}`.
+/// Replaces escape sequences by readable ones, such as `ESC [ 1 m` by `{1}`.
 fn printed(drawn: &str) -> String {
     let mut out = String::new();
     for (index, piece) in drawn.split("\x1b[").enumerate() {
@@ -33,7 +33,7 @@ fn printed(drawn: &str) -> String {
     out
 }
 
-/// The rows without the codes of looks.
+/// Removes the style codes.
 fn uncoloured(drawn: &str) -> String {
     drawn
         .split("\x1b[")
@@ -53,7 +53,7 @@ fn cases() {
     comparison.finish();
 }
 
-/// Texts of every kind: the cases, and what people have in the repository.
+/// Returns texts of every kind: those of the case files, and documents of this repository.
 fn texts() -> Vec<String> {
     let cases = CaseFiles::of("terminal/markdown.txt").sections();
     let mut texts: Vec<String> = cases.iter().map(text_of).collect();
@@ -80,7 +80,7 @@ fn the_rows_are_the_same_for_any_pieces() {
     }
 }
 
-/// Lines of code and HTML aside, which the terminal wraps by itself, no row is wider than the terminal, and the tail never is.
+/// No row is wider than the terminal, except lines of code and HTML, which the terminal wraps. The tail always fits.
 #[test]
 fn nothing_is_wider_than_the_terminal() {
     for text in texts() {
@@ -99,7 +99,7 @@ fn nothing_is_wider_than_the_terminal() {
     }
 }
 
-/// No word of a text is lost, whatever is open where it ends.
+/// No word of a text is lost, even if a construct is open at the end.
 #[test]
 fn every_word_is_shown() {
     let words = |text: &str| -> Vec<String> {
@@ -115,7 +115,8 @@ fn every_word_is_shown() {
     }
 }
 
-/// Signs of Markdown in any order: nothing panics, nothing steers, and the law of pieces holds.
+/// For Markdown marks in any order, nothing panics, no control character is printed, and the rows do not depend on the
+/// pieces.
 #[test]
 fn any_signs_in_any_order() {
     const PARTS: &[&str] = &[
@@ -181,7 +182,7 @@ fn any_signs_in_any_order() {
     }
 }
 
-/// A text that never ends, whatever is open in it: what is kept of it is bounded, and what is read and written for each byte.
+/// For a text that never ends, whatever construct is open, the memory and the work for each byte are bounded.
 #[test]
 fn what_never_ends_is_given_all_the_same() {
     const PARTS: &[&str] = &[
@@ -222,7 +223,7 @@ fn what_never_ends_is_given_all_the_same() {
     check(&"A word of *many* and `code`. ".repeat((1 << 20) / 29), "a megabyte of words");
 }
 
-/// Signs of several characters, each with the columns that most terminals count.
+/// Signs of several characters, with the number of columns that most terminals use.
 const SIGNS: &[(&str, usize)] = &[
     ("👨\u{200d}👩\u{200d}👧", 2),
     ("👍🏽", 2),
@@ -233,7 +234,7 @@ const SIGNS: &[(&str, usize)] = &[
     ("語", 2),
 ];
 
-/// No row ends in the middle of a sign, and no terminal counts more columns than there are.
+/// No row ends inside a sign, and no row is too wide in any terminal.
 #[test]
 fn signs_of_several_characters_stay_whole() {
     for (sign, _) in SIGNS {
@@ -247,14 +248,14 @@ fn signs_of_several_characters_stay_whole() {
             }
         }
     }
-    // One that is longer than a row is the only one in several.
+    // Only a sign that is wider than a row is split.
     let long = "👩\u{200d}".repeat(30);
     let shown = rendered(&long, Look { width: 20, ..PLAIN });
     assert!(shown.lines().all(|row| super::width_of(row) <= 20), "{shown}");
     assert_eq!(shown.matches('👩').count(), 30, "{shown}");
 }
 
-/// The columns of a table are aligned for a terminal that shows each sign as one.
+/// The columns of a table are aligned in a terminal that displays each sign as one.
 #[test]
 fn tables_are_aligned_by_what_most_terminals_show() {
     let rows: String = SIGNS.iter().map(|(sign, _)| format!("| {sign}{sign} | x |\n")).collect();
@@ -265,7 +266,7 @@ fn tables_are_aligned_by_what_most_terminals_show() {
     }
 }
 
-/// Where terminals count otherwise, that is known, and the parts that are shown then have the columns that all of them count.
+/// If terminals disagree about a text, this is detected, and they agree about its parts.
 #[test]
 fn all_terminals_agree_on_the_rows_of_parts() {
     use super::{in_parts, rows_of};
