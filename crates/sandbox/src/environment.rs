@@ -59,7 +59,7 @@ const BARE: &str = "a folder of the project can look like a repository without w
 const SIGNATURES: &str = "git log would start a program that checks signatures";
 const MONITOR: &str = "git status would start the monitor";
 
-/// All variables that a command may have: without a sandbox, in a sandbox, in a container.
+/// All variables that a command may have, with the rules for no sandbox, a sandbox and a container.
 pub const TABLE: &[Variable] = &[
     row("HOME", Passed, AsOutside, Set("/tmp"), "the home; that of a container can be written and is private"),
     row("USER", Passed, AsOutside, Removed, "who and where one is"),
@@ -140,8 +140,8 @@ pub const TABLE: &[Variable] = &[
     no_retries("BUNDLE_RETRY", "Bundler makes 3 more attempts"),
 ];
 
-/// The environment of a command without a sandbox, made from the variables of the host (usually [`std::env::vars_os`]) and the
-/// PATH its programs are looked for in, which is not the host's own.
+/// Returns the environment of a command without a sandbox, from the variables of the host (usually
+/// [`std::env::vars_os`]) and the PATH of the project's commands, which differs from the host's.
 pub fn outside(host: impl IntoIterator<Item = (OsString, OsString)>, search_path: &OsStr) -> Vec<(OsString, OsString)> {
     let host: Vec<_> = host.into_iter().collect();
     let value = |variable: &Variable| match variable.outside {
@@ -155,8 +155,8 @@ pub fn outside(host: impl IntoIterator<Item = (OsString, OsString)>, search_path
     all
 }
 
-/// Returns the environment of a command in a sandbox around the project at `root`, made of the one that it has outside. `network`
-/// says whether the command may use the network.
+/// Returns the environment of a command in a sandbox around the project at `root`, derived from `outside`, its
+/// environment without a sandbox. `network` is `true` if the command may use the network.
 pub fn sandboxed(outside: &[(OsString, OsString)], root: &Path, network: bool) -> Vec<(OsString, OsString)> {
     let in_project = |value: &&OsString| Path::new(value).is_relative() || Path::new(value).starts_with(root);
     let value = |variable: &Variable| {
@@ -172,7 +172,8 @@ pub fn sandboxed(outside: &[(OsString, OsString)], root: &Path, network: bool) -
     TABLE.iter().filter_map(|row| Some((row.name.into(), value(row)?))).collect()
 }
 
-/// What the options `--env` of an engine for containers say: a name alone is passed on from the environment of the client.
+/// Returns the values of the container engine's `--env` options. For a name without a value, the engine passes on the
+/// variable of its client.
 #[cfg(target_os = "linux")]
 pub(crate) fn of_container(network: bool) -> impl Iterator<Item = String> {
     TABLE.iter().filter_map(move |row| match row.container {
@@ -183,13 +184,14 @@ pub(crate) fn of_container(network: bool) -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns `true` if the table has this variable. Other variables are a command's own, such as those of a call of git.
+/// Returns `true` if the table has this variable. A command may set other variables itself, such as those for a git
+/// call.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_in_table(name: &OsStr) -> bool {
     TABLE.iter().any(|row| name == row.name)
 }
 
-/// What the client of an engine needs of the host's environment to find its engine; nothing of it gets into the container.
+/// Host variables by which a container client finds its engine. None of them reaches the container.
 #[cfg(target_os = "linux")]
 const CLIENT: &[&str] = &[
     "HOME",
@@ -205,7 +207,7 @@ const CLIENT: &[&str] = &[
     "CONTAINERS_CONF",
 ];
 
-/// The environment that the client of an engine for containers needs, with the host's values.
+/// Returns the environment of the container engine's client, with the host's values.
 #[cfg(target_os = "linux")]
 pub(crate) fn of_client() -> impl Iterator<Item = (&'static str, OsString)> {
     CLIENT.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)))

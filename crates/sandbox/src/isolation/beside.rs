@@ -10,14 +10,14 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Returns `true` if a file or folder must be hidden. Its arguments are the visible folder, the path in it, and whether
-/// that is a folder.
+/// A predicate that returns `true` if a file or folder must be hidden. Its arguments are the visible folder, the path
+/// of the entry in it, and whether the entry is a folder.
 pub(crate) type Hides<'a> = &'a dyn Fn(&Path, &Path, bool) -> bool;
 
 /// Entries that are checked in all visible folders. Folders of toolchains beyond this limit are hidden.
 const MOST_ENTRIES: usize = 300_000;
 
-/// Names that are hidden one by one. Each is a mount.
+/// The limit of names that are hidden one by one, because each needs a mount.
 const MOST_MASKS: usize = 2_000;
 
 /// Ends of paths below which everything was downloaded from a registry, so that nothing is the user's own. They have
@@ -54,7 +54,7 @@ pub(super) struct FolderWalk {
 pub(super) enum HideError {
     /// It has too many entries, or too many of them are blocked.
     TooLarge,
-    /// This folder in it cannot be read.
+    /// A folder in it, named here, cannot be read.
     Closed(PathBuf, io::Error),
 }
 
@@ -94,7 +94,7 @@ impl FolderWalk {
                     pending.push(path);
                 }
             }
-            // One folder can have more blocked files than mounts are possible.
+            // A single folder can contain more blocked files than the mount limit, so the count is checked here, too.
             if self.masks.len() > before + MOST_MASKS {
                 pending.truncate(waiting);
                 self.hide_all(folder, before);
@@ -124,7 +124,7 @@ impl FolderWalk {
                 Err(error) => match error.kind() {
                     // The path is a file, or the folder was removed.
                     ErrorKind::NotADirectory | ErrorKind::NotFound => continue,
-                    // The program could change the folder's mode.
+                    // The folder is hidden because the program could make it readable by changing its mode.
                     ErrorKind::PermissionDenied => {
                         self.masks.push(Name::from(folder));
                         continue;

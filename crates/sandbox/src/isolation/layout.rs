@@ -31,7 +31,7 @@ const SYSTEM: &[&str] = &[
     "/snap",
 ];
 
-/// Folders in which systems made of stores keep the names of installed packages.
+/// Folders in which store-based systems (NixOS, Guix) link the installed packages.
 const NAMES_OF_STORES: &[&str] = &["/run/current-system", "/nix/var/nix/profiles"];
 
 /// Folders of a home that contain toolchains. Writes of a tool go to a private layer.
@@ -71,7 +71,7 @@ const TOOLCHAINS: &[&str] = &[
     "go/pkg",
 ];
 
-/// Folders of toolchains that a tool must be able to write to.
+/// Toolchain folders that a tool must be able to write to.
 const LAYERED: &[&str] = &[
     ".cargo",
     ".npm",
@@ -86,7 +86,7 @@ const LAYERED: &[&str] = &[
     "go/pkg",
 ];
 
-/// Variables that name a toolchain outside of these folders.
+/// Environment variables that may name a toolchain outside of these folders.
 const VARIABLES: &[&str] =
     &["CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "GOROOT", "GOPATH", "JAVA_HOME", "VIRTUAL_ENV"];
 
@@ -102,10 +102,10 @@ const CREDENTIALS: &[&str] = &[
     "auth.json",
 ];
 
-/// Files that may contain a token in addition to settings that are needed.
+/// Settings files that toolchains need, but that may also contain a token.
 const SETTINGS: &[&str] = &["config", "config.toml"];
 
-/// Entries of /etc that are checked.
+/// The limit of entries of /etc that are checked.
 const MOST_ENTRIES: usize = 50_000;
 
 /// The parts of the new tree.
@@ -199,7 +199,8 @@ impl LayoutBuilder<'_> {
     }
 
     fn private(&mut self, ground: &HostFacts<'_>) {
-        // Neither is a link to the other, because the project or the home folder can be below either.
+        // Each is a folder of its own and not a link to the other, because the project or the home folder can be below
+        // either.
         for at in ["/tmp", "/var/tmp"] {
             self.steps.push(Step::Private { at: at.into(), mode: 0o1777, shared: true });
         }
@@ -218,7 +219,7 @@ impl LayoutBuilder<'_> {
         }
         for name in VARIABLES {
             if let Some(path) = (ground.variable)(name).map(PathBuf::from).filter(|path| path.is_absolute()) {
-                // The other folders in these two have the source of other projects.
+                // GOPATH also contains the source of other projects, so only these two parts of it are shown.
                 let parts = if *name == "GOPATH" { vec![path.join("bin"), path.join("pkg")] } else { vec![path] };
                 for part in parts {
                     self.show_or_link(&part, matches!(*name, "CARGO_HOME" | "GOPATH"));
@@ -232,8 +233,9 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Returns the folder that a folder of programs belongs to, with their libraries; in the home folder only the
-    /// folder itself. If the user can write to it, returns only its known parts.
+    /// Returns the folders to show for a folder of programs. That is the parent of a `bin` or `sbin` folder, which also
+    /// contains the libraries, or its known parts if the user can write to it. A folder in the home folder, or with any
+    /// other name, is shown alone.
     fn parts_with(&self, folder: &Path) -> Vec<PathBuf> {
         let named = folder.file_name().is_some_and(|name| name == "bin" || name == "sbin");
         let parent = folder.parent().filter(|parent| named && parent.parent().is_some());
@@ -285,7 +287,7 @@ impl LayoutBuilder<'_> {
     }
 }
 
-/// Returns credentials at the top of a toolchain's folder.
+/// Returns the files with credentials at the top of a toolchain's folder.
 fn credentials(folder: &Path) -> Vec<Name> {
     let secret = CREDENTIALS.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
     let settings = SETTINGS.iter().map(|name| folder.join(name)).filter(|path| mentions_a_token(path));

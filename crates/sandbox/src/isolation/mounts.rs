@@ -1,4 +1,4 @@
-//! Builds the tree that a command sees, starting with an empty one, so that a path that is not listed does not exist.
+//! Builds the file tree that a command sees. It starts with an empty tree, so a path that is not listed does not exist.
 //!
 //! The old root stays mounted while the new one is built from it and is then unmounted. Links in paths of the host are
 //! never followed: the host has resolved them.
@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 /// The folder for private folders, layers and masks.
 const STORE: &str = "/.store";
 
-/// The mount point of the old root while the new one is built. It is in the store, so that both are unmounted at once,
-/// which is slow in the kernel.
+/// The mount point of the old root while the new one is built. It is in the store because unmounting is slow in the
+/// kernel: one call unmounts both.
 const OLD: &str = "/.store/old";
 
 /// The private folders in the store.
 const PRIVATE: &str = "/.store/private";
 
-/// Devices that only have a function and no state.
+/// Device files that hold no state of the machine.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
 const READ_ONLY: Attributes = Attributes { read_only: true, devices: false };
@@ -69,7 +69,7 @@ pub(super) fn build_session(plan: &Plan) -> Result<(), Trouble> {
 
 /// Copies of the session's mounts for one command.
 pub(super) struct SharedMounts {
-    /// The private folders with their paths. One in another is copied with that one.
+    /// The private folders with their paths. A folder inside another one is copied as part of that one.
     folders: Vec<(PathBuf, DetachedMount)>,
     /// The layers in the order of their steps; `None` if no overlay could be mounted.
     layers: Vec<Option<DetachedMount>>,
@@ -160,21 +160,22 @@ pub(super) fn raise(plan: &Plan, masking: &Masking, tree: &Tree) -> Result<(), T
     if masking.removable.is_empty() {
         return Ok(());
     }
-    // From here on mounts stay in this namespace, see `leave_mounts_behind`.
+    // From here on, mounts are not propagated to the command's namespace; see `leave_mounts_behind`.
     rustix::mount::mount_change(plan.root.path(), MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|errno| Trouble::new(Barrier::Masks, errno.into()))?;
     mask(&masking.removable, &root, blanks)
 }
 
-/// Gives the calling process a mount namespace of its own, while its root stays the tree it has.
+/// Moves the calling process into a new mount namespace, but keeps its root in the tree of the old one.
 ///
-/// The kernel refuses to remove or rename a mount point in the namespace of the calling process (EBUSY; vfs_unlink and
-/// vfs_rename call `is_local_mountpoint`), while a path is resolved by the mounts of the tree it begins in. So a mask
-/// that is mounted only in the old namespace hides a file from this process and lets it remove the file, together with
-/// the mask; a renamed file keeps its mask. Mounts below the project are shared between the two until [`mask`] ends
-/// that: those that must not be removed are made before, in both.
+/// The kernel refuses to remove or rename a mount point of the caller's namespace (EBUSY; vfs_unlink and vfs_rename
+/// call `is_local_mountpoint`), but resolves a path by the mounts of the tree in which the path begins. So a mask that
+/// is mounted only in the old namespace hides a file from this process, but does not prevent the process from removing
+/// the file together with the mask. A renamed file keeps its mask. Until [`raise`] makes the mounts below the project
+/// private, the two namespaces share them. Masks that must not be removed are mounted before that, in both namespaces.
 ///
-/// The process then finds its /proc/self/mountinfo empty, so this is only done if there are such masks.
+/// As a side effect, /proc/self/mountinfo is empty for the process, so the caller does this only if removable masks
+/// exist.
 pub(super) fn leave_mounts_behind(plan: &Plan) -> io::Result<()> {
     let shared = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
     rustix::mount::mount_change(plan.root.path(), shared)?;
@@ -221,7 +222,7 @@ fn leave_the_old_root() -> io::Result<()> {
 /// A tree that is being built.
 struct TreeBuilder<'p> {
     plan: &'p Plan,
-    /// The number of layers so far.
+    /// The number of layers that were mounted so far.
     layers: usize,
     shared: Option<SharedMounts>,
 }
@@ -230,7 +231,8 @@ impl TreeBuilder<'_> {
     fn apply_step(&mut self, step: &Step) -> io::Result<()> {
         let at = step.at(self.plan);
         match step {
-            // In a session it was created at the beginning, and a command may have removed it.
+            // The session created the link at its start. A command may have removed it since, and it is not created
+            // again.
             Step::Link { .. } if self.is_given(at) => Ok(()),
             Step::Link { to, .. } => link(at, to.path()),
             Step::Show { .. } => self.show(at, READ_ONLY),
@@ -243,7 +245,7 @@ impl TreeBuilder<'_> {
         }
     }
 
-    /// Makes a step of the tree of a session, in which no command runs yet.
+    /// Applies a step to the tree of a session in which no command runs yet.
     fn apply_session_step(&mut self, step: &Step) -> io::Result<()> {
         let at = step.at(self.plan);
         let in_shared = is_in_shared(self.plan, at);
@@ -255,7 +257,7 @@ impl TreeBuilder<'_> {
         match step {
             Step::Layer { .. } => {
                 self.layers += 1;
-                // Without it each command sees the folder read-only.
+                // If the overlay cannot be mounted, each command sees the folder read-only.
                 let _ = self.overlay_on(at, self.layers, Path::new(&layer_of_session(self.layers)));
             }
             Step::Private { mode, shared: true, .. } => self.private(at, *mode, false)?,
@@ -276,7 +278,7 @@ impl TreeBuilder<'_> {
         self.shared.is_some() && is_in_shared(self.plan, at)
     }
 
-    /// Mounts a copy. In a shared folder the mount point exists, and nothing is created.
+    /// Mounts a copy. In a shared folder the session has already created the mount point, so this creates nothing.
     fn put(&self, mount: &DetachedMount, at: &Path) -> io::Result<()> {
         if self.is_given(at) { mount.put_over(at) } else { mount.put(at) }
     }
@@ -312,8 +314,8 @@ impl TreeBuilder<'_> {
         copy_of(source.as_fd(), attributes)?.put_over(at)
     }
 
-    /// Mounts a layer over a folder of toolchains: that of the session, or one whose upper folder is in the store and
-    /// is removed with it.
+    /// Mounts a layer over a toolchain folder. It is the session's layer or, without a session, a new one whose upper
+    /// folder is in the store and is removed with it.
     fn layer(&mut self, at: &Path) -> io::Result<()> {
         self.layers += 1;
         let Some(shared) = &mut self.shared else {
@@ -333,7 +335,7 @@ impl TreeBuilder<'_> {
         self.put(&overlay(open_old(lower)?.as_fd(), &store)?, at)
     }
 
-    /// Mounts a private folder: that of the session, or an empty one.
+    /// Mounts a private folder: the session's own if it is shared, and otherwise a new empty one.
     fn private(&mut self, at: &Path, mode: u32, shared: bool) -> io::Result<()> {
         if shared && let Some(mounts) = &self.shared {
             let given = mounts.folders.iter().find(|(place, _)| place == at);
@@ -413,7 +415,7 @@ fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
     clone_of(blanks.like(&target)?)?.mask(target.as_fd())
 }
 
-/// Hides the files that are not hidden yet.
+/// Hides the listed files that no blank covers yet.
 fn hide_of_host<'p>(masks: impl Iterator<Item = &'p Name>, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
     for at in masks.map(Name::path) {
         let done = beneath(root, at).map_err(io::Error::from).and_then(|target| {
@@ -443,7 +445,7 @@ impl Blanks {
         Ok(Blanks { are: [identity(file.as_fd())?, identity(folder.as_fd())?], file, folder })
     }
 
-    /// Returns the one that can be mounted over this entry.
+    /// Returns the blank file or the blank folder, whichever can be mounted over this entry.
     fn like(&self, target: &OwnedFd) -> io::Result<BorrowedFd<'_>> {
         Ok(if is_folder(target.as_fd())? { self.folder.as_fd() } else { self.file.as_fd() })
     }
@@ -486,13 +488,13 @@ fn clone_of(source: BorrowedFd<'_>) -> io::Result<DetachedMount> {
 }
 
 impl DetachedMount {
-    /// Mounts it at a path of the new tree, which is created if it is missing.
+    /// Mounts it at a path of the new tree, and creates the mount point if it is missing.
     fn put(&self, at: &Path) -> io::Result<()> {
         mount_point(at, is_folder(self.0.as_fd())?)?;
         self.put_over(at)
     }
 
-    /// Mounts it over the entry at a path of the new tree. A link in the path is an error.
+    /// Mounts it over an existing entry of the new tree. Returns an error if the path contains a link.
     fn put_over(&self, at: &Path) -> io::Result<()> {
         let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY)?;
         self.mask(beneath(&root, at)?.as_fd())
@@ -547,7 +549,7 @@ fn open_old(path: &Path) -> io::Result<OwnedFd> {
     Ok(beneath(&old, path)?)
 }
 
-/// Opens a path below a folder. Refuses links in it.
+/// Opens a path below a folder. A link in the path is an error.
 fn beneath(top: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     let path = path.strip_prefix("/").unwrap_or(path);
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -563,7 +565,7 @@ fn identity(file: BorrowedFd<'_>) -> io::Result<Identity> {
     Ok(identity_at(file, Path::new(""))?)
 }
 
-/// Enters a folder of the project, wherever the path leads now: no other place can be reached.
+/// Enters a folder of the project. The path may lead elsewhere by now, but only to places in the command's tree.
 pub(super) fn enter_folder(plan: &Plan, task: &Task) -> io::Result<()> {
     let at = plan.root.path().join(task.folder.path());
     Ok(rustix::process::chdir(&at)?)

@@ -22,7 +22,7 @@ pub struct Settings {
     pub memory: u64,
     /// The helper, if it is not the default one.
     pub helper: Option<PathBuf>,
-    /// The best kind that is tried.
+    /// The strongest kind of sandbox that is tried.
     pub at_most: Kind,
     /// A container to use instead of all other kinds. If it is not available, commands cannot run in a sandbox at all.
     pub container: Option<Container>,
@@ -89,7 +89,8 @@ const PROCESSES: u32 = 2048;
 /// Bytes of memory that most builds never exceed.
 const MEMORY: u64 = 8 << 30;
 
-/// Bytes for files: what a program wants to write may be little, but nothing is too little.
+/// The minimum size of the private folders in bytes: even under a small memory limit, programs need some temporary
+/// space.
 #[cfg(target_os = "linux")]
 const LEAST_TEMPORARY: u64 = 64 << 20;
 
@@ -235,22 +236,24 @@ pub struct Request<'a> {
     pub layer: Option<&'a Path>,
     /// Whether it may use the network.
     pub network: bool,
-    /// Whether the command may only read: it cannot write to the project, regardless of the settings.
+    /// Whether the project is read-only for the command, regardless of the settings.
     pub looks: bool,
-    /// Folders of the project, relative to the root and without links, that the command may write to although it may
-    /// only read the rest. If one is missing or a link when the sandbox is set up, the project counts as changed. Only
-    /// a sandbox with a tree of its own supports them.
+    /// Folders of the project, relative to the root and without links, that stay writable for the command when the rest
+    /// of the project is read-only. If one is missing or a link when the sandbox is set up, the project counts as
+    /// changed. Only a sandbox with a tree of its own supports them.
     pub writable_folders: &'a [PathBuf],
     /// Whether the command uses the home folder, `/tmp`, toolchain layers and loopback network of the session. Any
     /// other command has its own, which are removed with it. Only [`Kind::Namespaces`] has sessions.
     pub session: bool,
-    /// Whether the command of a session may use unix sockets with names: see [`Enclosure::enter_session`](super::Enclosure::enter_session).
+    /// Whether the command of a session may use named unix sockets: see
+    /// [`Enclosure::enter_session`](super::Enclosure::enter_session).
     pub sockets: bool,
     /// The names of the command's variables. A container gets only those that are passed to its engine.
     pub variables: &'a [&'a OsStr],
 }
 
-/// The process to start for a command: a helper, and the message that it reads from a socket, its stdin.
+/// The process to start for a command: a helper, and the message for it. The helper's stdin is a socket, from which it
+/// reads the message.
 ///
 /// The helper answers with one line: `status N`, `signal N`, `failed WHY`, or `changed WHY` if the masked files are not
 /// those of the message. The helper ends all processes of the command when the socket is closed.

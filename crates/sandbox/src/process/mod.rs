@@ -1,8 +1,8 @@
 //! Runs a child with a deadline and bounded output, and ends all processes that it starts.
 //!
-//! This module judges no command and sets up no sandbox. By itself it can only signal process groups: it does not reach
-//! a process that leaves its group on purpose (a daemon that calls setsid(2)). With a *supervisor*, a program that runs
-//! the command and ends all processes that it starts, every process is reached.
+//! This module judges no command and sets up no sandbox. By itself it can only signal process groups, so a process that
+//! leaves its group on purpose (a daemon that calls setsid(2)) escapes. A *supervisor* is a program that runs the
+//! command and ends all processes that the command starts, including those.
 
 mod background;
 mod child;
@@ -39,7 +39,7 @@ const CHUNK: usize = 64 << 10;
 /// The time for which a process that outlives the command may hold its output before it is ended.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// The time limit of a command without any other.
+/// The time limit of a command that sets none.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The time between SIGTERM and SIGKILL.
@@ -198,13 +198,14 @@ fn spawned(job: &Job<'_>, input: Stdio) -> io::Result<Spawned> {
     Spawned::new(command, input)
 }
 
-/// The fields are dropped in this order: the group is killed while its leader still holds its number.
+/// A running command. The field order is the drop order: `group` is dropped first, so it is killed while its unreaped
+/// leader still reserves the group ID.
 struct Running {
     group: Group,
     supervisor: Option<Supervisor>,
-    /// Whether the supervisor has reported that it is done. It is reaped when it ends, without waiting for it.
+    /// Whether the supervisor has reported that it is done. The supervisor is then reaped in the background.
     has_reported_end: bool,
-    /// Whether the supervisor could not end all processes, or did not report that it had.
+    /// Whether the supervisor could not end all processes, or did not report that it had ended them.
     has_left: bool,
     leader: Leader,
 }
@@ -221,14 +222,15 @@ impl Running {
         Ok(Running { group, supervisor, has_reported_end: false, has_left: false, leader })
     }
 
-    /// Sends the message to the supervisor. One that ends before it has read the message has sent an answer.
+    /// Sends the message to the supervisor. A supervisor that ends before it has read the message has already sent its
+    /// answer.
     async fn send(&mut self, message: &Message, of_command: Option<BorrowedFd<'_>>) -> io::Result<()> {
         let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
         check_line(supervisor.send(message, of_command)).await
     }
 
-    /// Reads output until the command has ended. Returns `false` if the deadline comes first. The leader is not reaped,
-    /// so that the number of the group stays taken and no signal for it can reach another group.
+    /// Reads output until the command has ended. Returns `false` if the deadline comes first. Does not reap the leader,
+    /// which reserves the group ID, so no signal can reach a different group.
     async fn ends_by(&mut self, deadline: Instant, reader: &mut Reader<'_>) -> bool {
         loop {
             tokio::select! {
@@ -241,7 +243,7 @@ impl Running {
         }
     }
 
-    /// Ends all processes that are left. Gives a supervisor the time to end its processes.
+    /// Ends all processes that are left. A supervisor gets time to end its processes first.
     async fn end(&mut self) {
         if let Some(supervisor) = &mut self.supervisor {
             supervisor.hang_up();
@@ -286,7 +288,8 @@ impl Running {
     }
 }
 
-/// Sends the message to the supervisor. If the line is broken, the supervisor has ended, and its answer has the reason.
+/// Sends the message to the supervisor. A broken socket is not an error here, because the answer of the ended
+/// supervisor contains the reason.
 async fn check_line(message: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     match timeout_at(Instant::now() + LAST_WAIT, message).await {
         Ok(_) => Ok(()),
@@ -299,7 +302,7 @@ async fn check_line(message: impl Future<Output = io::Result<()>>) -> io::Result
 struct CommandEnd {
     code: Option<i32>,
     signal: Option<i32>,
-    /// Whether it was killed because of its memory.
+    /// Whether it was killed because it exceeded its memory limit.
     memory: bool,
 }
 
@@ -332,7 +335,7 @@ impl<'a> Reader<'a> {
 
     /// Waits for output and reads it. Nothing is lost if the future is dropped.
     async fn read(&mut self) {
-        /// Reads before other tasks get a turn.
+        /// The number of reads before the task yields to others.
         const TURN: usize = 16;
         self.output.ready().await;
         for _ in 0..TURN {
@@ -355,7 +358,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// Returns the kept output. Frees the read buffer before it builds the text.
+    /// Returns the kept output. Frees the read buffer first to lower the peak of memory.
     fn finish(self) -> Clipped {
         drop(self.chunk);
         // A command whose output a model reads has a `live` handle with a language.

@@ -17,13 +17,13 @@ use tokio::time::{Instant, sleep_until};
 /// Bytes of stdout that are read at once: the size of a pipe.
 const CHUNK: usize = 64 << 10;
 
-/// Bytes of stderr that are read at once, which is little.
+/// Bytes of stderr that are read at once. Programs write little to it.
 const SMALL_CHUNK: usize = 4 << 10;
 
 /// A program with its input.
 #[derive(Debug)]
 pub struct Program<'a> {
-    /// An absolute path, or a name that is searched in the caller's PATH. With `told`, a supervisor.
+    /// An absolute path, or a name that is searched in the caller's PATH. If `told` is set, this is the supervisor.
     pub program: &'a OsStr,
     /// The arguments of the program.
     pub args: &'a [OsString],
@@ -33,9 +33,9 @@ pub struct Program<'a> {
     pub environment: &'a [(&'a str, Option<OsString>)],
     /// Whether the program inherits the variables of the caller.
     pub inherits: bool,
-    /// The text on its stdin. It does not block on a program that does not read it.
+    /// The text on its stdin. The caller does not block if the program does not read it.
     pub input: Vec<u8>,
-    /// Whether its stdin stays open after that text, so that [`Piped::send`] can add to it.
+    /// Whether stdin stays open after `input`, so that [`Piped::send`] can add to it.
     pub converses: bool,
     /// The message to a supervisor, which starts the program and ends all processes that it started, even if the caller
     /// dies. Without it, only processes in the group of the program are ended, and only while the caller lives.
@@ -97,8 +97,8 @@ impl Stream {
         Ok(Stream { pipe: Some(pipe), piece: vec![0; size].into_boxed_slice() })
     }
 
-    /// Reads a piece and returns its length; 0 at the end, and never after it. Nothing is lost if the future is
-    /// dropped.
+    /// Reads a piece and returns its length, or 0 once at the end. Later calls never complete. Nothing is lost if the
+    /// future is dropped.
     async fn read(&mut self) -> usize {
         let Some(pipe) = &mut self.pipe else { return std::future::pending().await };
         match pipe.read(&mut self.piece).await {
@@ -184,8 +184,8 @@ impl Piped {
         }
     }
 
-    /// Adds to the input of a program with `converses`. It is written while [`next`](Piped::next) waits, and dropped if
-    /// the program no longer reads it.
+    /// Adds to the input of a program that has `converses` set. The bytes are written while [`next`](Piped::next)
+    /// waits, and dropped if the program no longer reads its stdin.
     pub fn send(&mut self, bytes: &[u8]) {
         if self.stdin.is_some() && self.converses {
             self.input.drain(..std::mem::take(&mut self.sent));

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use toolfence_protocol::{Text, text};
 
-/// Runs this program as the helper, if it was started as one; then this call becomes the command and ends with it.
-/// Otherwise returns. A `main` whose program sets up its own sandbox must call it first.
+/// Runs this program as the helper if it was started as one. In that case the process runs the command and exits with
+/// it; otherwise this function returns. A `main` whose program sets up its own sandbox must call it first.
 pub fn enter_if_asked() {
     match std::env::args_os().nth(1) {
         Some(argument) if argument == helper::ENTER => std::process::exit(enter::main()),
@@ -28,9 +28,9 @@ pub fn enter_if_asked() {
     helper::is_hooked();
 }
 
-/// Returns the process to start for a program of the host's own that runs without a sandbox and outside of any project,
-/// so that none of its processes is left. Returns `None` without a helper that could supervise it. Its memory is not
-/// limited.
+/// Returns the supervised process to start for a program of the host that runs without a sandbox and outside of any
+/// project. The supervisor ends all its processes and does not limit its memory. Returns `None` if no helper can
+/// supervise it.
 pub fn supervised(command: &[&OsStr]) -> Option<Entry> {
     let search_path = std::env::var_os("PATH").unwrap_or_default();
     // A folder relative to the current one could be any folder.
@@ -68,10 +68,10 @@ impl Drop for InSession {
 /// The namespaces of a session: see [`session`].
 type Session = Arc<[OwnedFd]>;
 
-/// The sandbox around the commands of one project. It is detected once, and set up for each command.
+/// The sandbox around the commands of one project. Detection runs once, and setup runs for each command.
 ///
-/// It owns the session that commands share if they request it: dropping it, and every [`Entry`] that it gave, ends the
-/// session.
+/// It owns the session that commands share if they request it: the session ends when the enclosure and every [`Entry`]
+/// that it returned are dropped.
 #[derive(Debug)]
 pub struct Enclosure {
     settings: Settings,
@@ -125,7 +125,7 @@ impl Enclosure {
     /// Returns the helper that runs a command in the sandbox that is available here, with its message; `None` if there is no sandbox,
     /// or if it cannot mount the layer of the request.
     ///
-    /// The first command of a session begins it, which takes some milliseconds.
+    /// The first command of a session creates the session, which takes some milliseconds.
     pub fn entry(&self, request: &Request<'_>) -> Option<Entry> {
         let kind = self.report().kind;
         let session = if request.session && kind == Kind::Namespaces { self.session() } else { None };
@@ -158,8 +158,8 @@ impl Enclosure {
             || shared.holds(&real)
     }
 
-    /// Returns the process to start for a command that runs without a sandbox, so that none of its processes is left
-    /// and its memory is limited. Returns `None` without a helper that could supervise it.
+    /// Returns the supervised process to start for a command that runs without a sandbox. The supervisor ends all its
+    /// processes and limits its memory. Returns `None` if no helper can supervise it.
     pub fn supervised(&self, command: &[&OsStr]) -> Option<Entry> {
         supervised_by(self.helper()?, self.settings.memory, command)
     }
@@ -190,15 +190,16 @@ impl Enclosure {
 
     /// Registers a command of the session. The guard must live until all processes of the command have ended.
     ///
-    /// Of the commands that run at the same time, only one may use unix sockets with names, the first. With such a socket one command
-    /// could give another an open file of its layer, and with it a way to change the file after it was put into the project.
+    /// Only the first of several concurrent commands may use named unix sockets. Through such a socket, a command could
+    /// pass an open file of its layer to another command, which could then change the file after it was put into the
+    /// project.
     pub fn enter_session(&self) -> InSession {
         let is_alone = self.in_session.fetch_add(1, Ordering::SeqCst) == 0;
         InSession { count: Arc::clone(&self.in_session), is_alone }
     }
 
-    /// Returns the session of the commands, which begins on the first call. Returns `None` if this machine cannot have
-    /// one.
+    /// Returns the session of the commands, and creates it on the first call. Returns `None` if this machine cannot
+    /// have one.
     fn session(&self) -> Option<&Session> {
         let session = self.session.get_or_init(|| {
             let (layout, helper) = (self.layout.as_ref().ok()?, self.helper.as_ref()?);
