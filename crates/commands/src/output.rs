@@ -55,23 +55,23 @@ const NAMES_OF_OUTPUT: &[&str] = &[
     "next-env.d.ts",
 ];
 
-/// First bytes of programs, libraries and object code: ELF, archives, Mach-O with 32 and 64 bits, PE, LLVM bitcode, WebAssembly.
+/// First bytes of programs, libraries and object code: ELF, archives, Mach-O with 32 and 64 bits, PE, LLVM bitcode and
+/// WebAssembly.
 const BEGINNINGS_OF_OUTPUT: &[&[u8]] =
     &[b"\x7fELF", b"!<arch>\n", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"MZ", b"BC\xc0\xde", b"\0asm"];
 
-/// Removed folders of output that are looked up in the index. If there are more, they count as changes.
+/// The most removed output folders that are looked up in the git index. Any more count as changes.
 const MOST_REMOVED: usize = 100;
 
-/// The paths that git is asked about for one change.
+/// The paths of one change for which git checks the ignore rules.
 struct Query {
     /// The repository, as a path relative to the project.
     repository: PathBuf,
-    /// The path, or that of a made-up entry in it if it is a folder. It is relative to the repository, like the next
-    /// field.
+    /// The path of the change or, for a folder, of a made-up entry in it. Relative to the repository, like `neighbour`.
     path: PathBuf,
-    /// A made-up entry of the folder that the path is in.
+    /// A made-up entry of the folder that contains the path.
     neighbour: PathBuf,
-    /// Whether the project had a file or a link at the path.
+    /// Whether the project had a file or a link at the path before the command.
     was_file: bool,
 }
 
@@ -88,7 +88,7 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
     for (repository, mut paths) in asked {
         paths.sort_unstable();
         paths.dedup();
-        // Git refuses, for instance, a path in a submodule. Then all of this repository's paths count as not ignored.
+        // Git refuses some paths, for instance those in a submodule. Then no path of this repository counts as ignored.
         ignored.insert(repository, git.ignored(&root.join(repository), &paths).unwrap_or_default());
     }
     let (mut removed, mut tracked_by_outer) = (0, HashMap::new());
@@ -101,7 +101,7 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
         let is_ignored = |path: &Path| ignored[query.repository.as_path()].contains(path);
         let mut is_output =
             is_ignored(&query.path) && (!query.was_file || is_ignored(&query.neighbour) || is_made_again(root, change));
-        // A repository in another one does not make files that the outer one tracks output.
+        // Files that an outer repository tracks are not output, even if an inner repository ignores them.
         is_output = is_output
             && !outer_repositories(&query.repository, &mut repositories, root).iter().any(|outer| {
                 let folder = (outer.clone(), query.repository.clone());
@@ -114,7 +114,7 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
         if let ChangeKind::Replaced(Entry::Link { .. }) = change.kind {
             is_output = false;
         }
-        // Git ignores no tracked file, so only folders are looked up.
+        // Git never ignores a tracked file, so only folders are looked up.
         if is_output && !query.was_file && matches!(change.kind, ChangeKind::Removed | ChangeKind::Replaced(_)) {
             removed += 1;
             is_output = removed <= MOST_REMOVED && !has_tracked_files(git, root, query).unwrap_or(true);
@@ -137,7 +137,7 @@ fn is_made_again(root: &Path, change: &Change) -> bool {
     if NAMES_OF_OUTPUT.contains(&name) || EXTENSIONS_OF_OUTPUT.contains(&extension) {
         return is_file();
     }
-    // Does not block, because a FIFO could be there by now.
+    // The path may be a FIFO by now, on which `open` would block without `NONBLOCK`.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let Ok(opened) = rustix::fs::open(file, flags, Mode::empty()) else { return false };
     let mut beginning = [0; 8];
@@ -173,7 +173,7 @@ pub fn ignored_folders(git: Option<&Git>, root: &Path, paths: Vec<PathBuf>) -> V
     uppermost(paths.iter().map(uppermost_ignored).collect())
 }
 
-/// Returns the query for a change; `None` if it is in no repository.
+/// Returns the query for a change; `None` if no repository contains the path.
 fn query(root: &Path, change: &Change, repositories: &mut HashMap<PathBuf, Option<PathBuf>>) -> Option<Query> {
     let (path, was_folder) = existing_way(root, &change.path);
     let above = path.parent()?;
@@ -185,7 +185,7 @@ fn query(root: &Path, change: &Change, repositories: &mut HashMap<PathBuf, Optio
 }
 
 /// Returns the path up to the first entry of the project that is a file or a link, below which git has no entries, and
-/// whether the project's entry there is a folder; `None` if it has no entry.
+/// whether that entry is a folder; `None` in its place if the project has no entry at the path.
 fn existing_way(root: &Path, path: &Path) -> (PathBuf, Option<bool>) {
     let mut way = PathBuf::new();
     for part in path {
@@ -199,7 +199,7 @@ fn existing_way(root: &Path, path: &Path) -> (PathBuf, Option<bool>) {
     (way, Some(true))
 }
 
-/// Returns the innermost repository that a folder is in, relative to the project.
+/// Returns the innermost repository that contains a folder, relative to the project.
 fn repository_of(root: &Path, folder: &Path, known: &mut HashMap<PathBuf, Option<PathBuf>>) -> Option<PathBuf> {
     if let Some(repository) = known.get(folder) {
         return repository.clone();
@@ -213,7 +213,7 @@ fn repository_of(root: &Path, folder: &Path, known: &mut HashMap<PathBuf, Option
     repository
 }
 
-/// Returns the repositories around another one, relative to the project.
+/// Returns the repositories that contain another one, relative to the project.
 fn outer_repositories(inner: &Path, known: &mut HashMap<PathBuf, Option<PathBuf>>, root: &Path) -> Vec<PathBuf> {
     let mut outer = Vec::new();
     let mut above = inner.parent().map(Path::to_owned);
@@ -231,8 +231,8 @@ fn has_tracked_files(git: &Git, root: &Path, query: &Query) -> io::Result<bool> 
     has_tracked_files_at(git, root, &query.repository, path, true)
 }
 
-/// Returns `true` if a repository tracks a file at a path, which is relative to it, or below; with `submodules` also if it tracks a
-/// submodule there.
+/// Returns `true` if a repository tracks a file at or below `path`, which is relative to it. With `submodules`, a
+/// tracked submodule counts, too.
 fn has_tracked_files_at(git: &Git, root: &Path, repository: &Path, path: &Path, submodules: bool) -> io::Result<bool> {
     let mut arguments: Vec<std::ffi::OsString> =
         ["--literal-pathspecs", "ls-files", "--stage", "-z", "--"].map(Into::into).into();
@@ -241,7 +241,7 @@ fn has_tracked_files_at(git: &Git, root: &Path, repository: &Path, path: &Path, 
     match git.ask(&root.join(repository), &arguments, &[], limit, 1 << 20) {
         Ok(tracked) => {
             let mut entries = tracked.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
-            // gitformat-index(5): the mode of a submodule.
+            // In the index, a submodule has the mode 160000: see gitformat-index(5).
             Ok(entries.any(|entry| submodules || !entry.starts_with(b"160000 ")))
         }
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(true),

@@ -18,19 +18,20 @@ use toolfence_sandbox::project::{Mask, MaskKind};
 use toolfence_workspace::stash::Moment;
 use toolfence_workspace::{Access, MaskSet, Stop, Workspace};
 
-/// Tries to mount the layer if the project changes while it is prepared.
+/// The most attempts to mount a layer, if the project changes while the layer is prepared.
 const MOST_TRIES: u32 = 4;
 
 /// The time between two checks of the layer's size.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(1);
 
-/// Bytes that a command may write, if the disk has twice as many.
+/// The most bytes that a command may write. If the disk has less than twice as many free bytes, half of these is the
+/// limit.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// The time limit of the trial.
+/// The time limit of a trial run.
 const TRIAL: Duration = Duration::from_secs(10);
 
-/// Entries of the project's top folder that are searched for a file for the trial.
+/// The number of entries at the top of the project that are searched for a file for the trial.
 const MOST_LOOKED_AT: usize = 200;
 
 /// A project in which commands run on private layers.
@@ -42,7 +43,7 @@ pub struct LayeredProject<'a> {
     pub enclosure: &'a Enclosure,
     /// The private folder, with a folder for layers in it: see [`layer::place`](crate::layer::place).
     pub place: &'a Path,
-    /// The output that the session has not put into the project.
+    /// The session's build output that is not in the project.
     pub output: Option<&'a SessionOutput>,
     /// The limits for reading a layer.
     pub limits: Limits,
@@ -70,32 +71,33 @@ pub struct EndedRun {
 pub struct LayerRun {
     /// How it ended.
     pub outcome: Outcome,
-    /// The layer with the entries that it wrote.
+    /// The layer with the entries that the command wrote.
     pub layer: Layer,
     /// The changes of the command.
     pub changes: Vec<Change>,
     /// For each change, whether it is build output: see [`output`].
     pub is_output: Vec<bool>,
-    /// A moment before the command began. Another process made all changes of the project since then.
+    /// A moment before the command began. Other processes made all changes of the project since then.
     pub since: Moment,
     /// The masks of the command, and the files of the project that git uses.
     pub masks: MaskSet,
-    /// The output of earlier commands that was in the layer.
+    /// The output of earlier commands that was moved into the layer before the command began.
     pub from_session: Vec<Unit>,
-    /// Output of earlier commands that was deleted, because its folder in the project has changed.
+    /// The paths of earlier output that was deleted because the project's folder had changed, or because it could not
+    /// be moved into the layer.
     pub outdated: Vec<PathBuf>,
 }
 
-/// The reason why a command did not run, or why its changes are unknown. The project was not changed.
+/// The reason why a command did not run, or why its changes are unknown. In both cases the project is unchanged.
 #[derive(Debug)]
 pub enum RunError {
     /// The files to hide from the command could not be determined.
     Masks(ToolFailure),
-    /// It could not be started, or the layer could not be created.
+    /// The command could not be started, or the layer could not be created.
     System(io::Error),
-    /// It wrote more than this number of bytes, and was ended.
+    /// The command wrote more than this number of bytes, and was ended.
     TooLarge(u64),
-    /// It ended, but its layer could not be read.
+    /// The command ended, but its layer could not be read.
     Unread(ReadError),
 }
 
@@ -140,12 +142,14 @@ impl LayeredProject<'_> {
                 layer.hide(root.as_fd(), &hidden.path)?;
             }
             if let Ok(place) = self.place.canonicalize()?.strip_prefix(self.workspace.root_path()) {
-                // No command sees the layers of others, or the inside of its own.
+                // No command may see the layers of other commands, or the inside of its own.
                 layer.hide(root.as_fd(), place)?;
             }
             // A folder with a hidden file may be moved, because the file is not in the layer.
             let frozen: Vec<Mask> = masks.list().iter().filter(|mask| mask.how == MaskKind::Freeze).cloned().collect();
             match self.run_on(&layer, job, folder, network, &frozen).await {
+                // The masks are outdated if the project changed before the sandbox was set up, so everything is
+                // prepared again.
                 Err(RunError::System(error)) if process::is_changed(&error) && tries < MOST_TRIES => {
                     self.store_again(&layer, root.as_fd(), &from_session, since)?;
                 }
@@ -172,11 +176,13 @@ impl LayeredProject<'_> {
     /// # Errors
     /// See [`RunError`].
     pub async fn run_and_drop(&self, job: &Job<'_>) -> Result<Outcome, RunError> {
+        // The session's output would be moved into the layer and deleted with it.
         let without_output = LayeredProject { output: None, ..*self };
         Ok(without_output.run(job, Path::new(""), false).await?.outcome)
     }
 
-    /// Moves the session's output into a layer, without the units whose folder in the project has changed.
+    /// Moves the session's output into a layer. Deletes units that are outdated or cannot be moved, and adds their
+    /// paths to `outdated`.
     fn move_output_into(
         &self,
         layer: &Layer,
@@ -197,7 +203,7 @@ impl LayeredProject<'_> {
         Ok(moved)
     }
 
-    /// Moves output out of a layer that was not mounted.
+    /// Moves output from a layer that could not be mounted back to the session.
     fn store_again(&self, layer: &Layer, root: BorrowedFd<'_>, from_session: &[Unit], since: Moment) -> io::Result<()> {
         let Some(output) = self.output.filter(|_| !from_session.is_empty()) else { return Ok(()) };
         let units = output.units()?;
@@ -296,11 +302,12 @@ impl LayeredProject<'_> {
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         let mut run = pin!(process::run_supervised(&helper, &entry.message));
-        // The output of the session in it counts, too.
+        // The session's output in the layer counts toward the limit, as if this command had written it.
         let held = if self.output.is_some() { layer.bytes_on_disk() } else { 0 };
         let room = Room::of(layer, held)?;
         loop {
             tokio::select! {
+                // A command that has just ended is not reported as too large.
                 biased;
                 ended = &mut run => return Ok(ended?),
                 () = tokio::time::sleep(BETWEEN_CHECKS) => {
@@ -313,7 +320,7 @@ impl LayeredProject<'_> {
     }
 }
 
-/// Returns a file at the top of the project that is small enough to copy.
+/// Returns the name of a file at the top of the project that is small enough to copy.
 fn small_file(root: &Path) -> Option<OsString> {
     let entries = std::fs::read_dir(root).ok()?.flatten().take(MOST_LOOKED_AT);
     let is_small =
@@ -324,7 +331,7 @@ fn small_file(root: &Path) -> Option<OsString> {
 /// The limit for a command's writes.
 struct Room {
     most: u64,
-    /// Free bytes of the disk when the command began.
+    /// The free bytes of the disk when the command began, plus the bytes that the layer already used.
     free: u64,
 }
 
@@ -334,9 +341,9 @@ impl Room {
         Ok(Room { most: MOST_BYTES.min(free / 2), free })
     }
 
-    /// Returns `true` if the disk has lost as many bytes as the command may write and the layer is that large. The
-    /// layer is only measured in the first case, because that reads the status of each file; other processes write to
-    /// the disk, too.
+    /// Returns `true` if the disk has lost more than `most` bytes and the layer is larger than `most`. Both are checked
+    /// because other processes write to the disk, too. The layer is measured last, because that reads the status of
+    /// each file.
     fn is_exceeded(&self, layer: &Layer) -> io::Result<bool> {
         let lost = self.free.saturating_sub(free_bytes(layer)?);
         Ok(lost > self.most && layer.bytes_on_disk() > self.most)

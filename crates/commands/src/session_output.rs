@@ -1,4 +1,4 @@
-//! Build output that stays with a session.
+//! Keeps build output for a session, outside the project.
 //!
 //! Output that is not put into the project is moved out of the layer of its command into a folder of the session. It is
 //! moved into the layer of the next command before the layer is mounted, so the command sees it over the project's
@@ -22,22 +22,22 @@ use std::path::{Path, PathBuf};
 use toolfence_sandbox::project::random_name;
 use toolfence_workspace::stash::{Moment, remove_tree};
 
-/// The entry of a unit in its folder.
+/// The name of the output itself in the folder of a unit.
 const ENTRY: &str = "entry";
 
-/// The description of a unit.
+/// The name of the file that describes a unit: a line of four numbers, then the path, which may contain line ends.
 const ABOUT: &str = "about";
 
-/// Locked while units are moved.
+/// The name of the file that is locked while units are moved.
 const LOCK: &str = "lock";
 
-/// Entries of the project's folder that are checked for changes. A larger folder counts as changed.
+/// The most entries of the project's folder that are checked for changes. A larger folder counts as changed.
 const MOST_ENTRIES: usize = 200_000;
 
-/// Nested folders of the project's folder that are checked. A deeper folder counts as changed.
+/// The most levels of nested folders that are checked. A deeper folder counts as changed.
 const MOST_NESTED: usize = 256;
 
-/// Returns the folder for the output of sessions in a private folder.
+/// Returns the folder in a private folder that contains the output of all sessions.
 pub fn outputs_in(place: &Path) -> PathBuf {
     place.join("output")
 }

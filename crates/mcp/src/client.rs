@@ -17,13 +17,13 @@ use toolfence_tools::{CommandRunner, Service, ServiceWatch, WantedService};
 
 /// The most lines that are not messages. Banners are common, but a program that writes nothing else is not a server.
 const MOST_GARBAGE: u32 = 100;
-/// The most bytes that a server may write between two responses, on stdout and stderr together.
+/// The most bytes that a server may write to stdout and stderr together between two responses.
 const MOST_BYTES: u64 = 64 << 20;
-/// The most bytes of our messages that a server may leave unread.
+/// The most bytes of the client's messages that a server may leave unread.
 const MOST_UNREAD: usize = 64 << 20;
-/// The bytes that are kept of the end of its stderr.
+/// The number of bytes that are kept from the end of the server's stderr.
 const KEPT_STDERR: usize = 4 << 10;
-/// The bytes of the kept stderr that are part of the message about a failure.
+/// The most bytes of the kept stderr that a failure's message contains.
 const SHOWN: usize = 300;
 /// The number of lines of the server's stderr that [`Client::last_lines`] returns.
 const MOST_LINES: usize = 10;
@@ -45,7 +45,7 @@ pub(crate) enum Fault {
     Over(Text),
 }
 
-/// An order from a client to its thread.
+/// An instruction from a client to its thread.
 enum Order {
     /// Send this request and dispatch its response.
     Request { id: u64, line: String, waiting: Waiting },
@@ -55,7 +55,7 @@ enum Order {
     Cancel(u64),
 }
 
-/// The channels to the caller of a request: for the response, and for progress notes.
+/// The channels to the caller of a request: one for the response and one for progress notes.
 struct Waiting {
     reply: oneshot::Sender<Result<Value, Refused>>,
     notes: orders::Sender<String>,
@@ -131,6 +131,7 @@ impl Client {
         let mut unanswered = Unanswered { client: self, id, open: true };
         loop {
             tokio::select! {
+                // The response takes precedence over progress notes that are still pending.
                 biased;
                 answered = &mut answer => {
                     unanswered.open = false;
@@ -197,6 +198,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
+        // Closing the channel ends the thread.
         self.orders = None;
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = thread.recv_timeout(THREAD_WAIT);
@@ -242,7 +244,7 @@ struct ReadState {
     garbage: u32,
     /// Whether any request got a response.
     answered: bool,
-    /// Bytes since the last response.
+    /// The number of bytes that the server wrote since its last response.
     bytes: u64,
     /// The incomplete last line of stderr.
     errors_line: Vec<u8>,
@@ -258,7 +260,7 @@ impl Run {
         let why = match commands.service(wanted).await {
             Err(why) => text!("it cannot be started: {why}", why),
             Ok(Service { mut program, watch, hidden, .. }) => {
-                // This is the only place that sets it.
+                // `set` cannot fail, because no other code sets the watch.
                 let _ = self.shared.watch.set(watch);
                 let mut reading = ReadState::default();
                 let end = self.exchange_messages(&mut program, &mut orders, &mut reading).await;

@@ -6,7 +6,7 @@ use toolfence_protocol::{ErrorCode, Image, Language, Limits, Output, ToolFailure
 
 /// The longest name or address in the text, in bytes.
 const SHOWN: usize = 200;
-/// The most parts of a result that are read. Each may become a sentence.
+/// The most parts of a result that are read. The limit bounds the text, because each part may become a sentence.
 const MOST_PARTS: usize = 1000;
 /// The bytes of a result that are reserved for the sentences around the output.
 const AROUND: u64 = 2000;
@@ -44,7 +44,7 @@ fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, lan
     let kind = field(part, "type").unwrap_or_default();
     let mut binary = |of: &Value, name: &str| {
         let data = of.get(name).and_then(Value::as_str).unwrap_or_default();
-        // The bytes decide about the type of an image, not the type that the server names.
+        // The bytes determine the type of an image, not the type that the server reports.
         let image = json!({"name": format!("{tool}-{}", before + images.len() + 1), "data": data});
         match serde_json::from_value::<Image>(image) {
             Ok(image) if images.len() < Image::MOST && !image_structure::is_whole(&image) => {

@@ -19,7 +19,7 @@ pub(crate) fn is_whole(image: &Image) -> bool {
     found.unwrap_or(false)
 }
 
-/// Looks for dimensions in the first chunk, and a chunk of image data. Returns `None` if the file ends before that.
+/// Finds the dimensions in the first chunk, and a chunk of image data. Returns `None` if the file ends before that.
 fn png(bytes: &[u8]) -> Option<bool> {
     let mut rest = bytes.get(8..)?;
     let mut has_dimensions = false;
@@ -42,7 +42,7 @@ fn png(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// Looks for a frame with dimensions and the scan that follows. Returns `None` if the file ends before that.
+/// Finds a frame with dimensions and the scan that follows. Returns `None` if the file ends before that.
 fn jpeg(bytes: &[u8]) -> Option<bool> {
     let mut rest = bytes.get(2..)?;
     let mut has_dimensions = false;
@@ -75,7 +75,8 @@ fn jpeg(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// Looks for the screen dimensions and an image with dimensions and data. Returns `None` if the file ends before that.
+/// Finds the dimensions of the screen, and an image that has dimensions and data. Returns `None` if the file ends
+/// before that.
 fn gif(bytes: &[u8]) -> Option<bool> {
     let (screen, flags) = (bytes.get(6..10)?, *bytes.get(10)?);
     let mut rest = bytes.get(13 + colors(flags)..)?;
@@ -109,8 +110,8 @@ fn colors(flags: u8) -> usize {
     if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
 }
 
-/// Looks for a chunk with image data within the file. In the extended format the dimensions precede the image. Returns
-/// `None` if the file ends before that.
+/// Finds a chunk of image data within the file. The dimensions of an animation are in the `VP8X` chunk that precedes it,
+/// and are not checked. Returns `None` if the file ends before that.
 fn webp(bytes: &[u8]) -> Option<bool> {
     let mut rest = bytes.get(12..)?;
     loop {
@@ -127,7 +128,7 @@ fn webp(bytes: &[u8]) -> Option<bool> {
             b"VP8L" => return Some(is_there && length > 5 && *data.first()? == 0x2f),
             b"ANMF" => return Some(is_there && length > 24),
             _ if !is_there => return Some(false),
-            // Chunks of odd size are padded.
+            // A padding byte follows a chunk of odd size.
             _ => rest = data.get(length.checked_add(length & 1)?..)?,
         }
     }

@@ -1,7 +1,6 @@
 //! Splits a stream into lines of bounded length.
 
-/// The longest line in bytes. A line can hold the largest image that is displayed. Text for the model is cut to a
-/// fraction of this.
+/// The longest line in bytes. The largest image that is displayed fits into it; text for the model is cut to far less.
 pub(crate) const LONGEST: usize = 16 << 20;
 
 /// The incomplete line at the end of the stream.

@@ -5,16 +5,17 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use toolfence_protocol::{Catalog, Effect, Text, ToolSpec, clip, invisible, text};
 
-/// The most tools of a server. All of them are part of every request to the model.
+/// The most tools that a server may offer. All of them are part of every request to the model.
 pub(crate) const MOST_TOOLS: usize = 128;
-/// The longest list of tools in bytes, because a person must read it.
+/// The maximum length of a list of tools in bytes. It is limited because a person must read the list.
 pub(crate) const MOST_BYTES: usize = 256 << 10;
 /// The most notes about single tools. Once the list has caused this many, the rest of it is ignored.
 const MOST_NOTES: usize = 16;
 /// The longest name of a tool, in bytes.
 const LONGEST_NAME: usize = 64;
-/// The longest description for the model and the longest name in a note, in bytes.
+/// The maximum length in bytes of a description for the model.
 const LONGEST_PURPOSE: usize = 1000;
+/// The most bytes of a name or a pattern that a note contains.
 const SHOWN: usize = 64;
 
 /// The tools of a server that can be offered.
@@ -22,7 +23,8 @@ const SHOWN: usize = 64;
 pub(crate) struct Offer {
     /// The name by which the server knows each tool, and its spec.
     pub(crate) tools: Vec<(String, ToolSpec)>,
-    /// The text that the user must trust, as JSON. The same list from the same command gives the same text.
+    /// The text that the user must trust, as JSON. It depends only on the options of the server and its list of tools,
+    /// so an unchanged list gives the same text.
     pub(crate) trusted_text: String,
     /// Notes about tools that were left out, and about patterns that arguments are not checked against.
     pub(crate) notes: Vec<Text>,
@@ -122,9 +124,9 @@ impl Offer {
     }
 }
 
-/// Returns `true` if the property names and permitted values in a schema contain no control or invisible characters.
-/// Prompts show each of them on a line of its own. Other texts of the schema reach the model only after the user has
-/// trusted them.
+/// Returns `true` if the property names and permitted values in a schema contain no control or invisible characters,
+/// because prompts show each of them on a line of its own. Descriptions and other texts are not checked here: they
+/// reach the model only after the user has trusted them.
 fn is_printable(schema: &Value) -> bool {
     let plain = |text: &str| !text.chars().any(|c| c.is_control() || invisible::kind(c).is_some());
     let mut pending = vec![schema];

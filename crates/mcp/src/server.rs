@@ -16,16 +16,16 @@ use toolfence_policy::toolbox::{Permit, Progress, ToolError};
 use toolfence_protocol::{Catalog, ErrorCode, Output, Text, ToolFailure, clip, text};
 use toolfence_tools::{CommandRunner, ServiceWatch, WantedService};
 
-/// The version of MCP that is requested, and those that are accepted. The parts that this client uses are the same in
-/// all of them.
+/// The version of MCP that the client requests, and those that it accepts. The parts that the client uses are the same
+/// in all of them.
 const VERSION: &str = "2025-11-25";
 const SUPPORTED: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", VERSION];
-/// How long a server may take from its start until it has listed its tools. A package manager may have to download it
-/// first.
+/// How long a server may take to start and list its tools. A package manager may have to download it first.
 const STARTING: Duration = Duration::from_secs(30);
 /// The most pages of a list of tools.
 const MOST_PAGES: usize = 100;
-/// The longest text to trust, in bytes. Nested lists take far more room with indentation than in one line.
+/// The maximum length in bytes of the text that the user must trust. Indentation makes nested lists far longer than
+/// they are on one line.
 const MOST_TRUSTED: usize = 4 * MOST_BYTES;
 /// The most bytes of the reason for a refusal that are shown.
 const SHOWN: usize = 1000;
@@ -38,7 +38,7 @@ const MOST_TRIES: u32 = 4;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerOptions {
-    /// The name, which is the prefix of the names of its tools.
+    /// The name of the server, which is the prefix of its tools' names.
     pub name: String,
     /// The program, as a name in the PATH or an absolute path, and its arguments.
     pub command: Vec<String>,
@@ -79,12 +79,12 @@ impl ServerOptions {
 pub struct Server {
     options: ServerOptions,
     commands: Arc<CommandRunner>,
-    /// The names that its tools must not take.
+    /// The tools whose names the server must not use.
     taken: Catalog,
     offer: Offer,
     sandboxed: bool,
     running: Mutex<Running>,
-    /// How many images its results have contained so far.
+    /// The number of images in the server's results so far.
     shown: Mutex<usize>,
 }
 
@@ -102,9 +102,9 @@ struct Running {
 pub struct Health {
     /// The reason why it has ended; `None` while it runs.
     pub over: Option<Text>,
-    /// Whether its list of tools differs from the one that the user trusted, so that its calls are refused.
+    /// Whether its list of tools differs from the one that the user trusted. If so, its calls are refused.
     pub differs: bool,
-    /// The last lines that it wrote to stderr, without control characters.
+    /// The last lines that the server wrote to stderr, without control characters.
     pub errors: Vec<String>,
 }
 
@@ -142,7 +142,7 @@ impl Server {
         &self.offer.trusted_text
     }
 
-    /// Returns sentences about tools that were left out and patterns that are not checked.
+    /// Returns notes about tools that were left out, and about patterns that arguments are not checked against.
     pub fn notes(&self) -> &[Text] {
         &self.offer.notes
     }
@@ -161,8 +161,8 @@ impl Server {
         }
     }
 
-    /// Ends the program, on the calling thread and within seconds, unless a call is in progress. The next call would
-    /// start it again.
+    /// Ends the program, unless a call is in progress. Blocks the calling thread for at most a few seconds. The next
+    /// call starts the program again.
     pub fn stop(&self) {
         let client = self.running.try_lock().ok().and_then(|mut running| running.client.take());
         drop(client);
@@ -183,7 +183,7 @@ impl Server {
     ) -> Result<Output, ToolError> {
         let limits = permit.limits();
         let seconds = self.options.seconds.unwrap_or(limits.command_seconds);
-        // A start has its own time limit, so it does not count as part of the call.
+        // A restart has its own time limit, so it does not count as part of the call.
         let client = self.client().await?;
         let call = async {
             let params = json!({"name": tool, "arguments": permit.args()});
@@ -200,7 +200,7 @@ impl Server {
             let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
             Ok(content::output(&text, images, failed, permit.language(), limits))
         };
-        // Dropped at its deadline, the request is cancelled.
+        // The timeout drops the future, which cancels the request.
         timeout(Duration::from_secs(seconds), call).await.unwrap_or_else(|_| {
             let late = text!(
                 "The MCP server {server} did not answer within {seconds} s. The call was cancelled; what it has done \

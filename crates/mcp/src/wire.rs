@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// The error code for an unknown method (JSON-RPC 2.0, section 5.1).
 const METHOD_NOT_FOUND: i64 = -32601;
-/// The most messages in one line. An older version of MCP has batches.
+/// The most messages in one line. The version 2025-03-26 of MCP permits a batch of messages in a line.
 const MOST_OF_A_LINE: usize = 64;
 
 /// A message from a server.

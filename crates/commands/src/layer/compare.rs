@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// Permission bits. Those above (set-user-id and the like) are dropped when a change is kept.
 const PERMISSIONS: u32 = 0o777;
 
-/// Bytes of two files that are compared at a time.
+/// The number of bytes that are read from each of two files at a time.
 const CHUNK: usize = 64 << 10;
 
 /// Opens a file to read it.
@@ -31,9 +31,9 @@ const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLO
 /// The limits for reading a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Entries of the layer and, in folders that were replaced, of the project.
+    /// The most entries: those of the layer and, in folders that were replaced, those of the project.
     pub entries: usize,
-    /// Nested folders.
+    /// The most levels of nested folders.
     pub depth: usize,
 }
 
@@ -46,43 +46,45 @@ impl Default for Limits {
 /// A path at which the layer differs from the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Relative to the project. It can contain any bytes, and be longer than the system accepts in one call.
+    /// The path relative to the project. It can contain any bytes, and can be longer than the system accepts in one
+    /// call.
     pub path: PathBuf,
-    /// How it differs.
+    /// How the entry differs.
     pub kind: ChangeKind,
-    /// Whether the kernel copied the entry from the project. A new entry that is a copy was renamed by the command, or the user
-    /// removed the project's entry in the meantime.
+    /// Whether the kernel copied the entry from the project. If such an entry is new at its path, the command renamed
+    /// it, or the user removed the project's entry in the meantime.
     pub is_copy: bool,
 }
 
 /// How an entry of the layer differs from the project's entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// The entry was removed; if it is a folder, with everything in it. Its entries are not listed.
+    /// The entry was removed. A removed folder is one change: its entries are not listed.
     Removed,
-    /// The entry is new. The entries of a new folder follow as changes of their own.
+    /// The entry is new. After a new folder, the list has a change for each of its entries.
     Added(Entry),
-    /// The entry has other bytes, another target or another mode.
+    /// The content, the link target or the mode of the entry has changed.
     Modified(Entry),
-    /// The entry was replaced by one of another kind: a folder by a file, a file by a link. The entries of a new folder follow.
+    /// The entry was replaced by one of another kind: a folder by a file, a file by a link. After a new folder, the
+    /// list has a change for each of its entries.
     Replaced(Entry),
     /// Only the time of the file has changed.
     Touched,
-    /// The entry is a FIFO, a socket or a device, which cannot be kept. What the project has at this path stays.
+    /// The entry is a FIFO, a socket or a device, which cannot be kept. The project's entry at this path stays.
     Special,
     /// The command removed or replaced a folder that contains this hidden path, or created an entry at it. The project's entry
     /// stays.
     Hidden,
 }
 
-/// An entry of the layer.
+/// The kind and the properties of a file, link or folder in a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     /// A regular file.
     File {
         /// Permission bits.
         mode: u32,
-        /// Its length.
+        /// The length in bytes.
         bytes: u64,
     },
     /// A symbolic link.
@@ -100,11 +102,11 @@ pub enum Entry {
 /// The reason why a layer was not read.
 #[derive(Debug)]
 pub enum ReadError {
-    /// It has more entries than [`Limits::entries`].
+    /// The layer has more entries than [`Limits::entries`].
     TooManyEntries(usize),
-    /// It has folders nested deeper than [`Limits::depth`].
+    /// The layer has folders nested deeper than [`Limits::depth`].
     TooDeep(usize),
-    /// The caller stopped it.
+    /// The caller stopped the comparison.
     Stopped,
     /// The system refused to read this path.
     System(PathBuf, Errno),
@@ -152,13 +154,13 @@ struct Comparison<'a> {
 /// A folder of the layer whose entries are being compared.
 struct Level {
     upper: OwnedFd,
-    /// The project's folder at the same path.
+    /// The project's folder at the same path, if there is one.
     lower: Option<OwnedFd>,
-    /// Whether entries that only the project has were removed.
+    /// Whether the layer hides the project's folder, so that entries that only the project has were removed.
     is_opaque: bool,
-    /// The names that are left, each with whether the layer has it.
+    /// The remaining names, each with whether the layer has an entry of that name.
     names: std::collections::btree_map::IntoIter<OsString, bool>,
-    /// The mode of the folder before it was made readable.
+    /// The mode of the folder before it was made readable; `None` if the mode was not changed.
     mode_to_restore: Option<u32>,
 }
 
@@ -195,6 +197,7 @@ impl Comparison<'_> {
         if let Some(lower) = lower.as_ref().filter(|_| is_opaque) {
             names.extend(self.system(names_in(lower.as_fd(), self.left()))?.into_iter().map(|name| (name, false)));
         }
+        // The second `extend` overwrites names in both folders: the layer's entry replaces the project's.
         names.extend(self.system(names_in(upper.as_fd(), self.left()))?.into_iter().map(|name| (name, true)));
         Ok(Level { upper, lower, is_opaque, names: names.into_iter(), mode_to_restore: None })
     }
@@ -207,14 +210,14 @@ impl Comparison<'_> {
         };
         let old = level.lower.as_ref().map(AsFd::as_fd).zip(old);
         if !is_in_layer {
-            // The project has it, and the folder of the layer hides it.
+            // Only the project has the entry, and the layer's folder hides it.
             return self.removed(name, old, 0).map(|()| None);
         }
         let new = self.system(stat_at(level.upper.as_fd(), name))?;
         if !is_whiteout(&new) {
             return self.written(level, name, &new, old);
         }
-        // The whiteouts of hidden paths are ours.
+        // `Layer::hide` created the whiteouts of hidden paths, not the command.
         if !self.hidden.contains(self.path.as_path()) {
             self.removed(name, old, 0)?;
         }
@@ -231,6 +234,7 @@ impl Comparison<'_> {
             self.push(ChangeKind::Hidden);
         } else if self.contains_hidden() && is_folder(&old) {
             let folder = self.system(open_folder(lower, name))?;
+            // The names are sorted because changes are listed by path.
             let names: BTreeSet<OsString> = self.system(names_in(folder.as_fd(), self.left()))?.into_iter().collect();
             for name in names {
                 self.path.push(&name);
@@ -255,6 +259,7 @@ impl Comparison<'_> {
     ) -> Result<Option<Level>, ReadError> {
         let upper = level.upper.as_fd();
         let is_folder_now = is_folder(new);
+        // A file or link in place of a folder would remove the hidden files in the folder.
         let replaces_hidden = !is_folder_now && self.contains_hidden();
         if replaces_hidden || self.hidden.contains(self.path.as_path()) {
             self.push(ChangeKind::Hidden);
@@ -296,6 +301,7 @@ impl Comparison<'_> {
             self.push(kind);
         }
         let is_changed = self.changes.len() > listed;
+        // Special mode bits, such as set-user-ID, must not get into the project.
         if is_changed && new.st_mode & 0o7000 != 0 && !FileType::from_raw_mode(new.st_mode).is_symlink() {
             self.system(rustix::fs::chmodat(upper, name, Mode::from_raw_mode(mode), AtFlags::empty()))?;
         }
@@ -326,7 +332,7 @@ impl Comparison<'_> {
         Ok(Some(Level { mode_to_restore: is_closed.then_some(mode), ..level }))
     }
 
-    /// Compares two files of the same length.
+    /// Compares the contents of two files of the same length.
     fn same_bytes(
         &self,
         upper: BorrowedFd<'_>,
@@ -339,7 +345,8 @@ impl Comparison<'_> {
         self.system(rustix::fs::fchmod(&new, Mode::from_raw_mode(mode)))?;
         let mut old = match rustix::fs::openat(lower, name, FILE, Mode::empty()) {
             Ok(old) => File::from(old),
-            // A file that cannot be read counts as changed: the command may have changed its mode.
+            // The project's file cannot be read, so it counts as changed: the command may have changed the mode of its
+            // copy.
             Err(Errno::ACCESS) => return Ok(false),
             Err(errno) => return Err(self.failed(errno)),
         };
@@ -426,7 +433,7 @@ fn is_whiteout(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == 0
 }
 
-/// Returns `true` if a folder of the layer hides what the project has below it. See the kernel's
+/// Returns `true` if a folder of the layer hides everything in the project's folder at its path. See the kernel's
 /// Documentation/filesystems/overlayfs.rst, "whiteouts and opaque directories".
 fn has_opaque_mark(folder: BorrowedFd<'_>) -> rustix::io::Result<bool> {
     let mut value = [0_u8; 1];
@@ -437,8 +444,8 @@ fn has_opaque_mark(folder: BorrowedFd<'_>) -> rustix::io::Result<bool> {
     }
 }
 
-/// Removes the attributes with which the kernel marks entries of a layer. They must not get into the project. Returns whether the
-/// kernel copied the entry from the project.
+/// Removes the extended attributes with which the kernel marks entries of a layer, because they must not get into the
+/// project. Returns `true` if the kernel copied the entry from the project.
 fn strip_marks(entry: &OwnedFd) -> rustix::io::Result<bool> {
     let mut names = vec![0; 4096];
     let length = loop {
@@ -480,7 +487,7 @@ fn open_upper(folder: BorrowedFd<'_>, name: &OsStr, mode: u32) -> rustix::io::Re
     rustix::fs::openat(folder, name, FILE, Mode::empty())
 }
 
-/// Fills the buffer up to the end of the file.
+/// Fills the buffer, or reads up to the end of the file.
 fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

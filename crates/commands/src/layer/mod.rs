@@ -1,4 +1,5 @@
-//! A layer on the disk: one folder per command, with an upper folder and the work folder that the kernel needs next to it.
+//! Layers on the disk: each command has a folder that contains the upper folder, to which it writes, and the work
+//! folder, which the kernel needs.
 
 mod compare;
 
@@ -17,19 +18,20 @@ use std::path::{Component, Path, PathBuf};
 use toolfence_sandbox::project::random_name;
 use toolfence_workspace::stash::remove_tree;
 
-/// The folder that the command writes to.
+/// The name of the upper folder, to which the command writes.
 const UPPER: &str = "upper";
 
-/// The folder that the kernel uses.
+/// The name of the overlay's work folder, which only the kernel uses.
 const WORK: &str = "work";
 
 /// The prefix of layers that are being deleted.
 const DISCARDED: &str = "discarded-";
 
-/// Folders that are open at a time while a layer is measured.
+/// The most folders that wait to be measured, each with an open file descriptor. Folders beyond this number are not
+/// measured.
 const MOST_WAITING: usize = 256;
 
-/// Leftovers that are deleted at a time.
+/// The most entries that are searched for leftovers at a time.
 const MOST_LEFTOVERS: usize = 10_000;
 
 /// Opens a folder to list it or to open its entries.
@@ -43,7 +45,7 @@ pub(crate) const FOLDER: OFlags =
 #[derive(Debug)]
 pub struct Layer {
     path: PathBuf,
-    /// Holds the lock.
+    /// The open folder, which holds the lock.
     _folder: OwnedFd,
     upper: OwnedFd,
     hidden: Vec<PathBuf>,
@@ -60,10 +62,10 @@ impl Layer {
     /// The folder cannot be created or locked.
     pub fn create(place: &Path, root: BorrowedFd<'_>) -> io::Result<Layer> {
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
-        // The sandbox follows no links.
+        // The sandbox follows no symbolic links, so the path must contain none.
         let place = place.canonicalize()?;
         let place_fd = rustix::fs::open(&place, FOLDER, Mode::empty())?;
-        // Until the new folder is locked, it looks like a leftover.
+        // Until the new folder is locked, `delete_leftovers` treats it as a leftover.
         rustix::fs::flock(&place_fd, FlockOperation::LockExclusive)?;
         let name = random_name()?;
         rustix::fs::mkdirat(&place_fd, name.as_str(), Mode::RWXU)?;
@@ -135,7 +137,7 @@ impl Layer {
         for part in path.parent().into_iter().flat_map(Path::iter) {
             below = rustix::fs::openat(&below, part, FOLDER, Mode::empty())?;
             let (above, _) = chain.last().expect("the upper folder is in the chain");
-            // It may have the mode of a project folder that is read-only. Its mode is restored in the end.
+            // The folder may have the mode of a read-only folder of the project. The caller restores that mode.
             rustix::fs::fchmod(above, Mode::RWXU)?;
             match rustix::fs::mkdirat(above, part, Mode::RWXU) {
                 Ok(()) | Err(Errno::EXIST) => {}
@@ -162,7 +164,8 @@ impl Layer {
     }
 
     /// Returns the bytes that the files of the layer use on the disk. The command may still be running: entries that
-    /// disappear in the meantime or cannot be read do not count.
+    /// disappear in the meantime or cannot be read do not count. Some folders do not count if hundreds are pending at a
+    /// time.
     pub fn bytes_on_disk(&self) -> u64 {
         let mut bytes = 0_u64;
         let mut waiting = vec![rustix::io::fcntl_dupfd_cloexec(&self.upper, 0)];
@@ -170,7 +173,7 @@ impl Layer {
             let Ok(folder) = folder else { continue };
             for name in compare::names_in(folder.as_fd(), usize::MAX - 1).unwrap_or_default() {
                 let Ok(stat) = stat_at(folder.as_fd(), &name) else { continue };
-                // The unit of this field, on all systems.
+                // `st_blocks` counts units of 512 bytes on all systems.
                 bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
                 if FileType::from_raw_mode(stat.st_mode) == FileType::Directory && waiting.len() < MOST_WAITING {
                     waiting.push(rustix::fs::openat(&folder, &name, FOLDER, Mode::empty()));
@@ -200,7 +203,7 @@ impl Layer {
 
 impl Drop for Layer {
     fn drop(&mut self) {
-        // If it cannot be deleted now, it is deleted as a leftover.
+        // A layer that cannot be deleted now is deleted later as a leftover.
         if let Some((place, name)) = self.path.parent().zip(self.path.file_name())
             && let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty())
         {
@@ -209,7 +212,7 @@ impl Drop for Layer {
     }
 }
 
-/// Deletes the layers in `place` whose process was killed. Returns their number. Layers in use stay.
+/// Deletes the layers in `place` whose process was killed, and returns their number. Layers that are in use stay.
 pub fn delete_leftovers(place: &Path) -> usize {
     let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty()) else { return 0 };
     let Ok(names) = compare::names_in(place.as_fd(), MOST_LEFTOVERS) else { return 0 };
@@ -255,17 +258,17 @@ pub fn place(root: &Path, state: &Path) -> io::Result<PathBuf> {
     Ok(if on_same { state.join("private") } else { root.join(".toolfence/private") })
 }
 
-/// Returns the folder for layers in a private folder.
+/// Returns the folder in a private folder that contains the layers.
 pub fn layers_in(place: &Path) -> PathBuf {
     place.join("layers")
 }
 
-/// Returns the folder for stashes in a private folder.
+/// Returns the folder in a private folder that contains the stashes.
 pub fn stashes_in(place: &Path) -> PathBuf {
     place.join("stashes")
 }
 
-/// Gives a folder of the layer the mode and the times that the project's folder has.
+/// Sets the mode and the times of a folder of the layer to those of the project's folder.
 fn look_like(folder: BorrowedFd<'_>, stat: &Stat) -> io::Result<()> {
     rustix::fs::fchmod(folder, Mode::from_raw_mode(stat.st_mode & 0o777))?;
     let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
@@ -276,7 +279,7 @@ fn look_like(folder: BorrowedFd<'_>, stat: &Stat) -> io::Result<()> {
     Ok(rustix::fs::futimens(folder, &times)?)
 }
 
-/// Returns the status of an entry. Does not follow a link.
+/// Returns the status of an entry without following a link.
 pub(crate) fn stat_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Stat> {
     rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
 }

@@ -44,18 +44,18 @@ use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow};
 use toolfence_workspace::undo::History;
 use toolfence_workspace::{Workspace, overflow_file};
 
-/// Bytes of the result of a command that are reserved for the sentence about the cut and the notes.
+/// Bytes of a command's result that are reserved for the notes, such as the note that the output was cut.
 const AROUND: u64 = 2000;
 
-/// Bytes that are kept of the output of a checker.
+/// The most bytes of a checker's output that are kept.
 const KEPT_OF_CHECKER: usize = 98_000;
 
-/// Bytes of the output of a command that are kept for its result.
+/// Returns the most bytes of a command's output that are kept for its result.
 pub fn kept(limits: &Limits) -> usize {
     size(limits.output_bytes.saturating_sub(AROUND))
 }
 
-/// Paths of bash that are tried before the PATH of the commands.
+/// Paths of bash that are tried before the PATH.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
 
 /// Runs the commands of one project, in the sandbox of the settings.
@@ -80,13 +80,13 @@ struct Sandboxed {
     copies: PrivateCopies,
     /// The folder with the layers and stashes, or the reason why commands do not run on private copies.
     private: OnceLock<Result<PathBuf, Text>>,
-    /// The output of commands that is not in the project.
+    /// The output of the session's commands that is not in the project.
     output: OnceLock<SessionOutput>,
     /// Whether a result has mentioned why commands do not run on private copies.
     said_why: AtomicBool,
 }
 
-/// Whether the host wants commands to run on private copies of the project.
+/// Whether the host requests that commands run on private copies of the project.
 #[derive(Debug, Clone)]
 enum PrivateCopies {
     /// The host has not requested them.
@@ -118,7 +118,7 @@ impl Sandboxed {
 /// A command to run.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// The program, and its arguments.
+    /// The program and its arguments.
     pub words: Vec<OsString>,
     /// The working folder, as the model named it.
     pub folder: String,
@@ -126,17 +126,18 @@ pub struct Wanted {
     pub seconds: Option<u64>,
     /// The maximum time limit that a call may set.
     pub most_seconds: u64,
-    /// Whether it may use the network.
+    /// Whether the command may use the network.
     pub network: bool,
-    /// Whether it runs outside of the sandbox.
+    /// Whether the command runs outside the sandbox.
     pub outside: bool,
-    /// Bytes of its output that are kept.
+    /// The most bytes of the output that are kept.
     pub keep: usize,
-    /// Whether it works without write access to the project.
+    /// Whether the command works without write access to the project.
     pub looks: bool,
     /// Whether a job may write to the build folders of the project.
     pub writes_builds: bool,
-    /// Whether it runs on a private copy of the project or, without one, sees the project read-only.
+    /// Whether the command runs on a private copy of the project. If there are no copies, the project is read-only for
+    /// it.
     pub on_private_copy: bool,
     /// The language of the notes in its output.
     pub language: Language,
@@ -151,7 +152,7 @@ pub struct Checking<'a> {
     pub input: &'a str,
     /// The time limit.
     pub seconds: u64,
-    /// Whether it reads nothing but its stdin, so that it may run without a sandbox.
+    /// Whether the checker reads nothing but its stdin, so that it may run without a sandbox.
     pub harmless: bool,
 }
 
@@ -173,7 +174,8 @@ impl CommandRunner {
     /// the project only after the rules or the user have accepted them. `state` is the folder of the host's state, in
     /// which the copies are kept.
     ///
-    /// Finishes the exchange during which an earlier process was killed. Undo must not begin before that.
+    /// Finishes the exchange of files that an earlier process did not complete because it was killed. Call it before
+    /// any undo.
     #[must_use]
     pub fn private_copies(self, state: &Path) -> CommandRunner {
         let folder = History::folder(state, self.workspace().root_path());
@@ -204,7 +206,8 @@ impl CommandRunner {
         &self.project.workspace
     }
 
-    /// Returns which sandbox the commands have. The first call detects it, which takes some milliseconds.
+    /// Returns the report on the sandbox of the commands. The first call detects the sandbox, which takes some
+    /// milliseconds.
     pub fn sandbox_report(&self) -> &Report {
         self.enclosure().report()
     }
@@ -215,13 +218,13 @@ impl CommandRunner {
         self.project.enclosure()
     }
 
-    /// Returns `true` if a command in the sandbox may use the network: its call asks for it, or the settings allow it
-    /// for all.
+    /// Returns `true` if a command in the sandbox may use the network, because its call requests it or the settings
+    /// allow it for all commands.
     fn has_network(&self, of_call: bool) -> bool {
         of_call || self.enclosure().settings().network
     }
 
-    /// Returns `true` if there is a sandbox here. The first call detects it.
+    /// Returns `true` if a sandbox is available. The first call detects it.
     pub async fn is_sandboxed(&self) -> Result<bool, ToolError> {
         blocking(&self.project, |project, _| Ok(project.enclosure().report().kind > Kind::Nothing)).await
     }
@@ -238,7 +241,7 @@ impl CommandRunner {
 
     /// Runs a command to its end. Dropping the future ends the command, and blocks until none of its processes is left.
     ///
-    /// The command has a thread of its own, because the files that it planted must be renamed after its end even if the
+    /// The command has a thread of its own, because files that it planted must be renamed after its end even if the
     /// caller is gone.
     pub(crate) async fn run(
         self: &Arc<CommandRunner>,
@@ -345,9 +348,9 @@ impl CommandRunner {
         Ok(ran.outcome)
     }
 
-    /// Records the input of a job for the rules for commands.
+    /// Records the input of a job, which the rules for commands check.
     pub fn note_input(&self, job: &str, text: &str) {
-        /// Bytes that are kept. Beyond that, only the unfinished line is kept.
+        /// The most bytes that are kept. Beyond that, only the unfinished line is kept.
         const LONGEST: usize = 16 << 10;
         let mut written = self.written();
         let written = written.entry(job.to_owned()).or_default();
@@ -371,7 +374,7 @@ impl CommandRunner {
         }
     }
 
-    /// Runs a command to its end on the calling thread. `left` is dropped when none of its processes is left.
+    /// Runs a command to its end on the calling thread. Drops `left` as soon as no process of the command is left.
     pub(crate) async fn run_live(
         &self,
         wanted: &Wanted,
@@ -397,7 +400,7 @@ impl CommandRunner {
         }
         let looks = sandboxed && wanted.looks && self.enclosure().report().holds;
         let on_copy = sandboxed && wanted.on_private_copy && !of_job && self.has_private_copies().await?;
-        // A job would see a copy of the project as it was when the job began.
+        // A job gets no private copy, because it would see the project as it was when the job began.
         let is_apart = sandboxed && !on_copy && wanted.on_private_copy;
         let is_fallback = is_apart && self.is_fallback().await?;
         let read_only = is_apart && of_job || is_fallback;
@@ -460,7 +463,8 @@ impl CommandRunner {
         Ok(Ran { outcome, copy, notes, file, seconds, most_seconds, command, has_network })
     }
 
-    /// Runs a command without a sandbox. It is supervised if there is a helper, so that none of its processes is left.
+    /// Runs a command without a sandbox. If a helper is available, it supervises the command, so that no process is
+    /// left.
     async fn run_outside(&self, job: &Job<'_>, words: &[&OsStr]) -> Result<(Outcome, Vec<Text>), ToolError> {
         let Some(entry) = self.enclosure().supervised(words) else {
             let outcome = process::run(job).await.map_err(|error| not_started(&error))?;
@@ -496,7 +500,8 @@ impl CommandRunner {
         let top = rustix::fs::open("/", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let top = top.map_err(|errno| not_started(&errno.into()))?;
         let (root, name) = self.folder(".").await?;
-        // A checker that only reads a text must ignore files of the project, for instance one that selects its version.
+        // A checker that only reads a text must ignore files of the project, such as one that selects the checker's
+        // version.
         let name = if checking.harmless { PathBuf::from("/") } else { name };
         let job = Job {
             program: words[0],
@@ -509,7 +514,7 @@ impl CommandRunner {
             live: Some(&live),
         };
         if report.holds {
-            // One that reads only its stdin needs no copy.
+            // A checker that reads only its stdin needs no private copy.
             if !checking.harmless && self.has_private_copies().await? {
                 return self.check_on_copy(&job).await.map(Some);
             }
@@ -552,16 +557,16 @@ pub(crate) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Res
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because(text!("start a job"), error)))?;
     let ran = runtime.block_on(run);
-    // No relevant task is left on it.
+    // The command has ended, so no remaining task of the runtime matters.
     runtime.shutdown_background();
     ran
 }
 
-/// Waits for a future, and reports meanwhile the output of a command.
+/// Waits for a future, and meanwhile reports the output of a command.
 pub async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl Future<Output = T>) -> T {
     /// The time between two reports, which a user perceives as immediate.
     const PAUSE: Duration = Duration::from_millis(200);
-    /// Bytes of the end of the output that are reported.
+    /// The most bytes of the end of the output that are reported.
     const MOST: usize = 2048;
     let mut awaited = pin!(awaited);
     let mut seen = 0;
@@ -571,7 +576,7 @@ pub async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl 
         }
         let (end, total) = live.last(MOST);
         if total != std::mem::replace(&mut seen, total) {
-            // The beginning may be within a character.
+            // The cut may be within a character.
             let end = String::from_utf8_lossy(&end);
             progress.printed(end.trim_start_matches(char::REPLACEMENT_CHARACTER));
         }
@@ -584,19 +589,20 @@ pub fn shell_line(line: &str) -> Vec<OsString> {
     [shell, "--noprofile", "--norc", "-c", line].map(OsString::from).into()
 }
 
-/// A command that a call waits for. Dropping it before its end ends the command and blocks until none of its processes
-/// is left.
+/// A command that a call waits for. Dropping it earlier ends the command and blocks until no process of the command is
+/// left.
 struct Waiting<'a> {
     commands: &'a CommandRunner,
     live: &'a Background,
-    /// Closed when none of its processes is left.
+    /// A channel that closes when no process of the command is left.
     gone: mpsc::Receiver<()>,
     thread: Option<mpsc::Receiver<()>>,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        /// The kernel takes milliseconds to end them; a broken disk may block one for ever.
+        /// The time limit for the processes to end. The kernel needs milliseconds, but a broken disk may block a
+        /// process for ever.
         const PATIENCE: Duration = Duration::from_secs(2);
         if let Some(thread) = self.thread.take() {
             self.live.kill();
