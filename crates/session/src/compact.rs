@@ -91,11 +91,14 @@ pub(super) fn compact(history: &[Entry<'_>], goal: usize, limit: usize, context:
     let layout = Layout::new(history);
     let none = vec![0; history.len()];
     let mut view = Shortened { entries: history.to_vec(), sizes, outputs: none.clone(), images: none };
+    // The images of this message are dropped last, because the question may be about them.
     let newest = history.iter().rposition(|entry| entry.role == Role::User).unwrap_or(0);
+    // Steps 1 and 2 of the module's list: images and outputs before the last exchanges.
     if layout.replies.len() > KEPT {
         view.drop_images(0..layout.tail(KEPT).min(newest), goal, context);
     }
     view.shorten(layout.start..layout.tail(KEPT), SHORT, goal, context);
+    // Step 3: the oldest exchanges. The facts come from `history`, because the outputs in `view` are shortened already.
     let facts: Vec<Facts> = history.iter().map(|entry| Facts::from_entry(entry, context)).collect();
     let drop = |view: &Shortened<'_>, keep, budget| {
         let most = layout.replies.len().saturating_sub(keep);
@@ -105,6 +108,7 @@ pub(super) fn compact(history: &[Entry<'_>], goal: usize, limit: usize, context:
     let shows_images = |view: &Shortened<'_>| view.entries.iter().any(|entry| !entry.images.is_empty());
     // Exchanges that are dropped anyway need no room. Counting them would also shorten the newest output.
     let room = |view: &Shortened<'_>, best: &View| goal + view.size().saturating_sub(size(&best.messages));
+    // Step 4: images and outputs in the last exchanges, then all exchanges except the last one.
     if size(&best.messages) > goal && shows_images(&view) {
         let room = room(&view, &best);
         view.drop_images(0..newest, room, context);
@@ -121,6 +125,7 @@ pub(super) fn compact(history: &[Entry<'_>], goal: usize, limit: usize, context:
     if size(&best.messages) > goal {
         best = smaller(best, drop(&view, 1, goal));
     }
+    // The images of the newest message go only if the request would exceed the window without that.
     if size(&best.messages) > limit && shows_images(&view) {
         let room = room(&view, &best);
         view.drop_images(0..history.len(), room, context);
@@ -177,9 +182,12 @@ impl Layout {
             return whole;
         }
         let last = at(most);
+        // The note may be longer than the few messages that it replaces, so `last` is not always the smaller one.
         if size(&last.messages) > budget {
             return smaller(whole, last);
         }
+        // Binary search: dropping `low` exchanges does not fit, dropping `high` fits, and `best` is the view for
+        // `high`.
         let (mut low, mut high, mut best) = (0, most, last);
         while low + 1 < high {
             let middle = low + (high - low) / 2;
@@ -209,8 +217,9 @@ impl Layout {
         }
         let end = self.replies.get(count).copied().unwrap_or(view.entries.len());
         let note = note(end - self.start, &facts[self.start..end], facts, budget / 5, context);
-        // The task keeps its words, but not its images.
+        // The task keeps its words. Its images were replaced by lines before any exchange is dropped.
         let mut messages: Vec<Message> = render(&view.entries[..self.start]);
+        // A note as a message of its own would follow the task, and user and assistant must alternate.
         match messages.last_mut().filter(|_| self.task) {
             Some(task) => {
                 task.content.push_str("\n\n");
@@ -283,6 +292,7 @@ impl Shortened<'_> {
                 now -= self.sizes[index];
                 self.sizes[index] = size(&[entry.render(context.format)]);
                 now += self.sizes[index];
+                // A later, smaller cap cuts the same outputs again, so the counts are not added.
                 self.outputs[index] = self.outputs[index].max(outputs);
             }
         }
@@ -295,6 +305,7 @@ fn shorten_results(results: &mut Cow<'_, [ToolResult]>, cap: usize, context: &Co
     let mut count = 0;
     for at in 0..results.len() {
         let whole = &results[at];
+        // Without `format.data` the model gets no data, so dropping the data frees nothing.
         let has_big_data =
             context.format.data && whole.data.as_ref().is_some_and(|data| data.to_string().len() > SMALL_DATA);
         if whole.output.len() <= cap && !has_big_data {
@@ -323,6 +334,7 @@ fn shorten_results(results: &mut Cow<'_, [ToolResult]>, cap: usize, context: &Co
 fn cut(output: &str, cap: usize, reads: bool, context: &Context<'_>) -> String {
     let total = output.lines().count();
     let note = |lines: usize| {
+        // Sending a change or a command again to see its output would repeat its effect.
         let text = if reads {
             text!(
                 "[COMPACTED: {lines} {lines|line was|lines were} left out of this old output; send the same call again \
@@ -479,6 +491,7 @@ fn note(count: usize, dropped: &[Facts], all: &[Facts], room: usize, context: &C
         bullets(dropped.iter().flat_map(|facts| facts.refused.iter().cloned())),
     );
     section(text!("The user always allows:"), bullets(context.allowed.iter().map(|rule| line(rule))));
+    // The newest plan of the whole conversation: an older one would contradict a plan in the messages that stay.
     let plan = all.iter().rev().find_map(|facts| facts.plan.as_ref());
     section(text!("Your plan:"), plan.map(Plan::checklist).unwrap_or_default());
     note.trim_end().to_owned()
@@ -490,6 +503,8 @@ fn quote_user(dropped: &[Facts], room: usize, language: Language) -> String {
     let (mut quotes, mut left) = (Vec::new(), room);
     for words in all.iter().rev() {
         let quote: String = words.lines().map(|line| format!("> {line}\n")).collect();
+        // Stop at the first message that does not fit. The line below counts only *earlier* messages, so no gap may
+        // remain.
         if quote.len() > left {
             break;
         }

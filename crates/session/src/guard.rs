@@ -22,6 +22,7 @@ impl Guard {
     pub(super) fn note(&mut self, call: &ToolCall, effect: Effect, ran: bool, result: &ToolResult) -> u64 {
         let key = hash_call(call);
         if ran && effect != Effect::Read {
+            // A change or command may give all other calls another result, so only its own count continues.
             self.seen.retain(|other, _| *other == key);
         }
         let result = hash_result(result);

@@ -1,4 +1,4 @@
-//! Gives the calls of a conversation ids that are unique in it: a parser numbers the calls of each reply from 1.
+//! Assigns ids to calls that are unique in the conversation. The parser numbers the calls of each reply from 1.
 
 use std::collections::{HashMap, HashSet};
 

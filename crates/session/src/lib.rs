@@ -1,10 +1,10 @@
 //! The agent loop as a state machine: it takes what the model writes and returns the actions to perform.
 //!
-//! This crate does not call a model, run a tool, ask a person, read a clock, sleep or spawn; it knows no runtime and no
-//! disk. A driver feeds [`Input`]s to a [`Session`] and performs the [`Action`]s that it returns. [`persona`] parses
-//! personas from text that the host supplies.
+//! This crate does not call a model, run a tool, ask a person, read a clock, sleep or spawn, and it depends on no
+//! runtime and no files. A driver feeds [`Input`]s to a [`Session`] and performs the [`Action`]s that it returns.
+//! [`persona`] parses personas from text that the host supplies.
 //!
-//! This crate is internal and makes no promises; the crate `toolfence` re-exports what is for users.
+//! This crate is internal and its API is not stable; the crate `toolfence` re-exports the public items.
 
 #![forbid(unsafe_code)]
 
@@ -51,7 +51,8 @@ pub struct SessionOptions {
     /// How replies are parsed. If it is unknown whether the template of the backend opens reasoning, the first reply
     /// that shows it decides for the replies after it.
     pub parser: parse::Options,
-    /// What earlier sessions learned about the backend, from [`Session::learned`]. `parser` takes precedence over it.
+    /// The traits of the backend that earlier sessions learned, from [`Session::learned`]. `parser` takes precedence
+    /// over them.
     pub learned: Learned,
     /// How results are formatted. The session sets its language and its limit.
     pub format: Format,
@@ -66,7 +67,7 @@ pub struct SessionOptions {
     pub window: Option<u64>,
 }
 
-/// An event that the driver reports to the session.
+/// An input that the driver feeds to the session.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Input<'a> {
@@ -102,7 +103,7 @@ pub enum Input<'a> {
     Cancel,
 }
 
-/// A step that the driver performs.
+/// An action that the driver performs.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Action {
@@ -170,19 +171,19 @@ impl StopReason {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// Run it.
+    /// Run the call.
     Yes,
-    /// Run it, and do not ask again in this session for exactly this call, or for every command that begins with the
-    /// prefix the person typed. If no rule can be stored, this is the same as `Yes`.
+    /// Run the call, and do not ask again in this session for exactly this call, or for every command that begins with
+    /// the prefix the person typed. If no rule can be stored, this is the same as `Yes`.
     Always(Option<Rule>),
-    /// Do not run it; the text is the reason for the model.
+    /// Do not run the call; the text is the reason for the model.
     No(Text),
-    /// Do not run it, but continue with the other calls of the reply that the person chose; the text is the reason for
-    /// the model.
+    /// Do not run the call, but continue with the other calls of the reply that the person chose; the text is the
+    /// reason for the model.
     Skip(Text),
-    /// Do not run it, because there is no person to ask; the text is the reason for the model.
+    /// Do not run the call, because there is no person to ask; the text is the reason for the model.
     Nobody(Text),
-    /// Run it with these arguments instead, if the policy agrees.
+    /// Run the call with these arguments instead, if the policy agrees.
     Edit(Args),
 }
 
@@ -198,6 +199,7 @@ impl Answer {
         let mut rules = match self {
             Answer::Always(Some(rule)) => vec![rule],
             Answer::Always(None) => question.always().unwrap_or_default().to_vec(),
+            // No person decided, so nothing is remembered, not even that the output was not kept.
             Answer::Nobody(_) => return (kept, Vec::new()),
             _ => Vec::new(),
         };
@@ -233,7 +235,7 @@ pub struct Session {
     owed: Vec<Note>,
     /// The images for the first message of the next turn.
     images: Vec<Image>,
-    /// What the replies so far have shown about the backend.
+    /// The traits of the backend that the replies so far have shown.
     learning: Learning,
     /// The ids of the conversation's calls.
     ids: ids::Ids,
@@ -268,6 +270,7 @@ impl Session {
         let mut options = options;
         let turns = std::mem::take(&mut options.history);
         let mut ids = ids::Ids::default();
+        // A resumed conversation must not reuse the ids of its earlier calls.
         for reply in turns.iter().flat_map(|turn| &turn.replies) {
             reply.calls.iter().for_each(|call| ids.reserve(call.id.clone()));
             reply.results.iter().for_each(|result| ids.reserve(result.id.clone()));
@@ -403,6 +406,7 @@ impl Session {
 
     /// Returns `true` if the session waits for the user.
     pub fn is_idle(&self) -> bool {
+        // The state is idle before the driver has polled the last actions, such as `Stop`.
         matches!(self.state, State::Idle) && self.actions.is_empty()
     }
 
@@ -416,6 +420,7 @@ impl Session {
             (_, Input::Cancel) => self.abandon(StopReason::Cancelled),
             (_, Input::Failed(message)) => self.abandon(StopReason::Failed(message)),
             (State::Streaming(reply), Input::End(reason)) => reply.finish(reason),
+            // After a cut or a forged result, the backend may send more until it stops. The last arm drops that.
             (State::Streaming(reply), input) if reply.is_open() => {
                 let event = feed_reply(reply, input, &mut self.ids);
                 self.actions.extend(event.map(Action::Show));
@@ -423,6 +428,7 @@ impl Session {
             }
             (State::Working(work, _), Input::Always(cleared, rules)) => {
                 if let Some(cleared) = work.approve(cleared) {
+                    // An approval that fits no open question must not leave rules, so they are stored only here.
                     self.judge.policy.remember(rules);
                     self.actions.push_back(Action::Run(cleared));
                 }

@@ -57,6 +57,7 @@ impl Repetition {
 
     fn end_piece(&mut self) -> bool {
         let piece = std::mem::take(&mut self.piece);
+        // Blank lines separate pieces and do not count as pieces.
         if piece == Piece::default() {
             return false;
         }
@@ -66,6 +67,7 @@ impl Repetition {
             let at = |back: usize| (self.count - back) % LONGEST_PERIOD;
             let equal = &mut self.equal[period - 1];
             *equal = if self.before[at(period)] == piece { *equal + 1 } else { 0 };
+            // The first occurrence has no predecessor to equal, so it is not counted.
             if *equal >= period * (MOST_REPEATS - 1) {
                 let letters: usize = (1..=period).map(|back| self.before[at(back)].letters).sum();
                 is_repeated |= letters >= FEWEST_LETTERS;

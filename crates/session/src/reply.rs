@@ -1,6 +1,6 @@
-//! Receives one reply: its raw text, what the parser finds in it, and where it must be cut.
+//! Receives one reply: its raw text, the events of the parser, and the place where it must be cut.
 //!
-//! This module decides nothing about calls; it only reports what the reply contains.
+//! This module makes no decision about calls; it only reports the contents of the reply.
 
 use super::ids::{Ids, ReplyIds};
 use super::refusals::Refusal;
@@ -243,6 +243,7 @@ impl IncomingReply {
 
     /// Returns the text for the history, cut where a forged result begins, and the contents of the reply.
     pub(super) fn close(mut self) -> (String, ReplyContents) {
+        // Instead of continuing, a reply may send the whole block again as its first part, and then its calls run.
         let first = self.placed.iter().find(|placed| !placed.native);
         let whole = first.is_some_and(|first| {
             // An object surrounded by text may be in a block whose first lines are content of the block that broke off.
@@ -263,13 +264,16 @@ impl IncomingReply {
         let answer = self.found.summary.opened.and_then(|end| self.raw.get(end..));
         self.found.is_only_reasoning = answer.is_some_and(|text| text.trim().is_empty());
         if let Some(start) = self.found.summary.forged {
+            // Text after a forged result is not sent back to the model, which based it on a result that does not exist.
             self.raw.truncate(start);
             self.found.end = None;
         }
         if let Continued::Joined { before, repeated, .. } = self.continued {
+            // The history has the previous reply already. Of it, this reply only repeated the end.
             self.raw.replace_range(..before.min(self.raw.len()), &repeated);
         }
         if !self.native.is_empty() {
+            // A fence opens a block only at the beginning of a line.
             let gap = if self.raw.is_empty() || self.raw.ends_with('\n') { "" } else { "\n\n" };
             self.raw.extend([gap, &self.native]);
         }
@@ -306,6 +310,7 @@ impl IncomingReply {
             }
             Event::Incomplete { id, span, .. } => {
                 let again = matches!(self.continued, Continued::Joined { start, .. } if start == span.start);
+                // A block is continued only once. If it breaks off again, the model must split the work.
                 self.broke_off = (!again).then_some(span.start);
                 let why = if again { Refusal::BrokeOffAgain } else { Refusal::BrokeOff };
                 self.add_broken(*span, || why.answer(id, &tool));
@@ -315,6 +320,8 @@ impl IncomingReply {
                 self.prose = Some(self.prose.map_or(prose, |first| first.min(prose)));
             }
             Event::Reasoning { unopened: true, .. } => {
+                // Everything so far was reasoning, so calls in it do not run. The backend's own channel carries no
+                // reasoning.
                 self.placed.retain(|placed| placed.native);
                 self.found.unanswered = 0;
                 (self.broke_off, self.prose) = (None, None);
@@ -336,6 +343,7 @@ impl IncomingReply {
     }
 
     fn insert_item(&mut self, at: usize, native: bool, item: Item) {
+        // All calls of one block have the same offset. `<=` keeps them in the order of the block.
         let index = self.placed.partition_point(|placed| placed.at <= at);
         self.placed.insert(index, Placed { at, native, item });
     }

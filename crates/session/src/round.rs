@@ -58,12 +58,14 @@ impl Session {
     pub(super) fn read(&mut self) -> Option<()> {
         let State::Streaming(reply) = &mut self.state else { return None };
         let event = reply.next(&mut self.ids);
+        // Ask after `next`: the event that it records may be the reason to stop.
         let stops = reply.wants_stop();
         if event.is_some() || stops {
             self.actions.extend(event.map(Action::Show));
             self.actions.extend(stops.then_some(Action::StopModel));
             return Some(());
         }
+        // A stopped reply also waits for its `End`, so that its last chunks do not reach the next reply.
         if !reply.is_ended() {
             return None;
         }
@@ -114,7 +116,8 @@ impl Session {
         if matches!(self.state, State::Idle) {
             return;
         }
-        // Actions that were not polled yet are dropped; events are still shown.
+        // Drop queued calls and questions: they must not run after the cancellation. Events and answers are still
+        // shown.
         self.actions.retain(|action| matches!(action, Action::Show(_) | Action::Answered(_) | Action::Compacted(_)));
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => {}
@@ -139,6 +142,7 @@ impl Session {
         }
         self.learn(&found);
         if self.counters.last {
+            // Calls of the last round never run, so they get no results, only a note for the next turn.
             return self.owe_note_about_calls(&found);
         }
         let notes = self.notes(&found);
@@ -171,6 +175,7 @@ impl Session {
             let note = text!("Note: your reply repeated the same text again and again, so it was ended.");
             if found.items.is_empty() {
                 notes.push(note);
+                // The notes are about this reply, so they precede messages that the user has sent since.
                 self.owed.splice(0..0, notes.iter().map(|note| session_note(note, self.options.language)));
                 return self.stop(StopReason::Loop);
             }
@@ -183,15 +188,19 @@ impl Session {
                 Work::new(Vec::new()),
                 None,
                 notes,
+                // Such a reply counts as unreadable, so that a model that only writes such replies does not use up all
+                // rounds.
                 found.summary.forged.is_some() || found.not_continued,
             );
         } else {
+            // Messages that the user sent during the reply are answered at once, without a `Stop` in between.
             let continues = !self.owed.is_empty();
             // The model has answered and needs no other round for a note about calls in its reasoning.
             let note = note_about_thought_calls(&found).map(|note| session_note(&note, self.options.language));
             self.owed.splice(0..0, note);
             if continues {
                 self.record_results(Work::new(Vec::new()), None, Vec::new());
+                // A message of the user begins a turn of its own, so the limits of a turn start again.
                 self.counters = Counters::default();
                 return self.call_model();
             }
@@ -211,6 +220,7 @@ impl Session {
                 "Note: the block that broke off was not run, because your reply does not begin with the text that it had to repeat. Send the whole call again as the first thing of your reply, from its opening fence; if it is long, split the work into several smaller calls. If you no longer need it, answer in plain text."
             ));
         }
+        // In the last round no call runs, so a continued block could not run either.
         let may_continue = self.counters.rounds + 1 < self.options.limits.rounds;
         let (Some(broken), Some(Item::Broken(answer))) =
             (found.broken.take().filter(|_| may_continue), found.items.last_mut())
@@ -305,6 +315,7 @@ impl Session {
             ));
         }
         let no_call = found.items.is_empty();
+        // After an answer in plain text, this note waits for the next turn; `close_reply` adds it.
         if !no_call || found.is_only_reasoning {
             notes.extend(note_about_thought_calls(found));
         }

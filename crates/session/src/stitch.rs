@@ -110,12 +110,15 @@ impl Broken {
             if self.text.len() - seam >= LONGEST {
                 break;
             }
+            // A text that ends with a unique text is unique too. The limit on searches keeps the cost linear in the
+            // block.
             let unique = !self.seams.is_empty() || {
                 searches += usize::from(self.text.len() - seam >= SHORTEST);
                 searches <= MOST_SEARCHES && self.is_unique(seam)
             };
             if unique {
                 self.seams.push(seam);
+                // An incomplete last line is accepted as a seam, but the model is asked to begin with a complete line.
                 if line > 0 || last_is_whole {
                     asked = asked.or(Some(seam));
                 }

@@ -96,6 +96,7 @@ impl Session {
         let mut newer = messages.last().map(bytes).unwrap_or_default();
         for message in messages.iter_mut().rev().skip(1) {
             newer += bytes(message);
+            // The loop runs from the newest message to the oldest, so the oldest images exceed the limit.
             if newer > MOST_OF_IMAGES {
                 for image in std::mem::take(&mut message.images) {
                     let note = text!(
@@ -122,6 +123,7 @@ impl Session {
         newer.extend(entries(self.turns.get(*turns..).unwrap_or_default()));
         for message in newer.iter().map(|entry| entry.render(&self.options.format)) {
             match messages.last_mut() {
+                // The view may end with a message of the same role, and many backends refuse two of these in a row.
                 Some(last) if last.role == message.role => {
                     last.content.extend(["\n\n", &message.content]);
                     last.images.extend(message.images);
@@ -165,6 +167,7 @@ impl Session {
     #[must_use = "if this returns false, the call of the model has failed"]
     pub fn too_long(&mut self, tokens: Option<u64>, window: Option<u64>) -> bool {
         let began = !matches!(&self.state, State::Streaming(reply) if reply.len() == 0);
+        // The beginning of a reply was already shown, so the request cannot be repeated after it.
         if began || std::mem::replace(&mut self.window.refused, true) {
             return false;
         }
@@ -227,6 +230,7 @@ impl Session {
             );
             self.owed.push(Note::Session(note.render(self.options.language)));
         }
+        // A compaction of the removed turn still has its text, so it is dropped with the turn.
         self.window.head.take_if(|head| head.turns > self.turns.len());
         Some(said)
     }
@@ -243,6 +247,7 @@ impl Session {
             self.owed.clear();
             self.images.clear();
             self.ids = Ids::default();
+            // The ratio depends on the backend and not on the conversation, so it stays.
             self.window = Window { ratio: self.window.ratio, ..Window::default() };
         }
     }
@@ -286,6 +291,7 @@ impl Session {
         let view =
             compact::compact(&conversation, goal, self.limit().unwrap_or(goal).max(goal), &self.context(&allowed))?;
         let now = compact::size(&view.messages);
+        // The last compaction already dropped as much, so nothing is left to drop.
         if now >= sent {
             return None;
         }

@@ -110,6 +110,7 @@ impl Work {
     /// Returns the next step, with at most `side_by_side` calls running at a time.
     pub(super) fn step(&mut self, judge: &mut Judge, side_by_side: usize) -> Step {
         loop {
+            // Results may arrive in any order. Return them in the order of the reply.
             if let Some(result) = self.slots.get(self.reported).and_then(|slot| slot.answer.clone()) {
                 self.reported += 1;
                 return Step::Answered(result);
@@ -118,6 +119,7 @@ impl Work {
                 return Step::Done;
             }
             let blocked = self.alone && self.running > 0;
+            // An open question blocks the later calls, because a denial cancels them.
             if self.asked || blocked || self.running >= side_by_side || self.next == self.slots.len() {
                 return Step::Wait;
             }
@@ -173,6 +175,7 @@ impl Work {
     pub(super) fn asked_later(&self, judge: &mut Judge) -> Vec<Pending> {
         /// The maximum number of calls that fit into one question.
         const MOST: usize = 16;
+        // The slot at `next` is the call in question.
         let later = if self.asked { self.slots.get(self.next + 1..).unwrap_or_default() } else { &[] };
         let asks = |call: &ToolCall| match judge.review(call) {
             Verdict::Ask(pending) => Some(pending),
@@ -241,6 +244,7 @@ impl Work {
     /// other runs. Returns `None` if the call was answered at once.
     fn judge_next(&mut self, judge: &mut Judge) -> Option<Step> {
         let Some(call) = &self.slots[self.next].call else {
+            // An unreadable block may have been a change that the later calls need.
             self.broken = true;
             self.next += 1;
             return None;
@@ -257,10 +261,13 @@ impl Work {
             self.answer_next(result);
             return None;
         }
+        // Review each call only when it is next: earlier calls may have changed its files, and their approvals the
+        // rules.
         let verdict = judge.review(call);
         self.slots[self.next].server = server;
         let Some(call) = &self.slots[self.next].call else { return None };
         match verdict {
+            // This verdict is dropped. The call is reviewed again when no other call runs.
             Verdict::Ask(_) if self.running > 0 => Some(Step::Wait),
             Verdict::Cleared(_) if self.was_skipped && effect != Effect::Read => {
                 let result = Refusal::Skipped.answer(&call.id, &call.name);
