@@ -65,6 +65,7 @@ impl Connections {
         loop {
             let (stream, permit) = tokio::select! {
                 () = &mut end => break,
+                // Remove the tasks that have ended, or the set would grow as long as the server runs.
                 Some(_) = connections.join_next() => continue,
                 accepted = self.accept(&listener) => accepted,
             };

@@ -54,6 +54,7 @@ pub(crate) fn named_origin(headers: &HeaderMap, named: &[String]) -> Option<Head
 pub(crate) fn allow_page(answer: &mut HeaderMap, page: HeaderValue) {
     answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
     answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("x-session"));
+    // A cache must not give this answer to a page of another origin.
     answer.insert(VARY, HeaderValue::from_static("origin"));
 }
 
@@ -77,6 +78,7 @@ pub(crate) fn preflight(asked: &HeaderMap) -> Response<Body> {
 
 /// Compares two byte strings in a time that depends only on their lengths.
 pub(crate) fn equal_bytes(given: &[u8], wanted: &[u8]) -> bool {
+    // `black_box` keeps the compiler from ending the loop at the first difference.
     let differs = given.iter().zip(wanted).fold(0, |all, (a, b)| black_box(all | (a ^ b)));
     given.len() == wanted.len() && differs == 0
 }

@@ -1,8 +1,8 @@
 //! The servers for other programs: the pipe (JSON lines), the proxy (the HTTP APIs of OpenAI and Anthropic), and the
 //! HTTP API with its page.
 //!
-//! The pipe and the API judge and run calls like every other session. The proxy does neither: its client does. Each has
-//! a cargo feature of its name.
+//! The pipe and the API judge and run calls like every other session. The proxy does neither, because its client judges
+//! and runs them. Each server has a cargo feature of its name.
 //!
 //! This crate is internal and has no stable API: the crate `toolfence` re-exports the public items.
 

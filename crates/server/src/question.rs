@@ -71,7 +71,7 @@ impl Choices {
     /// Returns the answer for an approval.
     ///
     /// # Errors
-    /// The question does not offer `always`.
+    /// Fails if the question does not offer `always`.
     pub(crate) fn approval(&self, always: Always) -> Result<Answer, Text> {
         Ok(match (always, &self.all_changes) {
             (Always::No, _) => Answer::Yes,
@@ -86,7 +86,7 @@ impl Choices {
     /// Returns the answer that replaces the arguments.
     ///
     /// # Errors
-    /// The call has run already.
+    /// Fails if the call has already run.
     pub(crate) fn edit(&self, args: Args) -> Result<Answer, Text> {
         match self.takes_edit {
             true => Ok(Answer::Edit(args)),

@@ -34,7 +34,7 @@ pub(super) struct Access {
 
 impl Access {
     /// # Errors
-    /// The operating system provides no random numbers.
+    /// Fails if the operating system provides no random numbers.
     pub(super) fn new(options: &ApiOptions, address: SocketAddr) -> Result<Access, Error> {
         Ok(Access {
             token: options.token.clone(),
@@ -100,6 +100,7 @@ impl Access {
         let has_cookie = pairs
             .filter(|(name, _)| *name == self.cookie)
             .any(|(_, value)| equal_bytes(value.as_bytes(), self.secret.as_bytes()));
+        // Browsers name the page in every POST request, and `check_origin` has compared that name. GET changes nothing.
         let named =
             head.headers.contains_key(ORIGIN) || header_text(&head.headers, "sec-fetch-site") == Some("same-origin");
         let key = header_text(&head.headers, PAGE_KEY).unwrap_or_default();
@@ -150,7 +151,7 @@ pub(super) fn require_json(headers: &HeaderMap) -> Result<(), Trouble> {
     }
 }
 
-/// Returns a header that occurs once and is text.
+/// Returns the first value of a header, if it is text.
 pub(super) fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }

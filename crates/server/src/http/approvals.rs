@@ -53,7 +53,8 @@ impl<T> Approvals<T> {
     /// Removes the call that waits under this name, and returns it with the answer from the request.
     ///
     /// # Errors
-    /// No call waits under this name, or it does not accept this answer; in that case it keeps waiting.
+    /// Fails if no call waits under this name, or if the call does not accept this answer. In the second case, it keeps
+    /// waiting.
     pub(super) fn answer(&self, id: &str, request: ApprovalRequest) -> Result<(Waiting<T>, Answer, Decided), Trouble> {
         let gone = || {
             Trouble::not_found(text!(
@@ -94,7 +95,7 @@ impl ApprovalRequest {
     /// Returns the answer for the turn, and the decision that is reported to the client.
     ///
     /// # Errors
-    /// The question does not accept this answer.
+    /// Fails if the question does not accept this answer.
     fn answer(self, choices: &Choices) -> Result<(Answer, Decided), Trouble> {
         Ok(match self {
             ApprovalRequest::Approval(Approval { always }) => {

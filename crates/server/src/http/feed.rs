@@ -61,6 +61,7 @@ impl Feeds {
     /// running.
     pub(super) fn begin(self: &Arc<Feeds>, session: &str, turn: u64) -> Option<OpenFeed> {
         let mut all = self.all();
+        // `last_id` is `None` while a turn runs. Only a feed whose turn has ended is replaced.
         let before = all.feeds.get(session).map_or(Some(0), |feed| feed.last_id())?;
         let feed = Arc::new(Feed::new(self.ids.clone(), before, turn));
         all.ended.retain(|ended| ended != session);
@@ -80,6 +81,8 @@ impl Feeds {
 
     fn end(&self, session: &str, feed: &Feed) {
         let mut all = self.all();
+        // End the feed while the table is locked. Otherwise the next turn could begin in between and be listed as
+        // ended.
         feed.end();
         all.ended.push_back(session.to_owned());
         if all.ended.len() > MOST_ENDED
@@ -220,6 +223,7 @@ impl Feed {
         let mut kept = self.kept();
         self.close_text(&mut kept);
         let (mut text, mut last) = (String::new(), after);
+        // An id below `before` is from an earlier turn whose last events the reader missed. 0 asks for this turn only.
         if after < kept.lost || (after > 0 && after < self.before) {
             last = kept.lost.max(self.before);
             write_event(&mut text, last, "gap", &words::gap(self.turn).to_string());
@@ -261,7 +265,7 @@ fn write_event(out: &mut String, id: u64, name: &str, data: &str) {
     let _ = write!(out, "event: {name}\nid: {id}\ndata: {data}\n\n");
 }
 
-/// Appends a piece of text to the previous piece. Returns `false` if it does not continue it.
+/// Appends the text of `next` to `open`. Returns `false` and changes nothing if `next` does not continue `open`.
 fn join(open: &mut Value, next: &Value) -> bool {
     let (Some(text), Some(more)) = (open["text"].as_str(), next["text"].as_str()) else { return false };
     let fields = ["event", "unopened", "closed"];

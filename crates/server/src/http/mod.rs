@@ -79,7 +79,7 @@ pub trait Agents: Send + Sync {
     /// replaces the persona's model.
     ///
     /// # Errors
-    /// No agent can be created; the message says why and what to do.
+    /// Fails if no agent can be created. The message gives the reason and a remedy.
     fn agent(
         &self,
         persona: Option<&str>,
@@ -91,8 +91,8 @@ pub trait Agents: Send + Sync {
     /// replaces the model with the replies that a client sends, whose number is not limited.
     ///
     /// # Errors
-    /// [`Busy`](toolfence_protocol::ErrorKind::Busy) if another process uses the conversation,
-    /// [`NotFound`](toolfence_protocol::ErrorKind::NotFound) if it does not exist, and
+    /// Fails with [`Busy`](toolfence_protocol::ErrorKind::Busy) if another process uses the conversation, with
+    /// [`NotFound`](toolfence_protocol::ErrorKind::NotFound) if it does not exist, and with
     /// [`Other`](toolfence_protocol::ErrorKind::Other) if no model is available. Any other kind means that the
     /// conversation cannot be read.
     fn conversation(
@@ -109,7 +109,7 @@ pub trait Agents: Send + Sync {
     /// Returns the project, whose long outputs clients may read.
     fn workspace(&self) -> Arc<Workspace>;
 
-    /// Returns facts about the default persona's model, for display. The default implementation knows none.
+    /// Returns facts about the default persona's model, for display. The default implementation returns none.
     fn model(&self) -> ModelFacts {
         ModelFacts::default()
     }
@@ -119,11 +119,11 @@ pub trait Agents: Send + Sync {
     /// secrets that the client wrote into its prompt.
     fn begin(&self, title: &str) -> Option<OpenTurn>;
 
-    /// Undoes the last turn, or with `redo` the last undo, while no turn runs. Returns what was done; `None` if there
-    /// is nothing to undo.
+    /// Undoes the last turn, or with `redo` the last undo, while no turn runs. Returns the outcome for each file as
+    /// JSON, or `None` if there is nothing to undo.
     ///
     /// # Errors
-    /// Nothing was undone; the message says why.
+    /// Fails if nothing could be undone. The message gives the reason.
     fn undo(&self, redo: bool) -> Result<Option<Value>, Text>;
 
     /// Notes the end of a turn, also if its client has disconnected. `agent` is `None` if no model was involved. The
@@ -134,7 +134,7 @@ pub trait Agents: Send + Sync {
 /// Returns a random token.
 ///
 /// # Errors
-/// The operating system provides no random numbers.
+/// Fails if the operating system provides no random numbers.
 pub fn random_token() -> Result<String, Error> {
     let random = || random_name().map_err(|error| Error::because("make a token", error));
     Ok(random()? + &random()?)
@@ -208,7 +208,7 @@ impl fmt::Debug for ApiOptions {
     }
 }
 
-/// The API, before it listens.
+/// The configured API. [`Api::serve`] starts it.
 pub struct Api {
     options: ApiOptions,
     agents: Arc<dyn Agents>,
@@ -224,7 +224,7 @@ impl fmt::Debug for Api {
 struct Shared {
     options: ApiOptions,
     agents: Arc<dyn Agents>,
-    /// Returns the tools that requests can name.
+    /// The tools that requests can name.
     catalog: Catalog,
     access: Access,
     connections: Connections,
@@ -257,6 +257,7 @@ impl Shared {
     /// down.
     fn spawn(&self, turn: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        // Remove the turns that have ended, or the set would grow as long as the server runs.
         while running.try_join_next().is_some() {}
         running.spawn(turn)
     }
@@ -283,7 +284,7 @@ impl Api {
     /// everything that turns have started has ended. Dropping the future ends everything at once.
     ///
     /// # Errors
-    /// The listener has no address, or the operating system provides no random numbers.
+    /// Fails if the listener has no address, or if the operating system provides no random numbers.
     pub async fn serve(self, listener: TcpListener, end: impl Future<Output = ()>) -> Result<(), Error> {
         let Api { options, agents } = self;
         let address = listener.local_addr().map_err(|error| Error::because("tell where the server listens", error))?;
@@ -307,9 +308,12 @@ impl Api {
         let _ends = EndsAll(shared.clone());
         shared.spawn(shared.seats.clone().sweep());
         shared.connections.serve(listener, routes::router(shared.clone()), end).await;
+        // The connections are closed. Turns of conversations run without one, so they are aborted here.
         let mut running = std::mem::take(&mut *shared.running.lock().unwrap_or_else(PoisonError::into_inner));
         running.shutdown().await;
+        // An aborted turn leaves its group in a task of its own, and the last one still has to end the undo record.
         shared.together.wait_until_idle().await;
+        // Agents that wait for a reply still hold their transcripts and background commands.
         let cleared = spawn_blocking(move || shared.seats.clear(Duration::ZERO)).await;
         cleared.map_err(|error| Error::because("end the conversations", error))
     }

@@ -86,7 +86,7 @@ pub(super) fn always(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [{"type": "boolean"}, {"const": "project"}], "default": false})
 }
 
-/// Records are described by the schema of the session file.
+/// Describes only the required members of a record. The schema of the session file has the rest.
 pub(super) fn records(_: &mut SchemaGenerator) -> Schema {
     let record = json!({
         "type": "object", "required": ["v", "id", "role", "timestamp"],
@@ -418,7 +418,8 @@ fn the_description_is_made_from_the_types() {
     }
 }
 
-/// Returns the fields that a request type reads, and whether it accepts `field`.
+/// Reads a body that has only `field`. Returns the names of all fields that the type looks up, and whether it used
+/// `field`.
 fn read<T: ReadBody>(field: &str) -> (BTreeSet<String>, bool) {
     let body = json!({field: null}).to_string();
     let mut fields = Fields::of(body.as_bytes()).unwrap();

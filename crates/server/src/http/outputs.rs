@@ -1,7 +1,7 @@
-//! Outputs that were too long for a result; clients can read them to the end.
+//! Outputs that were too long for a result. Clients can read them piece by piece.
 //!
-//! It reads only the files that tools saved for this: a name is looked up in one folder, which only the server writes,
-//! and links are not followed.
+//! This module reads only the files that tools saved for this purpose. It looks up a name in one folder, which only the
+//! server writes, and follows no links.
 
 use super::Shared;
 use super::answer::Trouble;
@@ -46,6 +46,7 @@ fn read(mut file: impl Read + Seek, bytes: u64, from: u64) -> io::Result<Output>
             piece.truncate(at);
         }
     }
+    // A piece that is cut to nothing ends the output, so that clients never request the same offset again.
     let next = Some(from + piece.len() as u64).filter(|next| is_partial && *next > from);
     Ok(Output { text: String::from_utf8_lossy(&piece).into_owned(), offset: from, next, bytes })
 }

@@ -72,6 +72,7 @@ fn percent_decoded(value: &str) -> Option<String> {
     let mut parts = value.split('%');
     bytes.extend_from_slice(parts.next()?.as_bytes());
     for part in parts {
+        // The check of the digits is needed because `from_str_radix` also accepts a sign.
         let digits = part.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         bytes.extend_from_slice(&part.as_bytes()[2..]);
@@ -112,6 +113,7 @@ fn without_password(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // A password may contain an `@`, so the host follows the last one.
     format!("{scheme}://{}{path}", host.rsplit('@').next().unwrap_or(host))
 }
 

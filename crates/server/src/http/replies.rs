@@ -85,6 +85,7 @@ impl Seats {
         let evicted = oldest.flatten().map(|(session, _)| session.clone()).and_then(|session| all.remove(&session));
         all.insert(session, seat);
         drop(all);
+        // Ending an agent blocks, so the map is unlocked first.
         drop(evicted);
     }
 
@@ -125,6 +126,7 @@ pub(super) async fn reply(
     stream: bool,
 ) -> Result<Response, Trouble> {
     let place = run::reserve_place(shared)?;
+    // A full id finds the agent in memory without reading the list of conversations from disk.
     let (mut known, mut file) = (taken(shared, &id)?, None);
     if known.is_none() && id != NEW {
         let found = sessions::file(shared, id).await?;
@@ -136,6 +138,7 @@ pub(super) async fn reply(
         None => begin(shared, file).await?,
     };
     seat.used = Instant::now();
+    // All pieces of a reply together have the size limit of one body.
     let bytes = seat.pieces.len() + request.text.len();
     if bytes > shared.options.body {
         seat.pieces.clear();
@@ -154,6 +157,7 @@ pub(super) async fn reply(
         return Ok(whole(202, &AgentAnswer { success: true, message, data, error: None }));
     }
     let Seat { mut agent, backend, pieces, .. } = seat;
+    // A reply between two rounds continues the last turn, and any other reply begins the next one.
     let turn = agent.recorded().map_or(0, |transcript| transcript.turn()) + u64::from(!agent.is_between_rounds());
     // The seat was taken, so no other reply of this conversation runs.
     let feed = shared.feeds.begin(&session, turn).ok_or_else(run::conflict)?;

@@ -38,11 +38,11 @@ pub(super) struct Order {
 /// What a turn runs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Work {
-    /// A model, with one tool or all.
+    /// A model answers the prompt, with one tool or with all tools.
     Model { prompt: String, message: String, tool: Option<String> },
-    /// A tool alone.
+    /// A tool runs without a model.
     Tool { name: String, args: Args },
-    /// A reply that a client has brought, with a title for the undo history.
+    /// A client has sent the reply of its model. `title` is for the undo history.
     Reply { title: String },
 }
 
@@ -93,7 +93,7 @@ impl Fields {
     }
 
     /// # Errors
-    /// The body is not a JSON object, or has a duplicate member.
+    /// Fails if the body is not a JSON object or has a duplicate member.
     pub(super) fn of(body: &[u8]) -> Result<Fields, Trouble> {
         let wrong = |why: Text| Trouble::new(400, "invalid_body", text!("The body is not a JSON object: {why}", why));
         let text = std::str::from_utf8(body).map_err(|error| wrong(error.to_string().into()))?;
@@ -127,6 +127,8 @@ impl Fields {
     ) -> Result<Option<Given<T>>, Trouble> {
         #[cfg(test)]
         self.asked.extend([snake, camel]);
+        // Members that are left are unknown fields. `shift_remove` keeps their order, so `end` reports the first of
+        // them.
         let first = self.members.shift_remove(snake).map(|value| (snake, value));
         let second = if snake == camel { None } else { self.members.shift_remove(camel).map(|value| (camel, value)) };
         if first.is_some() && second.is_some() {
@@ -187,6 +189,7 @@ impl Fields {
         )?;
         let Some(Given { field, value: list }) = list else { return Ok(None) };
         let dropped = list.len().saturating_sub(MOST_CONTEXT);
+        // Entries that are not used are not checked either.
         let entries = list.into_iter().enumerate().skip(dropped);
         let entries = entries.map(|(index, entry)| {
             let place = format!("{field}[{index}]");
@@ -200,7 +203,7 @@ impl Fields {
     }
 
     /// # Errors
-    /// The object has an unknown member.
+    /// Fails if the object has an unknown member.
     fn end(&self) -> Result<(), Trouble> {
         match self.members.keys().next() {
             None => Ok(()),
@@ -216,7 +219,7 @@ fn echoed(text: &str) -> String {
 /// A type that a request body is read into.
 pub(super) trait ReadBody: Sized {
     /// # Errors
-    /// A field is missing, unknown or of the wrong type.
+    /// Fails if a field is missing, unknown or of the wrong type.
     fn read(fields: &mut Fields) -> Result<Self, Trouble>;
 }
 
@@ -492,7 +495,7 @@ pub(super) fn has_tool(persona: &Persona, tool: &str) -> bool {
     persona.tools.as_ref().is_none_or(|tools| tools.iter().any(|own| own == tool))
 }
 
-/// Returns the name of the tool with this name or alias.
+/// Resolves a name or an alias to the canonical name of the tool.
 fn find_tool(tool: &Given<String>, catalog: &Catalog) -> Result<String, Trouble> {
     if let Some(spec) = catalog.find(&tool.value) {
         return Ok(spec.name.to_string());

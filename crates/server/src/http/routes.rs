@@ -96,6 +96,7 @@ async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, req
     let page = shared.access.named_page(&head.headers);
     let path = path.as_ref().map_or("none", MatchedPath::as_str);
     let file = page::file(head.uri.path()).filter(|_| head.method == Method::GET);
+    // The origin is checked on every path: foreign pages are refused even where no token is needed.
     let allowed = shared.access.check_origin(&head).and_then(|()| match path {
         // The login sends the token in the body, and the health needs no token.
         "/api/health" | "/api/login" => Ok(()),
@@ -113,6 +114,7 @@ async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, req
     if let Some(trouble) = answer.extensions_mut().remove::<Trouble>() {
         tracing::info!(target: "toolfence", status = trouble.status, route, "refused");
         let mut replacement = trouble.response(shared.options.language);
+        // RFC 9110, section 15.5.6: a 405 response must have the Allow header.
         replacement.headers_mut().extend(answer.headers_mut().remove(ALLOW).map(|method| (ALLOW, method)));
         answer = replacement;
     }

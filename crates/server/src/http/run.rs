@@ -2,7 +2,7 @@
 //!
 //! A turn outside of a conversation ends with its client. A turn in a conversation continues without clients until its
 //! end, its time limit or a request that cancels it. This module makes no decisions: the agent judges calls, and a
-//! client answers for the person.
+//! client sends the answers of the person.
 
 use super::Shared;
 use super::answer::{Trouble, done, whole, with_headers};
@@ -55,6 +55,7 @@ pub(super) async fn turn(
     order: Order,
     conversation: Option<Option<PathBuf>>,
 ) -> Result<Response, Trouble> {
+    // Reserve the place first: a turn that is refused must not read the conversation from disk.
     let place = reserve_place(shared)?;
     let in_conversation = conversation.is_some();
     let mut agent = agent(shared, &order, conversation).await?;
@@ -120,6 +121,7 @@ pub(super) fn events(shared: &Shared, session: &str, after: u64) -> Result<Respo
 /// Cancels the running turn of a conversation and waits until it has ended. Returns whether one was running.
 pub(super) async fn cancel(shared: &Shared, session: &str) -> bool {
     let Some(feed) = shared.feeds.find(session).filter(|_| shared.feeds.is_running(session)) else { return false };
+    // `notify_one` is not lost if the turn does not wait for it yet: the next wait returns at once.
     feed.cancelled.notify_one();
     feed.ended().await;
     true
@@ -174,7 +176,7 @@ pub(super) fn agent_error(error: &Error) -> Trouble {
     }
 }
 
-/// Passes the answer of a person to a waiting call. If no client waits for the turn, this one does.
+/// Passes the answer of a person to a waiting call. If no client waits for the outcome of the turn, this request does.
 pub(super) async fn take_answer(shared: &Arc<Shared>, id: &str, request: ApprovalRequest) -> Result<Response, Trouble> {
     let gone = || {
         Trouble::not_found(text!(
@@ -183,6 +185,7 @@ pub(super) async fn take_answer(shared: &Arc<Shared>, id: &str, request: Approva
         ))
     };
     let (waiting, answer, decided) = shared.approvals.answer(id, request)?;
+    // The turn may have ended after the question was found.
     waiting.answer.send(answer).map_err(|_| gone())?;
     Ok(match waiting.turn {
         Some(turn) => turn.wait(shared).await,
@@ -405,6 +408,7 @@ impl Running {
                 () = pieces.closed() => return,
                 () = &mut late => return,
                 place = pieces.reserve(), if waiting > 0 => match place {
+                    // The channel has room now, so everything that waits is sent as one piece.
                     Ok(place) => place.send(Ok(outbox.take().into())),
                     Err(_) => return,
                 },
@@ -488,6 +492,7 @@ impl Running {
                 biased;
                 ended = &mut run => ended,
                 () = cancelled => {
+                    // Let the turn end by itself, so that the text of a reply that is cut stays in the conversation.
                     canceller.cancel();
                     run.await
                 }
@@ -708,6 +713,7 @@ impl Host for Listener {
         self.record.answer.clear();
         self.record.args.clear();
         if matches!(self.work, Work::Tool { .. }) {
+            // A direct call makes no request to a model.
             self.record.rounds = 0;
         }
     }
@@ -765,6 +771,7 @@ impl Host for Listener {
             // Without random numbers another client could guess the name and answer.
             let Ok(id) = random_name() else { return unanswered() };
             let (answer, answered) = oneshot::channel();
+            // Register the call before its event is sent: a client may answer at once.
             let open = self.shared.approvals.open(&id, Choices::of(question), answer);
             let diff = match question.changes() {
                 Some(changes) => Some(beginning(changes, self.language())),
@@ -835,6 +842,7 @@ struct Direct(Mutex<Option<ToolCall>>);
 
 impl Backend for Direct {
     fn stream<'a>(&'a self, _: &'a [Message], sink: &'a mut dyn Sink) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        // The second request gets an empty reply, which ends the turn.
         if let Some(call) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // The sink may stop the reply, but nothing follows anyway.
             let _ = sink.chunk(Chunk::Call(call));

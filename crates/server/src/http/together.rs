@@ -51,7 +51,7 @@ impl Together {
     /// completes.
     ///
     /// # Errors
-    /// `act` panicked.
+    /// Fails if `act` panicked.
     pub(super) async fn run_exclusively<T: Send + 'static>(
         &self,
         act: impl FnOnce() -> T + Send + 'static,

@@ -32,7 +32,7 @@ pub(super) enum Phase {
     Reply,
     /// The first piece of the reply was read.
     Begun,
-    /// The turn was cancelled in the middle of a reply, whose `end` was not read yet.
+    /// The turn was cancelled in the middle of a reply, whose `end` has not been read yet.
     Dropped,
     /// The calls of the reply are being answered.
     Calls,
@@ -113,7 +113,8 @@ impl Channel {
     /// Answers the question about this call.
     ///
     /// # Errors
-    /// There is no question about this call, or it does not accept the answer and stays open.
+    /// Fails if there is no question about this call, or if the question does not accept the answer. It then stays
+    /// open.
     pub(super) fn answer(&self, id: &str, answer: impl FnOnce(&Choices) -> Result<Answer, Text>) -> Result<(), Text> {
         let mut state = self.state();
         let Some(question) = state.question.take_if(|question| question.id == id) else {
@@ -132,7 +133,7 @@ impl Channel {
     /// Takes the result of a call that the client ran.
     ///
     /// # Errors
-    /// No such call runs.
+    /// Fails if no call with this id waits for a result.
     pub(super) fn take_result(&self, result: HostResult) -> Result<(), Text> {
         let awaited = self.state().awaited.remove(&result.id);
         let awaited = awaited.ok_or_else(|| {
@@ -199,7 +200,7 @@ impl Backend for ClientModel {
     }
 }
 
-/// A reply whose `end` was not read. Dropping it stops the client's model.
+/// A reply whose `end` has not been read yet. Dropping it asks the client to stop its model.
 struct OpenReply<'a> {
     channel: &'a Channel,
     is_wanted: bool,
@@ -236,7 +237,7 @@ impl ClientHost {
         ClientHost { channel, theirs, sent: 0, compacted: None }
     }
 
-    /// Ends the turn of this agent: sends what the client needs for its next turn.
+    /// Ends the turn of this agent and sends the text that the client must put before its next message.
     pub(super) fn end(&self, agent: &Agent, ended: Result<StopReason, Error>) {
         let reason = ended.unwrap_or_else(|error| {
             let why = error.text();
@@ -284,6 +285,7 @@ impl Host for ClientHost {
     }
 
     fn progress(&mut self, id: &str, note: &str) {
+        // Only notes may be dropped: every other line changes the state of the client.
         if self.channel.state().unwritten.len() < MOST_UNWRITTEN {
             self.channel.send(&words::progress(id, note));
         }

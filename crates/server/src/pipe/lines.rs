@@ -39,6 +39,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             let part = &bytes[..end.unwrap_or(bytes.len())];
             if self.too_long || self.line.len() + part.len() > self.most {
                 self.too_long = true;
+                // A new vector frees the memory, which `clear` would keep.
                 self.line = Vec::new();
             } else {
                 self.line.extend_from_slice(part);

@@ -27,8 +27,8 @@
 //! the client has disconnected: everything that runs ends, and no more lines are written. The checks of the project
 //! appear as a call without a reply: `running` and `result` with the tool `project_check`.
 //!
-//! [`SCHEMA`] describes every line. The pipe holds one reply and one line of the client in memory. It reads no input
-//! while its own output is unread.
+//! [`SCHEMA`] describes every line. The pipe holds one reply and one line of the client in memory. While the client
+//! does not read the output of the pipe, the pipe reads no input, so that unread output cannot fill the memory.
 
 mod client;
 mod lines;
@@ -121,7 +121,7 @@ impl Pipe {
     /// running has ended.
     ///
     /// # Errors
-    /// The input cannot be read, or the output cannot be written although it is open.
+    /// Fails if the input cannot be read, or if the output cannot be written although it is open.
     pub async fn serve(
         self,
         input: impl AsyncBufRead + Unpin,
@@ -259,7 +259,7 @@ impl Talk {
     /// Handles a line.
     ///
     /// # Errors
-    /// The line is not valid in this state, and nothing has changed.
+    /// Fails if the line is not valid in this state. Then nothing has changed.
     fn handle_line(&mut self, line: ClientLine) -> Result<(), Text> {
         match line {
             ClientLine::Tools { tools } => self.take_tools(tools),
@@ -278,6 +278,7 @@ impl Talk {
                     turn.canceller.cancel();
                 }
                 if self.channel.phase() == Phase::Begun {
+                    // The client still sends the rest of this reply, up to its `end`.
                     self.channel.set_phase(Phase::Dropped);
                 }
                 Ok(())
@@ -289,6 +290,7 @@ impl Talk {
         if self.channel.phase() != Phase::Idle {
             return Err(text!("options can be set between turns only"));
         }
+        // Change a copy, so that one invalid limit changes none of them.
         let mut wanted = self.pipe.session.limits;
         for (key, number) in limits {
             wanted.set(key, &number.to_string()).map_err(|error| error.text())?;

@@ -94,7 +94,7 @@ pub(super) struct HostTool {
 
 impl HostTool {
     /// # Errors
-    /// The name is not valid.
+    /// Fails if the name is not valid.
     pub(super) fn spec(self) -> Result<ToolSpec, Text> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(fits) {
@@ -103,6 +103,7 @@ impl HostTool {
                 name = format!("{:?}", self.name)
             ));
         }
+        // A tool with no declared effect may do anything.
         let effect = self.effect.unwrap_or(Effect::Execute);
         Ok(ToolSpec::from_json_schema(self.name, self.description, &self.parameters).effect(move |_| effect))
     }

@@ -18,7 +18,7 @@ const log = at("log");
 
 /** The displayed conversation. Late events of another one go to the detached nodes of that one. */
 let view = null;
-/** Whether the end of the conversation was in view after the last scrolling. */
+/** Whether the end of the conversation was visible after the page last scrolled. */
 let below = true;
 /** Whether the server records conversations. */
 let recorded = true;
@@ -293,7 +293,7 @@ class Telling {
     }
   }
 
-  /** Closes all questions: they were answered here or elsewhere. */
+  /** Closes all questions, because they were answered in this page or by another client. */
   answered() {
     this.place.questions = 0;
     this.place.place.querySelectorAll(".question").forEach((one) => one.remove());
@@ -341,12 +341,13 @@ async function send(mine, prompt) {
     if (!begun && error.name !== "AbortError") {
       asked.remove();
       mine.say(words.kept);
-      // Keep what was typed meanwhile, too.
+      // Keep the text that was typed meanwhile.
       const typed = at("prompt").value;
       setPrompt(typed.trim() ? `${prompt}\n\n${typed}` : prompt);
     }
   } finally {
     over(mine, telling);
+    // The dialog for the token may be open, and it needs the focus.
     if (view === mine && !document.querySelector("dialog[open]")) at("prompt").focus();
   }
 }
@@ -526,13 +527,13 @@ function listen() {
   listenForKeys();
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;
-    // In these places Escape closes a list or belongs to the question.
+    // Escape in a list closes the list, and Escape in a question does not stop the turn.
     if (!event.target.closest?.(".question, select")) stop();
   });
   at("stop").addEventListener("click", stop);
   at("undo").addEventListener("click", () => undo(false));
   at("fresh").addEventListener("click", () => leaves() && fresh());
-  // An address with a token that is pasted into the open page is a login.
+  // Pasting an address with a token into the open page is a login.
   addEventListener("hashchange", () => {
     const given = new URLSearchParams(location.hash.slice(1));
     if (given.has("token") || given.has("session")) location.reload();

@@ -37,10 +37,11 @@ export async function login(token) {
 
 let entering = null;
 
-/** Asks for the token until it is right. All waiting requests share one dialog. */
+/** Asks for the token until the server accepts it. All waiting requests share one dialog. */
 function enter() {
   entering ??= new Promise((entered) => {
     const dialog = at("entry");
+    // Escape must not close the dialog, because requests wait for the token.
     dialog.oncancel = (event) => event.preventDefault();
     dialog.onclose = async () => {
       const right = await login(at("token").value).catch(() => null);
@@ -77,16 +78,16 @@ function within(promise, milliseconds) {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-/** The events of one response, each with its id if it has one. */
+/** Yields the events of a response, each with its id if it has one. */
 async function* events(response) {
   let text = "";
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   try {
     for (let piece; !(piece = await within(reader.read(), SILENCE)).done; ) {
+      // Search only the new text. The two line ends after an event may arrive in different pieces.
       const seen = Math.max(0, text.length - 1);
       text += piece.value;
       let from = 0;
-      // What was looked through before is not looked through again.
       for (let end; (end = text.indexOf("\n\n", Math.max(from, seen))) >= 0; from = end + 2) {
         const lines = text.slice(from, end).split("\n");
         const field = (name) => lines.find((line) => line.startsWith(name))?.slice(name.length);
@@ -118,12 +119,12 @@ export class Turn {
     if (!response.ok) throw new Error((await response.json()).message);
     this.session = response.headers.get("X-Session");
     this.#response = response;
-    // A stop while the request was on its way.
+    // `stop` was called while the request was in flight, before the name of the conversation was known.
     if (this.stopped) await this.stop();
   }
 
-  /** The events, to the end of the turn. `lost` is an event of its own: the connection broke, and the page tries
-      again. */
+  /** Yields the events up to the end of the turn. The event `lost` means that the connection broke and the page
+      reconnects. */
   async *events() {
     const { signal } = this.#reading;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -139,6 +140,7 @@ export class Turn {
           yield event;
           if (event.event === "stop" || event.event === "results") return;
         }
+        // The answer to the first request may break off. A resumed stream ends only with its turn.
         if (resumes || !this.session) return;
       } catch (error) {
         if (signal.aborted || !this.session) throw error;
