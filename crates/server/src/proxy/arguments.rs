@@ -42,6 +42,7 @@ impl Arguments {
             known.push_str(text);
             return Some(escaped(text));
         }
+        // The strings of earlier arguments are closed, so they cannot grow any more.
         if self.given.len() == MOST_GIVEN || self.given.iter().any(|(known, _)| known == name) {
             return None;
         }

@@ -11,7 +11,7 @@ use toolfence_protocol::ToolSpec;
 /// A neutral request.
 #[derive(Debug)]
 pub(super) struct NeutralRequest<'a> {
-    /// The members of the upstream's request except its messages, in the form of Chat Completions.
+    /// The members of the request to the upstream, except `messages`, with their names in Chat Completions.
     pub(super) members: Members<'a>,
     /// The requested model.
     pub(super) model: String,
@@ -43,7 +43,8 @@ pub(super) enum Role {
 pub(super) struct Message<'a> {
     pub(super) role: Role,
     pub(super) parts: Vec<Part<'a>>,
-    /// The original message, if the upstream uses the same API: members other than role and content are forwarded.
+    /// The members of the original message, if the client uses the upstream's API. Those other than role and content
+    /// are forwarded.
     pub(super) members: Members<'a>,
 }
 

@@ -92,6 +92,7 @@ impl HeldText {
                 line.push_str(part);
                 let closes = ends && line.trim_start().starts_with(['`', '~']);
                 if closes && names_tool(body, is_tool) {
+                    // The parser decides at the end of the reply, and no text may overtake the call until then.
                     self.state = HoldState::Rest;
                     false
                 } else if ends && !closes {

@@ -277,6 +277,7 @@ fn with_bodies(spec: &ToolSpec, arguments: &str) -> Option<(String, String)> {
         .filter(|(name, text)| spec.takes_text(name) && is_body(text))
         .filter_map(|(name, text)| Some((name.to_owned(), body(spec, name, &text)?)))
         .collect();
+    // A tag that occurs in a text could end that text early.
     let tag = TAGS.iter().find(|tag| !texts.iter().any(|(_, text)| text.contains(**tag)))?;
     let mut below = String::new();
     for (name, text) in &texts {

@@ -1,11 +1,11 @@
 //! A proxy that provides function calling to clients, in front of an upstream that supports only text.
 //!
 //! It supports three APIs: OpenAI's Chat Completions and Responses, and Anthropic's Messages. Each has a reader, which
-//! returns a neutral request, and a writer for the answers. The core in between does not depend on the API: the tools
-//! of a request become instructions, calls and results of its history become blocks, and the blocks of the reply become
-//! calls, emitted while they are still being written. The proxy runs no tools and judges no calls: the client does.
-//! Between two requests it keeps only what replies have shown about the models (whether their template opens the
-//! reasoning, and in which dialect they write calls) and the latest texts that Responses clients may refer to.
+//! returns a neutral request, and a writer for the answers. The core is independent of the API. It converts the tools
+//! of a request to instructions, the calls and results of its history to blocks, and the blocks of the reply to calls,
+//! which are emitted while the model still writes them. The proxy runs no tools and judges no calls: the client does.
+//! Between two requests, the proxy stores only two things: the learned traits of the models (whether their template
+//! opens the reasoning, and the dialect of their calls), and the latest texts that Responses clients may refer to.
 //!
 //! ```text
 //! client --> guard, route --> reader --> request + history --> upstream --> reply --> writer --> client
@@ -125,7 +125,7 @@ pub struct ProxyOptions {
     pub dialects: Dialects,
     /// How the model learns the tools of a client.
     pub tool_details: ToolDetails,
-    /// Stores what replies have shown about the upstream's models. Without it, the proxy forgets this when it ends.
+    /// Stores the learned traits of the upstream's models. Without it, they are lost when the proxy ends.
     pub profiles: Option<Arc<dyn Profiles>>,
 }
 
@@ -169,7 +169,7 @@ impl fmt::Debug for ProxyOptions {
     }
 }
 
-/// The proxy, before it listens.
+/// The configured proxy. [`Proxy::serve`] starts it.
 #[derive(Debug)]
 pub struct Proxy {
     options: ProxyOptions,
@@ -195,7 +195,7 @@ impl Proxy {
     /// Creates a proxy without opening a connection.
     ///
     /// # Errors
-    /// The upstream is not a URL, or its key is not a valid header value.
+    /// Fails if the upstream is not a URL, or if its key is not a valid header value.
     pub fn new(options: ProxyOptions) -> Result<Proxy, Error> {
         let upstream = Upstream::new(&options)?;
         Ok(Proxy { options, upstream })
@@ -207,7 +207,7 @@ impl Proxy {
     /// answered. Dropping the future ends everything at once.
     ///
     /// # Errors
-    /// The listener has no address.
+    /// Fails if the listener has no address.
     pub async fn serve(self, listener: TcpListener, end: impl Future<Output = ()>) -> Result<(), Error> {
         let address = listener.local_addr().map_err(|error| Error::because("tell where the proxy listens", error))?;
         let Proxy { options, upstream } = self;

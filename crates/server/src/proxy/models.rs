@@ -1,6 +1,7 @@
-//! What replies have shown about the upstream's models, for reading later replies.
+//! The traits of the upstream's models that earlier replies have shown. Later replies are parsed accordingly.
 //!
-//! This module keeps it in memory and does no disk I/O. A host can store it beyond the life of the proxy.
+//! This module keeps the traits in memory and does no disk I/O. A host can store them beyond the life of the proxy,
+//! with [`Profiles`].
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,18 +19,18 @@ const MOST_MODELS: usize = 256;
 /// The most bytes of a model's name.
 const MOST_NAME: usize = 256;
 
-/// Stores what replies have shown about the upstream's models beyond the life of a proxy.
+/// Stores the learned traits of the upstream's models beyond the life of a proxy.
 pub trait Profiles: Send + Sync {
-    /// Returns what is known about a model. The proxy calls this once for each requested model, on a thread that may
+    /// Returns the stored traits of a model. The proxy calls this once for each requested model, on a thread that may
     /// block.
     fn known(&self, model: &str) -> Learned;
 
-    /// Stores what replies of a model have newly shown: `before` has become `now`. The proxy calls this rarely, on a
-    /// thread that may block.
+    /// Stores the traits of a model after a reply has changed them from `before` to `now`. The proxy calls this rarely,
+    /// on a thread that may block.
     fn learned(&self, model: &str, before: Learned, now: Learned);
 }
 
-/// What a reply has newly shown about its model.
+/// The traits of a model before and after a reply that changed them.
 pub(super) struct NewFacts {
     before: Learned,
     now: Learned,
@@ -53,7 +54,7 @@ impl Models {
         Models { kept, known: Mutex::default() }
     }
 
-    /// Adds what is known about a model to the options of the host.
+    /// Applies the traits of a model to the options of the host.
     pub(super) async fn apply(&self, model: &str, options: &mut Options) {
         if let Some(learning) = self.learning(model).await {
             learning.apply(options);
@@ -87,7 +88,8 @@ impl Models {
         Some(learning)
     }
 
-    /// Records what a reply of a model has shown. Returns what is new, for the host [to store](Models::keep).
+    /// Records the traits that a reply shows about its model. Returns them if they have changed. [`keep`](Models::keep)
+    /// passes them to the host.
     pub(super) fn note(
         &self,
         model: &str,
@@ -105,7 +107,7 @@ impl Models {
         (before != now).then_some(NewFacts { before, now })
     }
 
-    /// Passes what is new about a model to the host.
+    /// Passes the changed traits of a model to the host.
     pub(super) async fn keep(&self, model: &str, NewFacts { before, now }: NewFacts) {
         if let Some(kept) = self.kept.clone() {
             let model = model.to_owned();
@@ -117,6 +119,7 @@ impl Models {
     /// Adds a model, if the limit allows it or an entry without knowledge can be removed.
     fn entry(&self, known: &mut HashMap<String, Learning>, model: &str, learning: Learning) {
         if known.len() == MOST_MODELS && !known.contains_key(model) {
+            // A model with default traits has shown nothing yet, or its name does not exist. Removing it loses nothing.
             known.retain(|_, learning| learning.learned() != Learned::default());
         }
         if known.len() < MOST_MODELS && model.len() <= MOST_NAME && !known.contains_key(model) {

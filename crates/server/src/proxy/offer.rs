@@ -87,6 +87,7 @@ impl ReportedTools {
     pub(super) fn unchecked_patterns<'o>(&self, offer: &'o Offer) -> Vec<(&'o str, &'o str)> {
         let mut hashes = self.hashes.lock().unwrap_or_else(PoisonError::into_inner);
         if hashes.len() == MOST_REPORTED {
+            // After this, some warnings are logged a second time, which is harmless.
             hashes.clear();
         }
         let is_new = hashes.insert(offer.hash);

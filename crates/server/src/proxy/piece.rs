@@ -69,6 +69,7 @@ impl Piece<'_> {
             return PieceContent::default();
         };
         let choice: ChoiceFields<'_> = serde_json::from_str(first.get()).unwrap_or_default();
+        // A chunk of a stream has `delta`, and a whole answer has `message`.
         let message = choice.delta.or(choice.message);
         let message: MessageFields<'_> =
             message.and_then(|message| serde_json::from_str(message.get()).ok()).unwrap_or_default();

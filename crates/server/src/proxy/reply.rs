@@ -1,6 +1,7 @@
 //! Processes one reply of the upstream while it streams: text in, outputs for the client out.
 //!
-//! A state machine without I/O on top of the parser. It does not depend on HTTP or on the JSON of an API.
+//! This module is a state machine without I/O on top of the parser. It does not depend on HTTP or on the JSON of an
+//! API.
 
 use super::answer_format::without_fence;
 use super::answers;
@@ -77,7 +78,7 @@ pub(super) struct Reply {
     blank: String,
     lead: Lead,
     kept: Option<String>,
-    /// Whether it was learned from replies, not configured, that the template opens the reasoning.
+    /// Whether earlier replies, and not the configuration, have shown that the template opens the reasoning.
     guessed: bool,
     /// The dialects of its calls.
     dialects: Vec<Dialect>,
@@ -110,9 +111,9 @@ struct Unread {
 }
 
 impl Reply {
-    /// Creates a reply. `options`: parser options, to which the tools are added. `guessed`: it was learned from other
-    /// replies that it begins in reasoning. `ids`: the prefix of the ids of its calls. `streams`: whether polled
-    /// outputs reach the client at once.
+    /// Creates a reply. `options`: parser options, to which the tools are added. `guessed`: other replies have shown
+    /// that it begins in reasoning. `ids`: the prefix of the ids of its calls. `streams`: whether polled outputs reach
+    /// the client at once.
     pub(super) fn new(offer: Arc<Offer>, mut options: Options, guessed: bool, ids: String, streams: bool) -> Reply {
         options.catalog = Some(offer.catalog.clone());
         let plain = offer.is_empty().then(|| PlainReply::new(options.reasoning));
@@ -195,6 +196,7 @@ impl Reply {
         }
         if let Some(fault) = self.faults.first() {
             let why = fault.error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
+            // A call was already sent. The model would write it again, and the client would run it twice.
             if self.streams && self.calls > 0 {
                 return Outcome::Broken(why);
             }
@@ -308,9 +310,9 @@ impl Reply {
         }
     }
 
-    /// Handles a call in a fence with another word than `tool`. In a `json` fence the call is passed on: the proxy runs
-    /// nothing, and the client asks before it runs a call. Any other fence was sent as text, since an answer may
-    /// contain such a block, and the model is reminded of the right word.
+    /// Handles a call in a fence whose info word is not `tool`. A call in a `json` fence is passed on: the proxy runs
+    /// nothing, and the client asks before it runs a call. The text of any other fence was already sent, because an
+    /// answer may contain such a block. The model is then reminded that a call needs the word `tool`.
     fn handle_wrong_word(&mut self, mut call: ToolCall, body: &str, span: Span) {
         let is_plain = call.repairs == [Repair::WrongWord] && self.faults.is_empty() && self.help.is_empty();
         let Some((before, after)) = Some(span).filter(|_| is_plain).and_then(|span| self.held.release_around(span))
@@ -444,11 +446,13 @@ impl Reply {
 
     fn call(&mut self, mut call: ToolCall) {
         let growing = self.growing.take_if(|growing| growing.provisional == call.id);
+        // A call that is being streamed must be completed, even if no further call is wanted.
         if !self.wants_calls() && growing.is_none() {
             return self.remember_unpassed(&call);
         }
         let lossy = call.is_lossy();
         let failure = match self.offer.catalog.resolve(&mut call) {
+            // A guess is refused even if its arguments fit the tool.
             _ if lossy => Some((ErrorCode::MalformedCall, answers::lossy(&call))),
             Ok(_) => None,
             Err(failure) => Some((failure.code, failure.message)),
@@ -480,6 +484,7 @@ impl Reply {
         let given = growing.map(|growing| (growing.name, growing.arguments)).unwrap_or_default();
         let begun = !given.1.is_empty();
         let rest = given.1.rest(&call.args);
+        // Arguments of another call were already sent, and a stream has no way to take them back.
         let other = self.growing.take().is_some_and(|other| !other.arguments.is_empty());
         let Some(rest) = rest.ok().filter(|_| !other && (!begun || given.0 == call.name)) else {
             self.broken = Some("the call differs from the part of it that was sent".into());
@@ -513,6 +518,7 @@ impl Reply {
 
     fn malformed(&mut self, id: &str, tool: &str, error: &ReadError) {
         let growing = self.growing.take();
+        // After a fault the model is asked again anyway, so the answer covers every unreadable block.
         if growing.is_some() || self.wants_calls() || !self.faults.is_empty() {
             self.fault(id, tool, ErrorCode::MalformedCall, error.answer(), growing.as_ref());
         }

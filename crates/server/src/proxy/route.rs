@@ -1,7 +1,7 @@
 //! The paths of the proxy: maps a path to an API and a route.
 //!
-//! Clients of OpenAI's APIs expect `/v1` in their base URL, and others add it themselves. So it may be present, missing
-//! or present twice.
+//! Clients of OpenAI's APIs expect `/v1` in their base URL, and others add it themselves. So it may occur once, twice
+//! or not at all.
 
 use super::api::Api;
 use hyper::HeaderMap;
@@ -52,8 +52,8 @@ fn without_version(path: &str) -> &str {
 
 /// Returns the decoded segments of the path `/models` or of one model; `None` for any other path.
 ///
-/// The name of a model is made of letters, digits and `._~:/@-`, with `%2F` for a slash that belongs to it. Other
-/// escapes are refused: programs that decode them differently could leave `/models`.
+/// The name of a model consists of letters, digits and `._~:/@-`. A slash in the name may be written as `%2F`. Other
+/// escapes are refused, because programs that decode them differently could leave `/models`.
 fn models(path: &str) -> Option<Vec<String>> {
     let rest = path.strip_prefix("/models")?;
     let mut segments = vec!["models".to_owned()];

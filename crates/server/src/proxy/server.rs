@@ -57,6 +57,7 @@ async fn dispatch(
     if shared.loopback {
         guard::check_origin(request.headers(), is_named)?;
     }
+    // Browsers send the CORS preflight without the key.
     if is_named && request.method() == Method::OPTIONS {
         return Ok(preflight(request.headers()));
     }
@@ -135,6 +136,7 @@ async fn ask(
 ) -> Result<Response<Body>, Trouble> {
     guard::require_json(request.headers())?;
     let query = query.filter(|_| api == Api::Chat);
+    // The query of another API has no meaning for the upstream, so it was left out.
     let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
@@ -147,12 +149,14 @@ async fn ask(
         return Ok(pass_on(shared, response));
     };
     let projected = project(asked, language, shared.options.tool_details)?;
+    // `projected` owns its text. The turn may take minutes, and the body may be large.
     drop(body);
     let headers = match api {
         Api::Chat => shared.upstream.headers_to_read(&head.headers),
         // Other headers of other APIs mean nothing to the upstream.
         Api::Responses | Api::Messages => shared.upstream.headers_to_read(&guard::only_key(&head.headers)),
     };
+    // Without tools no reply is a call, and the client reads the upstream's form of answers itself.
     if projected.offer.is_empty() && api == Api::Chat {
         let response = shared.upstream.send(Method::POST, url, headers, projected.body).await?;
         return Ok(pass_on(shared, response));
@@ -174,6 +178,7 @@ async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<
         );
     }
     let response = turn.begin().await?;
+    // The errors of the other two APIs have the upstream's form and are passed on.
     if !response.status().is_success() && api == Api::Messages {
         return Err(refusal(&shared, response).await);
     }
@@ -182,10 +187,12 @@ async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<
     }
     readable(&response)?;
     let mut headers = if api == Api::Chat { end_to_end(response.headers()) } else { HeaderMap::new() };
+    // The answer is written anew: uncompressed, and with another length.
     headers.remove(CONTENT_LENGTH);
     headers.remove(CONTENT_ENCODING);
     if turn.streamed {
         let (pieces, body) = body::pieces(MOST_WAITING);
+        // If the client disconnects, the turn is dropped, which also ends the request to the upstream.
         let gone = pieces.clone();
         tokio::spawn(async move {
             tokio::select! {

@@ -25,7 +25,7 @@ use toolfence_agent::http::sse::{Events, TooLong};
 use toolfence_protocol::parse::Options;
 use toolfence_protocol::{FinishReason, Text, text};
 
-/// How long a client receives nothing while a call is held back. Then it gets a comment, so that it does not time out.
+/// The time without output after which a client gets a comment, so that it does not time out while a call is held back.
 const MOST_QUIET: Duration = Duration::from_secs(10);
 
 /// The most replies of one answer in which the model asks for tool descriptions.
@@ -111,7 +111,8 @@ impl Out {
         matches!(self.way, Way::Stream { .. })
     }
 
-    /// Begins another reply, which replaces the last one.
+    /// Discards the collected outputs, because another reply replaces the last one. A stream cannot take its outputs
+    /// back.
     fn begin_again(&mut self) {
         if let Way::Whole(outputs) = &mut self.way {
             outputs.clear();
@@ -134,7 +135,8 @@ impl Out {
         self.writer.whole(outputs)
     }
 
-    /// Sends the written events. The upstream waits while the client does not read.
+    /// Sends the buffered events to the client. While the client does not read them, nothing more is read from the
+    /// upstream.
     async fn flush(&mut self, shared: &Shared) -> Result<(), Ended> {
         let Way::Stream { pieces, buffer, sent, .. } = &mut self.way else { return Ok(()) };
         if buffer.is_empty() {
@@ -177,6 +179,7 @@ impl Turn {
     /// beginning.
     pub(super) async fn begin(&mut self) -> Result<Response, Trouble> {
         if self.offer.is_empty() {
+            // Without tools there is no call that the format could suppress, so the upstream may enforce it at once.
             let formed = self.format.as_ref().map(|format| with_format(&self.body, &format.raw)).transpose()?;
             return self.ask_constrained(formed).await.map(|(response, _)| response);
         }
@@ -195,6 +198,7 @@ impl Turn {
     /// constraint; the second value is `true` if that succeeds.
     async fn ask_constrained(&mut self, constrained: Option<String>) -> Result<(Response, bool), Trouble> {
         let Some(constrained) = constrained else { return Ok((self.ask().await?, false)) };
+        // The accepted form stays in `body`, so later requests for this answer have the constraint too.
         let plain = std::mem::replace(&mut self.body, constrained);
         let response = self.ask().await?;
         if !matches!(response.status().as_u16(), 400 | 422 | 500 | 501) {
@@ -229,6 +233,7 @@ impl Turn {
                 Outcome::Help { .. } => {
                     return Err(Trouble::reply(given_up(text!("it was asked too often"))).into());
                 }
+                // This reply has no fault and can itself be the answer, so the model is reminded only once.
                 Outcome::Again { hard: false, .. } if left == 0 || reminded || reply.text().is_none() => {
                     return self.finish_formatted(finish, &reply, out).await;
                 }
@@ -298,6 +303,7 @@ impl Turn {
     /// Ends a reply without a call: its text must match the format of the final answer. If it does not, the model is
     /// asked once more, and this time the upstream may enforce the format.
     async fn finish_formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<FinishedBy, Ended> {
+        // With the format taken, the answer to the second request is passed on as it arrives, whether it fits or not.
         let Some(format) = self.format.take() else { return Ok(FinishedBy::of_upstream(&finish)) };
         if let Some(fitting) = format.fitting(&self.held) {
             self.held = fitting.to_owned();
@@ -480,6 +486,7 @@ impl Reading<'_> {
     /// On failure, first sends the outputs that precede it.
     async fn or_emit_first<T>(&mut self, got: Result<T, Trouble>) -> Result<T, Ended> {
         if let Err(trouble) = got {
+            // `Cut` keeps an incomplete block from becoming a call.
             self.reply.finish(FinishReason::Cut);
             self.emit_outputs();
             self.out.flush(&self.turn.shared.clone()).await?;

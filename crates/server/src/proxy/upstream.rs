@@ -64,6 +64,7 @@ impl Upstream {
         let client = toolfence_agent::http::client(&base, &route)?;
         let key = options.upstream_key.as_ref().map(|key| HeaderValue::from_str(&format!("Bearer {key}")));
         let mut key = key.transpose().map_err(|error| Error::because("send the upstream's key", error))?;
+        // Sensitive values are left out of debug output.
         key.iter_mut().for_each(|key| key.set_sensitive(true));
         let (keeps_key, more) = (options.key.is_some(), more(&options.headers)?);
         Ok(Upstream { client, base, key, keeps_key, more, first_byte: options.first_byte, between: options.between })

@@ -61,6 +61,8 @@ impl MessagesWriter {
     fn usage(&self, usage: Option<&Value>) -> Value {
         let count = |pointer: &str| usage.and_then(|usage| usage.pointer(pointer)).and_then(Value::as_u64);
         let cached = count("/prompt_tokens_details/cached_tokens").unwrap_or(0);
+        // In the Messages API, `input_tokens` does not include cached tokens. In Chat Completions, `prompt_tokens`
+        // does.
         let input = count("/prompt_tokens").unwrap_or(self.input_tokens).saturating_sub(cached);
         json!({
             "input_tokens": input, "output_tokens": count("/completion_tokens").unwrap_or(0),

@@ -28,6 +28,7 @@ impl PastTexts {
     /// Keeps the text of an item. Ids are never used twice.
     pub(crate) fn keep(&self, id: String, text: String) {
         let mut state = self.state();
+        // The id is stored twice: as the key in `texts` and in `order`.
         state.bytes += 2 * id.len() + text.len();
         state.order.push_back(id.clone());
         state.texts.insert(id, text);

@@ -219,6 +219,7 @@ impl ResponsesWriter {
 
     fn failed(&mut self, trouble: &Trouble, out: &mut String) {
         self.close(out);
+        // Codex ignores `error` events, so a failure is a `response.failed` event.
         let mut response = self.response("failed");
         response["error"] = json!({"code": "server_error", "message": trouble.message.render(self.language)});
         self.send("response.failed", json!({"response": response}), out);
@@ -267,6 +268,7 @@ impl Writer for ResponsesWriter {
             Output::Arguments { text, .. } => {
                 let Some(Open::Call { arguments, origin, .. }) = &mut self.open else { return };
                 arguments.push_str(text);
+                // The arguments of a custom tool are JSON around its input, so they cannot be streamed as the input.
                 if !origin.is_custom {
                     self.send_of_item("response.function_call_arguments.delta", json!({"delta": text}), out);
                 }
@@ -285,6 +287,7 @@ impl Writer for ResponsesWriter {
         let (mut events, mut response) = (String::new(), Value::Null);
         for output in &outputs {
             self.event(output, &mut events);
+            // Only the completed items matter here, so the events are discarded.
             events.clear();
             if let Output::Finished(finish) = output {
                 response = self.finished(finish).1;
