@@ -499,6 +499,7 @@ impl Running {
             }
         })
         .await;
+        // The text for the next message to the model, if the client sends the replies.
         let results = match &ended {
             Ok(Ok(RoundEnd::Send(results))) => results.clone(),
             Ok(Ok(_)) if is_round => unsent(agent, listener.sent),

@@ -197,6 +197,7 @@ impl<'a> Written<'a> {
         match self.parts.last_mut() {
             _ if text.is_empty() => {}
             Some(WrittenPart::Text(last)) => {
+                // Line ends that the text has already are a part of the gap.
                 let there = last.len() - last.trim_end_matches('\n').len();
                 last.push_str(gap.get(there..).unwrap_or_default());
                 last.push_str(text);
@@ -264,6 +265,7 @@ fn block(call: &PastCall<'_>, bodies: Option<&Catalog>, out: &mut String) {
     if !out.is_empty() {
         out.push_str(if out.ends_with('\n') { "\n" } else { "\n\n" });
     }
+    // The fence is longer than any run of backticks in the call, so no text of the call can close the block.
     let marks = "`".repeat(fence::safe_length(&call));
     out.push_str(&format!("{marks}tool\n{call}\n{marks}\n"));
 }

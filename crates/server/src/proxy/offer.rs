@@ -125,6 +125,7 @@ impl Offer {
         let is_short = match details {
             ToolDetails::Full => false,
             ToolDetails::Short => !catalog.specs().is_empty(),
+            // Agents send up to 74 KB of schemas, more than the window of most models that need the proxy.
             ToolDetails::Auto => instructions.len() > MOST_FULL,
         };
         let help = is_short.then(|| free_name(&catalog));
@@ -186,7 +187,8 @@ impl Offer {
     pub(super) fn grammar(&self) -> String {
         let mut options = GrammarOptions::default();
         options.least_calls = usize::from(matches!(self.choice, Choice::Required | Choice::This(_)));
-        // Do not limit the length of arguments: the server limits the reply.
+        // At a bound, the model would close the call as if it were complete, with a part of a file. The server limits
+        // the reply.
         (options.endless, options.most_items) = (true, 64);
         options.most_calls = if self.several { 32 } else { 1 };
         grammar::gbnf(&self.catalog, &options)

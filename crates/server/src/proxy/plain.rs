@@ -45,6 +45,7 @@ impl PlainReply {
                 self.waiting = Some(waiting);
                 Vec::new()
             }
+            // `Some(0)` means that the reply does not begin with reasoning.
             None | Some(0) => self.text(&waiting),
             Some(end) => {
                 let mut outputs = vec![Output::Reasoning(self.without_tags(&waiting[..end]).to_owned())];

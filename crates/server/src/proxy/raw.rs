@@ -93,6 +93,8 @@ impl<'de> Visitor<'de> for InOrder {
             if members.len() == MOST_MEMBERS {
                 return Err(A::Error::custom(format!("an object has more than {MOST_MEMBERS} members")));
             }
+            // RFC 8259, section 4: programs differ in which of two equal names they read. The upstream must not read
+            // another.
             if members.iter().any(|(known, _)| *known == key) {
                 return Err(A::Error::custom(format!("the member {key:.64?} is there twice")));
             }

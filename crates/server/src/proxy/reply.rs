@@ -210,6 +210,7 @@ impl Reply {
             Outcome::Again { message, hard: false, why: Text::default() }
         };
         match &self.offer.choice {
+            // A reply that was cut off gets no reminder, because its finish reason reports the cut.
             _ if self.calls > 0 || self.cut => Outcome::Passed { calls: self.calls },
             // The learned rule was wrong this time, so the reply has no answer.
             _ if self.guessed && self.summary.unclosed => asks(text!(
@@ -263,6 +264,7 @@ impl Reply {
             }
             Event::Reasoning { unopened: true, .. } => self.reclassify_as_reasoning(),
             Event::Reasoning { text, .. } => self.emit_reasoning(text.into_owned()),
+            // A `json` fence is a call only if the reply has no other call, so the held text is released as text.
             Event::Started { id, name } => {
                 self.release_held();
                 self.started(&id, &name);
@@ -412,6 +414,7 @@ impl Reply {
     }
 
     fn started(&mut self, id: &str, name: &str) {
+        // Only an exact name is streamed: an alias is resolved when the call is complete.
         if self.streams && self.wants_calls() && !self.offer.is_help(name) && self.offer.exact(name).is_some() {
             let (provisional, name) = (id.to_owned(), name.to_owned());
             self.growing = Some(Growing { provisional, name, arguments: Arguments::default(), held: false });

@@ -37,6 +37,7 @@ pub(super) fn project(
     let NeutralRequest { mut members, model, messages, format: wanted, streamed, .. } = asked;
     let format = wanted.as_deref().and_then(AnswerFormat::read);
     if let Some(wanted) = wanted.filter(|_| format.is_none()) {
+        // This format allows any text, so it suppresses no call and need not be held back.
         members.set("response_format", &wanted);
     }
     let form = format.as_ref().map(|format| format.instructions(offer.is_empty()));
@@ -52,6 +53,7 @@ pub(super) fn project(
 /// Adds a grammar to the request. Returns `None` if the request already constrains its answer.
 pub(super) fn constrained(body: &str, form: Form, gbnf: &str) -> Option<String> {
     let mut request: Members<'_> = serde_json::from_str(body).ok()?;
+    // With these members, clients of vLLM and llama.cpp constrain the answer themselves.
     let own = ["guided_json", "guided_regex", "guided_choice", "json_schema"];
     let plain = |format: &RawValue| format.get().contains("\"text\"");
     let says = own.iter().any(|name| request.get(name).is_some())
@@ -80,6 +82,7 @@ pub(super) fn asked_again(body: &str, reply: &str, answer: &str) -> Result<Strin
     let before = messages.trim_end().strip_suffix(']').unwrap_or("[").trim_end();
     let comma = if before.ends_with('[') { "" } else { "," };
     let (reply, answer) = (json!({"role": "assistant", "content": reply}), json!({"role": "user", "content": answer}));
+    // The array is edited as text, so the earlier messages stay as they are, byte for byte.
     let messages = format!("{before}{comma}{reply},{answer}]");
     request.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
     Ok(request.print())

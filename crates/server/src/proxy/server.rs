@@ -142,6 +142,7 @@ async fn ask(
     let body = read(body, &shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(text!("The body is not UTF-8")))?;
     tracing::debug!(target: "toolfence", api = api.name(), request = text, "a client asks");
+    // Clients merge answers that have the same id.
     let (language, identity) = (shared.options.language, Identity { digits: unique(), created: now() });
     let Some(ApiRequest { asked, mut writer }) = api.read(text, &identity, language, &shared.texts)? else {
         let headers = shared.upstream.headers(&head.headers);

@@ -33,6 +33,7 @@ pub(crate) fn read(body: &str) -> Result<Option<(NeutralRequest<'_>, bool)>, Tro
     let choice =
         if tools.is_empty() { Choice::None } else { request.get("tool_choice").map_or(Ok(Choice::Auto), choice)? };
     let has_tools = request.get("tools").is_some_and(|tools| tools.get() != "[]");
+    // A history with calls is translated even without tools, because the upstream supports only text.
     if !has_tools && !raw.0.iter().any(|message| is_about_tools(message)) {
         return Ok(None);
     }

@@ -72,6 +72,7 @@ fn members<'a>(request: &Members<'a>, streamed: bool) -> Members<'a> {
     }
     members.set("stream", &streamed);
     if streamed {
+        // Without this option the upstream's stream has no usage, which this API reports at the end of an answer.
         members.set("stream_options", &json!({"include_usage": true}));
     }
     members

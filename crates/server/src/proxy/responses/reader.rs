@@ -91,6 +91,7 @@ fn members<'a>(request: &Members<'a>, streamed: bool) -> Members<'a> {
     }
     members.set("stream", &streamed);
     if streamed {
+        // Without this option a stream has no usage, and some clients refuse an answer without it.
         members.set("stream_options", &json!({"include_usage": true}));
     }
     members
@@ -146,6 +147,7 @@ impl References<'_> {
             )));
         };
         let most = MOST_REFERRED as u64;
+        // A client may refer to one long text many times, so every reference counts.
         self.room = self.room.checked_sub(text.len()).ok_or_else(|| {
             Trouble::request(text!("The texts that the request refers to have more than {most} bytes.", most))
         })?;
@@ -162,6 +164,7 @@ fn read_item<'a>(
     let item: Item<'a> =
         serde_json::from_str(raw.get()).map_err(|error| Trouble::request(format!("{place}: {error}")))?;
     let missing = |member: &str| Trouble::request(text!("{place}.{member} is missing", place, member));
+    // Some clients send messages without a type.
     let message = match item.kind.as_deref().unwrap_or("message") {
         "message" => {
             let name = item.role.ok_or_else(|| missing("role"))?;
@@ -335,6 +338,7 @@ fn custom(tool: &Value, place: &str) -> Result<ToolSpec, Trouble> {
         "additionalProperties": false,
     });
     let mut described = tool.clone();
+    // The upstream has no custom tools, so the model gets the grammar as a part of the description.
     if let Some(grammar) = tool.pointer("/format/definition").and_then(Value::as_str) {
         let purpose = tool.get("description").and_then(Value::as_str).unwrap_or_default();
         described["description"] = format!("{purpose}\n{CUSTOM_INPUT}:\n{grammar}").into();
