@@ -1,4 +1,4 @@
-//! The agent loop as a state machine: it takes what the model writes and returns the actions to perform.
+//! The agent loop as a state machine: it takes the replies of the model and returns the actions to perform.
 //!
 //! This crate does not call a model, run a tool, ask a person, read a clock, sleep or spawn, and it depends on no
 //! runtime and no files. A driver feeds [`Input`]s to a [`Session`] and performs the [`Action`]s that it returns.
@@ -79,9 +79,9 @@ pub enum Input<'a> {
     Note(&'a str),
     /// A piece of the reply arrived.
     Chunk(&'a str),
-    /// A piece of the backend's own reasoning channel arrived. It is shown, but neither parsed nor sent back.
+    /// A piece of the backend's separate reasoning channel arrived. It is displayed, but neither parsed nor sent back.
     Reasoning(&'a str),
-    /// A call arrived on the backend's own channel.
+    /// A call of the backend's native function calling arrived.
     NativeCall(ToolCall),
     /// The reply ended.
     End(FinishReason),
@@ -345,13 +345,13 @@ impl Session {
         &self.judge.catalog
     }
 
-    /// Returns what the replies of this session and [`SessionOptions::learned`] have shown about the backend. A host
-    /// that stores it by backend and model can pass it to the next session.
+    /// Returns the traits of the backend that the replies of this session and [`SessionOptions::learned`] have shown. A
+    /// host that stores them by backend and model can pass them to the next session.
     pub fn learned(&self) -> Learned {
         self.learning.learned()
     }
 
-    /// Replaces what the replies so far have shown about the backend, for example after a change of the model.
+    /// Replaces the traits of the backend, for example after a change of the model.
     pub fn set_learned(&mut self, learned: Learned) {
         self.learning = Learning::from(learned);
     }
@@ -372,7 +372,7 @@ impl Session {
         self.options.checks = true;
     }
 
-    /// Takes over what an earlier session has learned about the backend, and the ids that it used.
+    /// Takes over the traits of the backend that an earlier session has learned, and the ids of its calls.
     pub fn follows(&mut self, before: &mut Session) {
         self.learning = std::mem::take(&mut before.learning);
         self.ids = std::mem::take(&mut before.ids);

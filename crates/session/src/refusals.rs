@@ -42,7 +42,7 @@ impl Refusal {
         ToolResult::refused(id, tool, ToolFailure::new(code, self.text()))
     }
 
-    /// Returns the refusal that this failure reports, so that a program can show a person its own words for it.
+    /// Returns the refusal that this failure reports, so that a program can display a message of its own for it.
     pub fn of(failure: &ToolFailure) -> Option<Refusal> {
         let key = failure.message.key()?;
         Refusal::ALL.into_iter().find(|refusal| refusal.text().key() == Some(key))

@@ -47,7 +47,7 @@ pub(super) struct ReplyContents {
 /// An item with its position in the reply. The parser may deliver a call after items that follow it in the text.
 struct Placed {
     at: usize,
-    /// Whether it arrived on the backend's own channel.
+    /// Whether it is a call of the backend's native function calling.
     native: bool,
     item: Item,
 }
@@ -83,7 +83,7 @@ pub(super) struct IncomingReply {
     broke_off: Option<usize>,
     /// The offset of the first prose.
     prose: Option<usize>,
-    /// Calls of the backend's own channel, written as blocks so that the history contains them.
+    /// Native calls, written as blocks so that the history contains them.
     native: String,
     /// The items for `found`, in the order of the reply.
     placed: Vec<Placed>,
@@ -189,7 +189,7 @@ impl IncomingReply {
         self.parse(&received);
     }
 
-    /// Adds a call of the backend's own channel and returns the event to show for it.
+    /// Adds a native call and returns the event to show for it.
     pub(super) fn native(&mut self, mut call: ToolCall, ids: &mut Ids) -> Event<'static> {
         call.id = ids.unique(&call.id);
         let body = serde_json::to_string(&call).unwrap_or_default();
@@ -320,8 +320,8 @@ impl IncomingReply {
                 self.prose = Some(self.prose.map_or(prose, |first| first.min(prose)));
             }
             Event::Reasoning { unopened: true, .. } => {
-                // Everything so far was reasoning, so calls in it do not run. The backend's own channel carries no
-                // reasoning.
+                // Everything so far was reasoning, so calls in it do not run. Native calls are not part of the text and
+                // stay.
                 self.placed.retain(|placed| placed.native);
                 self.found.unanswered = 0;
                 (self.broke_off, self.prose) = (None, None);
@@ -372,14 +372,14 @@ impl IncomingReply {
             Event::Malformed { id, body, span, .. } | Event::Incomplete { id, body, span } => {
                 Some(Event::Ignored { why, id: Some(id), name: None, body, span })
             }
-            // Further calls of a block, started calls, progress, and what was ignored anyway.
+            // Drop further calls of a block, started calls, progress, and calls that were ignored for another reason.
             _ => None,
         }
     }
 }
 
-/// Returns an event of two replies that are read as one, or `None` if it belongs to the first alone. Calls of the block
-/// that opens at `start`, which is in both replies, are marked as stitched.
+/// Returns an event of two replies that are read as one, or `None` if it belongs only to the first reply. Calls of the
+/// block that opens at `start`, which is in both replies, are marked as stitched.
 fn stitched(mut event: Event<'static>, start: usize) -> Option<Event<'static>> {
     match &mut event {
         Event::Call { call, span, .. } if span.start == start => call.repairs.push(Repair::Stitched),

@@ -232,7 +232,7 @@ impl Session {
         self.counters.broken = Some(broken);
     }
 
-    /// Records what the reply shows about the backend.
+    /// Learns traits of the backend from a reply.
     fn learn(&mut self, found: &ReplyContents) {
         let dialects = found.items.iter().filter_map(|item| match item {
             Item::Call(call) => call.dialect,

@@ -116,7 +116,7 @@ impl Drop for OpenFeed {
 pub(super) struct Feed {
     kept: Mutex<Kept>,
     ids: Arc<AtomicU64>,
-    /// The last id of the turn before, if that is known.
+    /// The last id of the previous turn, or 0 if that is unknown.
     before: u64,
     /// The number of the turn in its conversation.
     turn: u64,

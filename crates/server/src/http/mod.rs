@@ -144,7 +144,7 @@ pub fn random_token() -> Result<String, Error> {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApiOptions {
-    /// What clients must send as a bearer token. A page exchanges it for a cookie.
+    /// The bearer token that clients must send. A page exchanges it for a cookie.
     pub token: String,
     /// The language of errors, status messages and notes to the model about its context.
     pub language: Language,

@@ -35,7 +35,7 @@ pub(super) struct Order {
     pub(super) persona: Option<String>,
 }
 
-/// What a turn runs.
+/// The work of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Work {
     /// A model answers the prompt, with one tool or with all tools.

@@ -513,8 +513,8 @@ impl Running {
             }
             false => Some(notes.into_iter().chain([results]).collect::<Vec<_>>().join("\n\n")),
         };
-        // Finish the turn before reporting its end: the client may undo it then. A panic in there still ends the
-        // membership.
+        // Finish the turn before reporting its end, because the client may then undo it at once. Even after a panic in
+        // the blocking task, the membership ends.
         if let Some(finished) = self.finish_turn()
             && let Ok(Some(together)) = finished.await
         {
@@ -539,7 +539,7 @@ impl Running {
     }
 
     /// Ends the turn, once, and saves what the agent has learned. This writes files, so it runs on a blocking thread,
-    /// and always completes. Returns the membership, which the caller gives up afterwards.
+    /// and it always completes. Returns the membership, which the caller must leave afterwards.
     fn finish_turn(&mut self) -> Option<JoinHandle<Option<Member>>> {
         let mut agent = self.agent.take()?;
         let together = self.together.take();
@@ -562,7 +562,7 @@ impl Running {
                     seats.keep(session, Seat::new(agent, brought));
                 }
             });
-            // A panic in there was already reported, and the membership has ended.
+            // A panic in the blocking task was already reported. The membership is returned in any case.
             let _ = ended.await;
             together
         }))
@@ -819,7 +819,7 @@ impl Host for Listener {
     }
 }
 
-/// Returns what was not sent to the model before its turn ended: results without another round, and notes.
+/// Returns the texts that were not sent to the model before the turn ended: results without another round, and notes.
 fn unsent(agent: &Agent, sent: usize) -> String {
     let messages = agent.session().messages();
     let rest = messages.get(sent..).unwrap_or_default().iter().filter(|message| message.role == Role::User);

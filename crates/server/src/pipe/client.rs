@@ -55,9 +55,9 @@ struct ChannelState {
     unwritten: String,
     phase: Phase,
     question: Option<OpenQuestion>,
-    /// Takes the results of the calls that the client runs, by the ids of the calls.
+    /// Senders for the results of the calls that the client runs, by the ids of the calls.
     awaited: HashMap<String, oneshot::Sender<HostResult>>,
-    /// Gives these results to the calls that have not begun to wait.
+    /// Receivers of these results, until the call takes its receiver.
     results: HashMap<String, oneshot::Receiver<HostResult>>,
 }
 

@@ -373,7 +373,7 @@ impl Talk {
     }
 }
 
-/// What [`Talk::serve`] does next.
+/// The next action of [`Talk::serve`].
 enum Next {
     /// Write the turn's new lines.
     Write,

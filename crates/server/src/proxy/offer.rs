@@ -26,7 +26,7 @@ pub(super) fn tools_too_large() -> Text {
 /// The most lists of tools that are remembered as reported.
 const MOST_REPORTED: usize = 1024;
 
-/// The calls that the client wants.
+/// The calls that the client requires or allows (`tool_choice`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Choice {
     /// The model decides.

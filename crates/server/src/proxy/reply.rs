@@ -37,8 +37,8 @@ pub(super) enum Outcome {
     Passed { calls: usize },
     /// The model asks for the description of a tool and calls nothing else. `message` has it.
     Help { message: String },
-    /// The reply is not usable, and nothing of a call was passed on. `message` asks for another; `hard`: there is
-    /// nothing to pass on instead.
+    /// The reply is unusable, and no part of a call was passed on. `message` asks the model for another reply. `hard`
+    /// means that this reply cannot be passed on instead.
     Again { message: String, hard: bool, why: Text },
     /// A part of a call was passed on before the call turned out to be unreadable.
     Broken(Text),
@@ -226,7 +226,7 @@ impl Reply {
         }
     }
 
-    /// Returns what the reply shows about the model: its summary, and the dialects of its calls.
+    /// Returns the evidence in the reply for traits of the model: its summary, and the dialects of its calls.
     pub(super) fn observations(&self) -> (&Summary, impl Iterator<Item = Dialect>) {
         (&self.summary, self.dialects.iter().copied())
     }

@@ -5,7 +5,7 @@
 
 use toolfence_protocol::Text;
 
-/// The reason why there is no answer.
+/// The error that a client receives instead of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trouble {
     /// The HTTP status, if the answer has not begun.
@@ -14,7 +14,7 @@ pub(super) struct Trouble {
     pub(super) message: Text,
     /// Whether a retry may succeed: clients read the header `x-should-retry`.
     pub(super) again: bool,
-    /// A code that tells clients of one API what to do.
+    /// An error code to which clients of one API react.
     pub(super) code: Option<&'static str>,
 }
 

@@ -257,7 +257,7 @@ impl Turn {
         }
     }
 
-    /// Begins a reply, to be read with what is known about the model so far.
+    /// Begins a reply, which is parsed according to the traits of the model that are known so far.
     async fn reply(&self, streams: bool) -> Reply {
         let configured = self.reading();
         let mut options = configured.clone();

@@ -347,7 +347,7 @@ fn custom(tool: &Value, place: &str) -> Result<ToolSpec, Trouble> {
     function(&described, "parameters", place)
 }
 
-/// Returns the calls that the client wants, and the names of the allowed tools if they are restricted.
+/// Returns the calls that the client requires or allows, and the names of the allowed tools if they are restricted.
 fn read_choice(choice: &RawValue) -> Result<(Choice, Option<Vec<String>>), Trouble> {
     #[derive(Deserialize)]
     #[serde(untagged)]
