@@ -35,8 +35,8 @@ impl Guard {
     }
 }
 
-/// Hashes a call with its arguments sorted by name, because their order has no meaning and may get lost on the way
-/// here.
+/// Hashes a call with its arguments sorted by name, because their order has no meaning and other code may not preserve
+/// it.
 fn hash_call(call: &ToolCall) -> u64 {
     let mut args: Vec<(&String, String)> = call.args.iter().map(|(name, value)| (name, value.to_string())).collect();
     args.sort_unstable();

@@ -44,12 +44,13 @@ use work::{Judge, Work};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// The instructions, sent as the system message. Empty for none, for example if the person pasted them elsewhere.
+    /// The instructions, sent as the system message. If they are empty, none are sent, for example because the person
+    /// pasted them elsewhere.
     pub system: String,
     /// The conversation so far.
     pub history: Vec<Turn>,
-    /// How replies are parsed. If it is unknown whether the template of the backend opens reasoning, the first reply
-    /// that shows it decides for the replies after it.
+    /// The options of the parser. If it is unknown whether the template of the backend opens reasoning, the first reply
+    /// that shows it decides for all later replies.
     pub parser: parse::Options,
     /// The traits of the backend that earlier sessions learned, from [`Session::learned`]. `parser` takes precedence
     /// over them.
@@ -119,7 +120,8 @@ pub enum Action {
     Run(Cleared),
     /// Ask a person.
     Ask(Pending),
-    /// The answer to a call or a broken block, for display: each once, in call order. The session keeps its own copy.
+    /// The answer to a call or a broken block, for display. Each is returned once, in the order of the calls. The
+    /// session keeps its own copy.
     Answered(ToolResult),
     /// Check the project as a whole: every call of the reply has its answer, and one that ran may have changed
     /// something. The result is placed below those of the calls. Only sent with [`SessionOptions::checks`].
@@ -167,7 +169,7 @@ impl StopReason {
     }
 }
 
-/// The answer to a [`Pending`], from a person or, for lack of one, from the host.
+/// The answer to a [`Pending`], from a person, or from the host if there is no person.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {

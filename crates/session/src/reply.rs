@@ -143,8 +143,8 @@ impl IncomingReply {
         self.ended
     }
 
-    /// Returns `true` if no later text can count. Text after a forged result does not count, but as long as all of it
-    /// may turn out to be reasoning, parsing continues.
+    /// Returns `true` if all later text is ignored. Text after a forged result is ignored, but parsing continues as
+    /// long as everything so far may turn out to be reasoning.
     fn is_over(&self) -> bool {
         self.found.summary.forged.is_some() && !self.parser.is_undecided()
     }
@@ -210,7 +210,7 @@ impl IncomingReply {
         self.ended = true;
     }
 
-    /// Stops parsing, whether or not the backend has ended the reply. The first reason counts.
+    /// Stops parsing, whether or not the backend has ended the reply. Only the first reason is recorded.
     pub(super) fn cut(&mut self, reason: FinishReason) {
         if self.is_open() {
             if matches!(self.continued, Continued::Undecided(_)) {

@@ -339,7 +339,7 @@ impl Session {
         ))
     }
 
-    /// Owes the model a note that the calls in its last reply did not run. The reader sees these calls as text.
+    /// Queues a note for the next turn that the calls in the last reply did not run. The user sees these calls as text.
     fn owe_note_about_calls(&mut self, found: &ReplyContents) {
         if !found.items.is_empty() {
             let note = text!(

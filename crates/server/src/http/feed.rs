@@ -40,13 +40,14 @@ pub(super) struct Feeds {
 #[derive(Default)]
 struct Registered {
     feeds: HashMap<String, Arc<Feed>>,
-    /// The conversations whose turns have ended, the first one first.
+    /// The conversations whose turns have ended, oldest first.
     ended: VecDeque<String>,
 }
 
 impl Default for Feeds {
     fn default() -> Feeds {
-        // Microseconds: a server produces fewer events than that, so the ids of its next start are greater.
+        // Ids begin with the time in microseconds. A server emits fewer events than that, so ids after a restart are
+        // greater.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_micros());
         Feeds { all: Mutex::default(), ids: Arc::new(AtomicU64::new(u64::try_from(now).unwrap_or(0))) }
     }

@@ -1,4 +1,4 @@
-//! Reads request bodies: their fields, and the message to the model that is made from them.
+//! Reads the fields of request bodies, and builds the message to the model from them.
 
 use super::Shared;
 use super::access;
@@ -270,8 +270,8 @@ impl ReadBody for AgentRequest {
     }
 }
 
-/// Accepts the fields of a turn without a conversation too, and refuses those that have no meaning in a conversation
-/// with the reason.
+/// Parses the fields of a turn outside of a conversation too, so that the error for a field without a meaning in a
+/// conversation gives the reason.
 impl ReadBody for TurnRequest {
     fn read(fields: &mut Fields) -> Result<TurnRequest, Trouble> {
         match AgentRequest::read(fields)? {

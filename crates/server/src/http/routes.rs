@@ -90,7 +90,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Refuses requests without access before any other check. Logs refused requests and counts them.
+/// Refuses requests without access before any other check, and logs refused requests.
 async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     let page = shared.access.named_page(&head.headers);

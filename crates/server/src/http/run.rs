@@ -769,7 +769,7 @@ impl Host for Listener {
         Box::pin(async move {
             let unanswered =
                 || Answer::Nobody(text!("This call needs an approval, and this request cannot ask for one."));
-            // Without random numbers another client could guess the name and answer.
+            // Without random numbers, another client could guess the id and answer.
             let Ok(id) = random_name() else { return unanswered() };
             let (answer, answered) = oneshot::channel();
             // Register the call before its event is sent: a client may answer at once.

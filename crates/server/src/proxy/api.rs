@@ -14,7 +14,7 @@ use toolfence_protocol::Language;
 /// An API that clients can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Api {
-    /// Chat Completions of OpenAI, which the upstream speaks too.
+    /// Chat Completions of OpenAI, which the upstream uses too.
     Chat,
     /// Responses of OpenAI.
     Responses,

@@ -10,7 +10,7 @@ use toolfence_protocol::Args;
 /// The most bytes of one piece of held text.
 const MOST_PIECE: usize = 16 << 10;
 
-/// The most arguments of one call that are streamed: each is searched for among the others.
+/// The most arguments of one call that are streamed. Each new name is compared with all earlier ones.
 const MOST_GIVEN: usize = 64;
 
 /// The arguments that were sent so far.

@@ -71,7 +71,7 @@ pub(super) struct PastCall<'a> {
 #[derive(Debug)]
 pub(super) struct PastResult<'a> {
     pub(super) id: Cow<'a, str>,
-    /// The tool, if the client names it; otherwise the call with this id does.
+    /// The name of the tool, if the client sends it. Otherwise the call with this id has the name.
     pub(super) name: Option<Cow<'a, str>>,
     /// Texts and media.
     pub(super) content: Vec<Part<'a>>,

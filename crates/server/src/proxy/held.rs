@@ -39,8 +39,8 @@ enum HoldState {
     Opening(String),
     /// A line that opens no fence.
     Line,
-    /// Inside a fence that may be a call: the complete lines, the current line, and whether its first member is that of
-    /// a call.
+    /// Inside of a fence that may be a call. `body` has the complete lines, and `line` the current one. `is_call` is
+    /// `true` if the first member of the object is a member of a call.
     Fence { body: String, line: String, is_call: bool },
     /// The rest of the reply is held.
     Rest,

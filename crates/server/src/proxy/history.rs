@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use toolfence_protocol::format::{Format, results};
 use toolfence_protocol::{Catalog, Output, ToolResult, ToolSpec, fence};
 
-/// Candidates for the word that ends a body, beginning with that of the instructions.
+/// Candidates for the word that ends a body. The first one is the word in the instructions.
 const TAGS: [&str; 8] = ["EOF", "END", "TEXT", "BODY", "LINES", "DATA", "END_OF_TEXT", "END_OF_BODY"];
 
 /// The most bytes of a text that is written below the object.

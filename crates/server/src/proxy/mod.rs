@@ -76,7 +76,7 @@ use upstream::Upstream;
 pub struct ProxyOptions {
     /// The base URL of the upstream, with `/v1`, which is added if the URL has no path.
     pub upstream: String,
-    /// The upstream's key, for clients that send none or send the proxy's.
+    /// The key for the upstream. It is sent if the client sends no key, or sends the key of the proxy.
     pub upstream_key: Option<String>,
     /// The bearer token that clients must send. Without it, anyone may use the proxy, and the clients' own keys go to
     /// the upstream.

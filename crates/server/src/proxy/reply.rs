@@ -183,7 +183,7 @@ impl Reply {
         self.out.pop_front()
     }
 
-    /// Returns `true` if the rest of the reply does not matter: after a broken call, and after a made-up result, unless
+    /// Returns `true` if the rest of the reply is irrelevant: after a broken call, and after a forged result unless
     /// that may turn out to be part of the reasoning.
     pub(super) fn is_over(&self) -> bool {
         self.summary.forged.is_some() && !self.parser.is_undecided() || self.broken.is_some()
@@ -373,8 +373,8 @@ impl Reply {
         }
     }
 
-    /// Handles the discovery that everything so far was reasoning. The client has its text, but no call from it,
-    /// because none was delivered.
+    /// Treats everything so far as reasoning. The client has received it as text, but no call from it, because the
+    /// parser has delivered none.
     fn reclassify_as_reasoning(&mut self) {
         self.unread.clear();
         self.growing = None;
@@ -473,8 +473,8 @@ impl Reply {
         self.pass_on(&call, growing);
     }
 
-    /// Answers a question about a tool. After a call that was passed on, the proxy cannot: the results follow next, and
-    /// the model may ask again.
+    /// Answers a call of the tool that describes the others. After a call that was passed on, there is no answer,
+    /// because the client sends the results next. The model may ask again.
     fn answer_help(&mut self, call: &ToolCall) {
         if self.calls == 0 && self.help.len() < MOST_ANSWERS {
             let answer = self.offer.help(call);

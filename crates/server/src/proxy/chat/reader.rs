@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use toolfence_protocol::{ToolSpec, text};
 
-/// Reads the body of a request, and whether the client wants the usage at the end of a stream. Returns `None` if the
-/// request does not concern tools: it is forwarded unchanged.
+/// Reads the body of a request. The second value is `true` if the client wants the usage at the end of a stream.
+/// Returns `None` if the request does not concern tools and can be forwarded unchanged.
 pub(crate) fn read(body: &str) -> Result<Option<(NeutralRequest<'_>, bool)>, Trouble> {
     let wrong = |error: serde_json::Error| {
         Trouble::request(text!("The body is not a chat request: {error}", error = error.to_string()))

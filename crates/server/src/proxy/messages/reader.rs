@@ -145,7 +145,7 @@ fn read_block<'a>(block: Block<'a>, place: &str, level: usize) -> Result<Option<
         "text" => Part::Text(block.text.ok_or_else(|| missing("text"))?),
         "image" => image(block.source.ok_or_else(|| missing("source"))?),
         "document" => document(block.source.ok_or_else(|| missing("source"))?, block.title.as_deref()),
-        // Without this limit, blocks could be nested without end.
+        // A search result can contain other search results, so the nesting needs a limit.
         "search_result" if level < MOST_LEVELS => {
             let texts = block.content.map(|content| parts(content, place, level + 1)).transpose()?.unwrap_or_default();
             let texts =

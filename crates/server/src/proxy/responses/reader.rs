@@ -22,7 +22,7 @@ pub(crate) struct Request<'a> {
     pub(super) tool_choice: Value,
 }
 
-/// Reads the body of a request. `texts` has the messages that references mean.
+/// Reads the body of a request. `texts` has the messages to which the request can refer by their ids.
 pub(crate) fn read<'a>(body: &'a str, texts: &PastTexts) -> Result<Request<'a>, Trouble> {
     let wrong = |error: serde_json::Error| {
         let error = error.to_string();

@@ -22,7 +22,7 @@ pub(crate) struct ResponsesWriter {
     model: String,
     several: bool,
     tool_choice: Value,
-    /// Tools whose calls differ from the catalog, by their name there.
+    /// The tools whose name or kind of call is different for the client, by their names in the catalog.
     origins: HashMap<String, Origin>,
     /// The estimated tokens of the request, used if the upstream reports none.
     input_tokens: u64,
