@@ -58,7 +58,8 @@ function rows(text) {
   return all;
 }
 
-/** Sets `parts` of a removed and an added line: the text before the changed words, these words, and the text after them. */
+/** Sets `parts` of a removed and an added line: the text before the changed words, these words, and the text after
+    them. */
 function compare(removed, added) {
   const [a, b] = [removed, added].map((row) => [...row.text.slice(1, MOST_OF_LINE)]);
   const shorter = Math.min(a.length, b.length);
