@@ -169,6 +169,7 @@ async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<
 /// kinds are about the conversation.
 pub(super) fn agent_error(error: &Error) -> Trouble {
     match error.kind() {
+        // Clients retry after a 503, so no other kind has this status.
         ErrorKind::Other => Trouble::new(503, "no_backend", error.text()),
         ErrorKind::Busy => Trouble::new(409, "conflict", error.text()),
         ErrorKind::NotFound => Trouble::not_found(error.text()),

@@ -148,6 +148,7 @@ impl Reply {
     pub(super) fn push(&mut self, text: &str) {
         match &mut self.kept {
             Some(kept) if kept.len() + text.len() <= MOST_KEPT => kept.push_str(text),
+            // A reply with a gap cannot be sent back to the model.
             kept => *kept = None,
         }
         if let Some(plain) = &mut self.plain {

@@ -220,6 +220,7 @@ impl Turn {
         loop {
             let mut reply = self.reply(out.is_stream()).await;
             let finish = self.read(response, &mut reply, out).await?;
+            // Each arm ends the answer, or returns the message with which the model is asked again.
             let message = match reply.outcome() {
                 Outcome::Passed { calls: 0 } => return self.finish_formatted(finish, &reply, out).await,
                 Outcome::Passed { .. } => {
@@ -364,6 +365,7 @@ impl Turn {
                 }
             }
         }
+        // The last event of a stream may lack the blank line that ends it. A JSON answer is read like one event.
         let last = match shape {
             Shape::Json => Some(String::from_utf8_lossy(&whole).into_owned()),
             Shape::Events => events.finish(),

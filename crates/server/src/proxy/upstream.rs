@@ -148,6 +148,7 @@ impl Upstream {
     /// Returns the headers of the client's request as they are forwarded.
     pub(super) fn headers(&self, headers: &HeaderMap) -> HeaderMap {
         let mut on = end_to_end(headers);
+        // These describe the connection to the proxy and the body before its translation.
         [HOST, CONTENT_LENGTH, EXPECT].iter().for_each(|name| while on.remove(name).is_some() {});
         if self.keeps_key {
             on.remove(AUTHORIZATION);

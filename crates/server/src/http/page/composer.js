@@ -128,6 +128,7 @@ function take(option) {
   if (!word) return;
   const prompt = at("prompt");
   prompt.setRangeText(file.endsWith("/") ? `@${file}` : `${file} `, word.from, prompt.selectionStart, "end");
+  // `setRangeText` fires no event. This one fits the field, and completes the files of a folder.
   prompt.dispatchEvent(new Event("input", { bubbles: true }));
 }
 

@@ -197,6 +197,7 @@ class Telling {
     // Reasoning on a separate channel has no position in the reply.
     const [start, end] = span ?? [0, 0];
     if (unopened || start === end) return;
+    // The positions of each reply begin at 0, so a lower one belongs to another reply.
     if (start < this.reached) {
       this.settle();
       this.thought = null;
@@ -406,6 +407,7 @@ async function show(id, title) {
   mine.status = words.loading;
   open(mine);
   try {
+    // A turn that ends after this request can still be followed: the server keeps the events of the last turns.
     const { running } = (await get(`/api/sessions/${id}`)).session;
     const data = await get(`/api/sessions/${id}/messages?newest=true&limit=${STRETCH}`);
     // The events of the running turn have everything after its prompt.
@@ -415,6 +417,7 @@ async function show(id, title) {
     const replies = data.messages.filter((one) => one.tokens);
     const newestReply = replies.at(-1)?.tokens;
     if (newestReply) mine.window = { tokens: newestReply.input + newestReply.output, window: null };
+    // The prices are those of the present model, and the cost needs all replies.
     const isPriced = data.offset === 0 && replies.every((one) => one.model === project?.model);
     mine.cost = isPriced ? replies.reduce((sum, one) => sum + priced(one.tokens), 0) : null;
     let from = data.offset;

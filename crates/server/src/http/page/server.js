@@ -135,6 +135,7 @@ export class Turn {
         this.#response = null;
         if (!response.ok) return;
         for await (const { id, event } of events(response)) {
+          // Only failures in a row count.
           attempt = 0;
           this.#last = id ?? this.#last;
           yield event;
@@ -156,6 +157,7 @@ export class Turn {
   async stop() {
     this.stopped = true;
     if (this.session && this.session !== "new") await get(`/api/sessions/${this.session}/cancel`, {});
+    // Outside of a conversation, the turn ends with its connection.
     else if (this.session === null) this.leave();
   }
 
