@@ -98,7 +98,8 @@ pub(super) fn compact(history: &[Entry<'_>], goal: usize, limit: usize, context:
         view.drop_images(0..layout.tail(KEPT).min(newest), goal, context);
     }
     view.shorten(layout.start..layout.tail(KEPT), SHORT, goal, context);
-    // Step 3: the oldest exchanges. The facts come from `history`, because the outputs in `view` are shortened already.
+    // Step 3: the oldest exchanges. The facts come from `history`, because shortening drops `data`, which names changed
+    // files.
     let facts: Vec<Facts> = history.iter().map(|entry| Facts::from_entry(entry, context)).collect();
     let drop = |view: &Shortened<'_>, keep, budget| {
         let most = layout.replies.len().saturating_sub(keep);

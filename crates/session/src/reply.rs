@@ -269,7 +269,7 @@ impl IncomingReply {
             self.found.end = None;
         }
         if let Continued::Joined { before, repeated, .. } = self.continued {
-            // The history has the previous reply already. Of it, this reply only repeated the end.
+            // The history already has the previous reply, so only the part that this reply repeated stays.
             self.raw.replace_range(..before.min(self.raw.len()), &repeated);
         }
         if !self.native.is_empty() {

@@ -175,7 +175,7 @@ impl Session {
             let note = text!("Note: your reply repeated the same text again and again, so it was ended.");
             if found.items.is_empty() {
                 notes.push(note);
-                // The notes are about this reply, so they precede messages that the user has sent since.
+                // The notes are about this reply, so they precede messages that have arrived since.
                 self.owed.splice(0..0, notes.iter().map(|note| session_note(note, self.options.language)));
                 return self.stop(StopReason::Loop);
             }
@@ -193,14 +193,14 @@ impl Session {
                 found.summary.forged.is_some() || found.not_continued,
             );
         } else {
-            // Messages that the user sent during the reply are answered at once, without a `Stop` in between.
+            // Messages and notes that arrived during the reply are sent at once, without a `Stop` in between.
             let continues = !self.owed.is_empty();
             // The model has answered and needs no other round for a note about calls in its reasoning.
             let note = note_about_thought_calls(&found).map(|note| session_note(&note, self.options.language));
             self.owed.splice(0..0, note);
             if continues {
                 self.record_results(Work::new(Vec::new()), None, Vec::new());
-                // A message of the user begins a turn of its own, so the limits of a turn start again.
+                // They count as a new turn, so the limits of a turn start again.
                 self.counters = Counters::default();
                 return self.call_model();
             }

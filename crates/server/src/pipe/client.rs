@@ -285,7 +285,7 @@ impl Host for ClientHost {
     }
 
     fn progress(&mut self, id: &str, note: &str) {
-        // Only notes may be dropped: every other line changes the state of the client.
+        // The notes of a long command must not fill the memory while the client reads nothing.
         if self.channel.state().unwritten.len() < MOST_UNWRITTEN {
             self.channel.send(&words::progress(id, note));
         }
