@@ -13,19 +13,23 @@ use toolfence_protocol::text;
 
 /// Refuses a request that a page of another site may have sent. `named`: the options allow the page.
 pub(super) fn check_origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    if !text(HOST).is_some_and(is_loopback) {
+    let mut hosts = headers.get_all(HOST).iter();
+    let host = hosts.next().filter(|_| hosts.next().is_none()).and_then(|host| host.to_str().ok());
+    if !host.is_some_and(is_loopback) {
         return Err(Trouble::refused(
             403,
             text!("The Host header is not a loopback name; use http://127.0.0.1 or localhost"),
         ));
     }
-    match text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host)) {
-        Some(host) if !named && !is_loopback(host) => {
-            Err(Trouble::refused(403, text!("Requests from pages of another origin are refused")))
-        }
-        _ => Ok(()),
+    if !named && !headers.get_all(ORIGIN).iter().all(is_loopback_origin) {
+        return Err(Trouble::refused(403, text!("Requests from pages of another origin are refused")));
     }
+    Ok(())
+}
+
+fn is_loopback_origin(origin: &HeaderValue) -> bool {
+    let host = origin.to_str().ok().map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
+    host.is_some_and(is_loopback)
 }
 
 /// The header in which clients of the API Messages send their key.
@@ -66,6 +70,27 @@ pub(super) fn require_json(headers: &HeaderMap) -> Result<(), Trouble> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hyper::header::HeaderName;
+
+    #[test]
+    fn only_requests_of_this_machine_pass() {
+        let headers = |pairs: &[(HeaderName, &[u8])]| -> HeaderMap {
+            pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_bytes(value).unwrap())).collect()
+        };
+        let host = (HOST, b"localhost:1".as_slice());
+        let local = (ORIGIN, b"http://127.0.0.1:5".as_slice());
+        for allowed in [headers(&[host.clone()]), headers(&[host.clone(), local.clone()])] {
+            assert!(check_origin(&allowed, false).is_ok(), "{allowed:?}");
+        }
+        let mut two_hosts = headers(&[host.clone()]);
+        two_hosts.append(HOST, HeaderValue::from_static("evil.example"));
+        let mut two_origins = headers(&[host.clone(), local]);
+        two_origins.append(ORIGIN, HeaderValue::from_static("https://evil.example"));
+        let no_text = headers(&[host, (ORIGIN, b"https://evil.\xff".as_slice())]);
+        for refused in [HeaderMap::new(), two_hosts, two_origins, no_text] {
+            assert!(check_origin(&refused, false).is_err(), "{refused:?}");
+        }
+    }
 
     #[test]
     fn keys() {

@@ -1,6 +1,6 @@
 // Calls of tools: their arguments, their results, and the line of a folded call.
 
-import { change } from "/diff.js";
+import { change, counts } from "/diff.js";
 import { button, node, plain, pre } from "/nodes.js";
 import { get, why } from "/server.js";
 import { language, words } from "/words.js";
@@ -44,17 +44,16 @@ function cut(output) {
   return output.split("\n").filter(isMark).slice(-3);
 }
 
-function count(diff, sign) {
-  return diff.split("\n").filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
-}
-
 /** Returns the outcome of a call in one line: how much it returned or changed, its exit status, the first line of an
     error. */
 function outcome(result, answer) {
   const lines = (result.output ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
   const exit = result.exit_code ? [`${words.exit} ${result.exit_code}`] : [];
   if (result.success) {
-    if (result.data?.diff) return [`+${count(result.data.diff, "+")} -${count(result.data.diff, "-")}`];
+    if (result.data?.diff) {
+      const { added, removed } = counts(result.data.diff);
+      return [`+${added} -${removed}`];
+    }
     if (lines.length === 0) return [...exit, words.done];
     const all = result.output.replace(/\n$/, "").split("\n").length;
     return [...exit, lines.length === 1 ? lines[0] : `${all} ${words.lines_of_output}`];

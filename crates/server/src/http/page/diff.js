@@ -95,6 +95,13 @@ function compareAll(all) {
   }
 }
 
+/** Returns how many lines a diff adds and removes. */
+export function counts(text) {
+  const all = rows(text);
+  const of = (kind) => all.filter((row) => row.kind === kind).length;
+  return { added: of("added"), removed: of("removed") };
+}
+
 export function diff(text, name) {
   const made = scrolls(node("pre", "diff"), name);
   const all = rows(text);
