@@ -110,8 +110,8 @@ fn colors(flags: u8) -> usize {
     if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
 }
 
-/// Finds a chunk of image data within the file. The dimensions of an animation are in the `VP8X` chunk that precedes it,
-/// and are not checked. Returns `None` if the file ends before that.
+/// Finds a chunk of image data within the file. The dimensions of an animation are in the `VP8X` chunk that precedes
+/// it, and are not checked. Returns `None` if the file ends before that.
 fn webp(bytes: &[u8]) -> Option<bool> {
     let mut rest = bytes.get(12..)?;
     loop {

@@ -129,8 +129,8 @@ pub enum GrammarAnswer {
         /// The member of the request that carried it.
         #[serde(serialize_with = "name_of_form")]
         form: Form,
-        /// Whether the model reasoned in a separate field nevertheless. Many servers apply the grammar to reasoning too, which
-        /// prevents it.
+        /// Whether the model reasoned in a separate field nevertheless. Many servers apply the grammar to reasoning
+        /// too, which prevents it.
         reasons: bool,
     },
     /// The server obeys a small grammar, but fails with that of the tools.

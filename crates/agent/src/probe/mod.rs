@@ -1,5 +1,5 @@
-//! Asks a backend five questions: does it stream, does the model follow the protocol, how does it mark reasoning, does text come
-//! back unchanged, and does the server obey a grammar.
+//! Asks a backend five questions: does it stream, does the model follow the protocol, how does it mark reasoning, does
+//! text come back unchanged, and does the server obey a grammar.
 //!
 //! The module writes no file and changes no setting. A failure of the backend is an answer too.
 //!

@@ -62,8 +62,8 @@ pub(super) async fn ask_stream(asker: &mut Asker<'_>) -> StreamAnswer {
 
 /// Does the model follow the protocol, and if not, which dialect does it write?
 ///
-/// Asks twice with the instructions in a system message, and then with the instructions in the message of the user, until the
-/// model follows them or writes the same dialect twice.
+/// Asks twice with the instructions in a system message, and then with the instructions in the message of the user,
+/// until the model follows them or writes the same dialect twice.
 pub(super) async fn ask_protocol(asker: &mut Asker<'_>) -> ProtocolAnswer {
     let tool = ToolSpec::new("list_files", "List the files of a folder.");
     let path = Param::new("path", ParamKind::Text { content: false }, "the folder").required();

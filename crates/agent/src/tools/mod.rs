@@ -30,8 +30,9 @@ type RunningTurn = Pin<Box<dyn Future<Output = (Agent, Result<StopReason, Error>
 
 /// The tools of one project, connected to the replies of a model.
 ///
-/// The first line of `main` must be [`enter_if_asked`](toolfence_sandbox::isolation::enter_if_asked): the program is also the helper that
-/// puts commands into the sandbox. The functions that wait need a tokio runtime with time and IO (`enable_all`).
+/// The first line of `main` must be [`enter_if_asked`](toolfence_sandbox::isolation::enter_if_asked): the program is
+/// also the helper that puts commands into the sandbox. The functions that wait need a tokio runtime with time and IO
+/// (`enable_all`).
 ///
 /// ```
 /// use toolfence_agent::tools::{ReplyStep, Tools};

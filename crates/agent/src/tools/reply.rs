@@ -23,9 +23,9 @@ pub enum ReplyStep {
     /// The last step: send this message to the model and pass its reply to [`Tools::reply`](super::Tools::reply). It
     /// has the results of the calls, and the errors of unreadable blocks.
     Send(String),
-    /// The last step: the turn has ended, and the user is next. With [`StopReason::Answered`] the reply is the model's answer;
-    /// otherwise the model repeated itself, for instance, or used up its rounds. Results that the model was not sent precede the
-    /// next [`user_message`](super::Tools::user_message).
+    /// The last step: the turn has ended, and the user is next. With [`StopReason::Answered`] the reply is the model's
+    /// answer; otherwise the model repeated itself, for instance, or used up its rounds. Results that the model was not
+    /// sent precede the next [`user_message`](super::Tools::user_message).
     Ended(StopReason),
 }
 
@@ -56,15 +56,17 @@ impl<'t> PendingReply<'t> {
         PendingReply { tools, text: Some(text), finish: FinishReason::Stop, ended: None }
     }
 
-    /// Sets why the reply ended, before the first [`next`](PendingReply::next): a reply that was cut off by its length or its
-    /// connection may end in the middle of a call, which does not run then.
+    /// Sets why the reply ended, before the first [`next`](PendingReply::next): a reply that was cut off by its length
+    /// or its connection may end in the middle of a call, which does not run then.
     pub fn finished(self, finish: FinishReason) -> PendingReply<'t> {
         PendingReply { finish, ..self }
     }
 
-    /// Runs the calls of the reply up to the next step. Call it until it returns [`ReplyStep::Send`] or [`ReplyStep::Ended`].
+    /// Runs the calls of the reply up to the next step. Call it until it returns [`ReplyStep::Send`] or
+    /// [`ReplyStep::Ended`].
     ///
-    /// Dropping the future loses nothing: the next call of this function continues. It needs a tokio runtime with time and IO.
+    /// Dropping the future loses nothing: the next call of this function continues. It needs a tokio runtime with time
+    /// and IO.
     ///
     /// # Errors
     /// Fails if a tool failed in a way that the model cannot correct, or if the last step was returned already. The

@@ -38,7 +38,7 @@ use tokio::time::{self, Instant};
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text, text};
 
-/// The longest event of a stream, in bytes.
+/// The maximum number of bytes of one event, and of a reply that is not streamed.
 const LONGEST_EVENT: usize = 8 << 20;
 
 /// The maximum number of bytes of an error response that are read.
@@ -71,7 +71,7 @@ pub struct HttpOptions {
     pub temperature: Option<f64>,
     /// The nucleus sampling probability; `None` leaves it to the server.
     pub top_p: Option<f64>,
-    /// Texts before which a reply ends.
+    /// Stop sequences: the reply ends before the first one that the model generates.
     pub stop: Vec<String>,
     /// Additional headers by name. A header of the same name as a default one replaces it.
     pub headers: Vec<(String, String)>,
@@ -245,6 +245,7 @@ impl Http {
         if !response.status().is_success() {
             let refused = refusal(response, limit).await;
             // Some servers refuse what most accept. The request is repeated in their form, which is used from then on.
+            // Each repetition needs a peculiarity that was not known before, so there are only a few.
             let learned = self.quirks().learn_from(&refused, messages);
             let Some(learned) = learned else { return Err(refused) };
             *self.quirks.lock().unwrap_or_else(PoisonError::into_inner) = learned;
@@ -318,8 +319,9 @@ struct ResponseReader<'a> {
     usage: Option<Usage>,
     /// Whether the server has sent its end marker of the stream.
     done: bool,
-    /// Whether there was an event, and whether there was anything but white space.
+    /// Whether an event was received.
     events: bool,
+    /// Whether anything but white space was received.
     bytes: bool,
 }
 
@@ -421,11 +423,12 @@ impl<'a> ResponseReader<'a> {
         if reason.is_some() {
             self.reason = reason;
         }
+        // Servers that count while they stream report the total last.
         self.usage = usage.or(self.usage);
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns how the stream ended, if it said so.
+    /// Returns how the reply ended, or `None` if the server sent neither a reason nor its end marker.
     fn finish(&self) -> Option<FinishReason> {
         match &self.reason {
             Some(reason) => Some(finish_of(reason)),
@@ -530,6 +533,7 @@ fn headers(key: Option<&str>, more: &[(String, String)]) -> Result<HeaderMap, Er
                 text!("The key holds a character that cannot be sent. Give it as the provider shows it."),
             )
         })?;
+        // `Debug` of the header map prints no sensitive values, so the key stays out of logs.
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }

@@ -1,7 +1,7 @@
 //! Marks keywords, strings, comments and numbers in the code blocks of a reply.
 //!
-//! One tokenizer serves all languages, which differ in a row of a table. It reads each character once and parses nothing: a block that it
-//! misjudges has odd colours and the same text.
+//! One tokenizer serves all languages, which differ in a row of a table. It reads each character once and parses
+//! nothing: a block that it misjudges has odd colours and the same text.
 
 use super::rendered::escaped;
 
