@@ -126,7 +126,7 @@ pub enum TextAnswer {
 pub enum GrammarAnswer {
     /// The reply matched the grammar.
     Obeys {
-        /// The member of the request that carried it.
+        /// The member of the request that carried the grammar.
         #[serde(serialize_with = "name_of_form")]
         form: Form,
         /// Whether the model reasoned in a separate field nevertheless. Many servers apply the grammar to reasoning
@@ -135,7 +135,7 @@ pub enum GrammarAnswer {
     },
     /// The server obeys a small grammar, but fails with that of the tools.
     FailsOnTools {
-        /// The member of the request that carried it.
+        /// The member of the request that carried the grammar.
         #[serde(serialize_with = "name_of_form")]
         form: Form,
         /// The reason.

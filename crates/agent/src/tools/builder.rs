@@ -140,6 +140,7 @@ impl ToolsBuilder {
             }
             None => None,
         };
+        // The workspace records each change in the history, so it gets the history before it is shared.
         if let Some(history) = &history {
             workspace = workspace.recorder(history.clone());
         }

@@ -145,6 +145,7 @@ impl Tools {
     /// Ends the turn, if one runs: open questions are denied, commands are stopped, and completed changes stay.
     pub async fn end_turn(&mut self) {
         if let Some(turn) = &mut self.turn {
+            // The turn is awaited and not dropped, because it returns the agent.
             self.canceller.cancel();
             let (agent, _) = turn.await;
             (self.agent, self.turn) = (Some(agent), None);
@@ -177,11 +178,11 @@ impl Tools {
 
     /// Passes a reply to the turn that waits for it, or to a new one.
     fn begin(&mut self, text: String, finish: FinishReason) {
-        // The turn in this struct receives the reply.
+        // The receiver is part of the turn or of the agent in this struct, so the channel is open.
         let _ = self.replies.send((text, finish));
         self.waits_for_reply = false;
         if let Some(mut agent) = self.agent.take() {
-            // A host that did not ask for it with the user's message does not want it.
+            // Texts that the host did not fetch with `user_message` belong to an earlier turn.
             self.unsent.clear();
             let mut host = StepHost::new(self.reporter.clone(), self.language);
             let user = std::mem::take(&mut self.user);

@@ -44,7 +44,7 @@ pub(super) enum Report {
 #[must_use = "nothing runs before `next` is awaited"]
 pub struct PendingReply<'t> {
     tools: &'t mut Tools,
-    /// The reply, until it is passed on.
+    /// The text of the reply, until it is passed to the turn.
     text: Option<String>,
     finish: FinishReason,
     /// How the turn ended, until the steps before its end were returned.
@@ -73,16 +73,18 @@ impl<'t> PendingReply<'t> {
     /// tools remain usable.
     pub async fn next(&mut self) -> Result<ReplyStep, Error> {
         if self.text.is_some() {
-            // Not before this is polled: a reply that is never polled must not end the turn before it.
+            // This happens when the future is polled: a reply that is never polled must not end the previous turn.
             if !self.tools.waits_for_reply {
                 self.tools.end_turn().await;
             }
-            // Taken only now: the future may have been dropped while the turn before it ended.
+            // The text is taken after the wait: if the future was dropped during it, the next call needs the text.
             self.text.take().into_iter().for_each(|text| self.tools.begin(text, self.finish));
         }
         loop {
+            // Reports come first: a turn that has ended may have left some that were not returned yet.
             let report = match (self.tools.reports.try_recv(), &mut self.tools.turn) {
                 (Ok(report), _) => report,
+                // The turn waits for the next reply, so awaiting it here would never end.
                 (Err(_), Some(_)) if self.tools.waits_for_reply => break,
                 (Err(_), None) => break,
                 (Err(_), Some(turn)) => tokio::select! {
@@ -227,6 +229,7 @@ impl StepHost {
 
 impl Host for StepHost {
     fn calling(&mut self, history: &[Message]) {
+        // The first request of a turn sends no message, because the host already has its reply.
         let is_first = std::mem::replace(&mut self.sent, history.len()) == 0;
         if let Some(results) = history.last().filter(|_| !is_first) {
             self.report(Report::Send(results.content.clone()));

@@ -29,6 +29,7 @@ pub(super) fn render_messages<'a>(messages: impl Iterator<Item = &'a Message> + 
             out.push('\n');
             for line in message.content.split_inclusive('\n') {
                 let looks_like_one = [Role::User, Role::Assistant].iter().any(|role| line.trim_end() == mark(*role));
+                // Otherwise a message could forge the beginning of another message.
                 out.extend(looks_like_one.then_some(' '));
                 out.push_str(line);
             }

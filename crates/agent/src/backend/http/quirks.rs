@@ -74,16 +74,18 @@ impl Quirks {
         if now.no_images || !matches!(status, 400 | 422 | 500) {
             return (now != self).then_some(now);
         }
+        // Servers refuse members with 400 or 422. The status 500 only matters for templates.
         if *status != 500 {
             now.uncounted |= body.contains(COUNTED);
             now.completion_tokens |= body.contains(NEWER_LIMIT) && body.contains(LIMIT);
         }
         let has_system = messages.iter().any(|message| message.role == Role::System);
+        // Without a system message the request already has the other form, so the error has another cause.
         now.no_system |= has_system && NO_SYSTEM.iter().any(|sign| body.contains(sign));
         (now != self).then_some(now)
     }
 
-    /// Adds the members of a request that concern its reply: the limit, and whether to count it.
+    /// Adds the members of a request that concern the reply: its limit, and the request for its usage.
     pub(super) fn write(self, body: &mut Map<String, Value>, most: Option<u32>) {
         if !self.uncounted {
             body.insert(COUNTED.into(), json!({"include_usage": true}));

@@ -5,7 +5,8 @@
 
 use super::rendered::escaped;
 
-/// Bytes of a code block that gets marks. They make its HTML up to twelve times as long.
+/// The maximum number of bytes of a code block that is highlighted. Highlighting makes its HTML up to twelve times as
+/// long.
 const MOST_BYTES: usize = 64 << 10;
 
 /// How a family of languages writes comments and strings.
