@@ -27,6 +27,7 @@ fn png(bytes: &[u8]) -> Option<bool> {
         let length = u32::from_be_bytes(*rest.first_chunk()?) as usize;
         let (name, data) = (rest.get(4..8)?, rest.get(8..)?);
         match name {
+            // The length of this chunk is fixed. Its width and height are the first two numbers of four bytes.
             b"IHDR" if length == 13 => {
                 let [width, height] = [data.get(..4)?, data.get(4..8)?];
                 has_dimensions = width != [0; 4] && height != [0; 4];

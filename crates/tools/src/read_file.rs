@@ -23,7 +23,8 @@ impl Read {
         Read { spec: spec_of("read_file"), workspace, views: Views::default() }
     }
 
-    /// Records the versions of the files that it shows in these views, for the tools that change files.
+    /// Sets the views, in which the tool records the versions of the files that it returns, for the tools that change
+    /// files.
     #[must_use]
     pub fn views(mut self, views: &Views) -> Read {
         self.views = views.clone();

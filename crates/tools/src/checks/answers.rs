@@ -9,20 +9,21 @@ use toolfence_protocol::text::Field;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
 use toolfence_workspace::FileDraft;
 
-/// The most errors of one file that a message lists.
+/// The maximum number of errors of one file that a message lists.
 const MOST_ERRORS: usize = 5;
 
-/// The most errors in unchanged files that a message lists.
+/// The maximum number of errors in unchanged files that a message lists.
 const MOST_ELSEWHERE: usize = 20;
 
-/// The most files whose lines a message shows.
+/// The maximum number of files whose lines a message shows.
 const MOST_WINDOWS: usize = 3;
 
 /// Context lines before and after the line of the error.
 const AROUND: u64 = 3;
 
-/// The longest line that a window shows, in characters, and the most lines of a window.
+/// The longest line that a window shows, in characters.
 const LONGEST_LINE: usize = 160;
+/// The maximum number of lines of a window.
 const MOST_LINES: usize = 15;
 
 /// Returns the answer to a change that was refused because it breaks files.
@@ -72,8 +73,8 @@ pub(super) fn failed_rollback(answer: Output, drafts: &[FileDraft], why: &ToolFa
     output
 }
 
-/// Says that `path` was not checked by the program `by`. `why` is either whole sentences or a clause without its full
-/// stop.
+/// Returns a note that `path` was not checked by the program `by`. `why` is either whole sentences or a clause without
+/// its full stop.
 pub(super) fn not_checked(path: &str, by: &str, why: Text) -> Text {
     if why.ends_with('.') {
         text!("{path} was not checked by {program}: {sentence}", path, program = by, sentence = why)

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The maximum number of bytes in a response; a gateway may list many models.
 const LONGEST_ANSWER: usize = 4 << 20;
 
-/// The most models of one server.
+/// The maximum number of models of one server.
 const MOST_MODELS: usize = 1000;
 
 /// The kinds of servers, by the names of their presets. Servers that hold one model come first, because they leave the

@@ -121,6 +121,7 @@ impl Reader {
     /// Returns the errors as [`check`] does, or `None` if `give_up` returns `true`, which is called often.
     pub fn check_until(&self, path: &str, text: &str, give_up: &dyn Fn() -> bool) -> Option<Vec<Diagnostic>> {
         let language = language(path)?;
+        // A byte order mark at the start of a file is not an error.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         if text.trim().is_empty() {
             return Some(Vec::new());

@@ -23,12 +23,12 @@ pub(super) enum Grammar {
     Tsx,
 }
 
-/// The most errors that are reported for one text. More would not help.
+/// The maximum number of errors that are reported for one text. More would not help.
 const MOST_ERRORS: usize = 50;
 
-/// The limits for parsing, per byte of text: steps of the parser, and how often it reads the byte. Hand-written texts
-/// need at most half of that.
+/// The maximum number of parser steps per byte of text. Hand-written texts need at most half of both limits.
 const STEPS_PER_BYTE: usize = 2;
+/// The maximum number of times that the parser reads a byte, on average.
 const READS_PER_BYTE: usize = 64;
 
 /// The fixed part of both limits, in addition to the part per byte.
