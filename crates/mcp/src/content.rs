@@ -75,6 +75,7 @@ fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, lan
     };
     let note = match kind.as_str() {
         "text" => return field(part, "text").unwrap_or_default(),
+        // The bytes of a sound are not those of an image, so a sentence replaces them.
         "image" | "audio" => binary(part, "data"),
         "resource_link" => {
             text!("[A link to {uri}: {name}]", uri = shown(field(part, "uri")), name = shown(field(part, "name")))

@@ -64,6 +64,7 @@ impl Job {
             )
             .into());
         }
+        // The rules for commands also judge what is written to a shell, so the input is recorded.
         self.jobs.commands.note_input(job.id(), input);
         job.says_within(WRITE_WAIT).await;
         let mut output = self.jobs.report(job).await?;

@@ -61,6 +61,7 @@ fn output_of(file: &FileText, numbered: bool, language: Language, most: u64) -> 
     let text = if numbered { with_numbers(file) } else { file.text.clone() };
     let cut = file.left_out > 0 || file.cut_lines > 0;
     let mut output = capped(with_notes(text, notes(file)), cut, language, most);
+    // Lines that were not read are missing too, so the size is that of the whole file.
     output.total_bytes = output.total_bytes.max(if output.truncated { file.bytes } else { 0 });
     output.data = Some(data_of(file));
     output

@@ -50,6 +50,7 @@ impl Views {
     /// Records an edit of part of a file. The edit may have moved lines, so the model's line numbers still belong to
     /// the version before it, and an edit by these numbers is refused.
     pub(super) fn record_edit(&self, written: &Written) {
+        // Nothing was written in a dry run, and then `after` is `None`.
         if written.after.is_some() && written.changed {
             self.update(&written.path, |view| {
                 (view.numbered, view.latest) = (view.numbered.or(written.before), written.after);
@@ -59,6 +60,8 @@ impl Views {
 
     /// Records the contents after a patch, or the removal of files.
     pub(super) fn record_patch(&self, done: &Patched) {
+        // A patch shows the model parts of a file, so it creates no view. As after an edit, the line numbers stay with
+        // their version.
         for (name, after) in &done.after {
             if after.is_none() {
                 self.lock().files.remove(name);
@@ -70,6 +73,7 @@ impl Views {
 
     /// Returns the version of a file whose line numbers the model has.
     pub(super) fn numbered_version(&self, workspace: &Workspace, path: &str) -> Option<Version> {
+        // Views have real names as keys, so a path through a link finds the view of its target.
         self.view(&workspace.root().real_name(path).ok()?)?.numbered
     }
 

@@ -151,6 +151,7 @@ impl Tools {
             (self.agent, self.turn) = (Some(agent), None);
         }
         self.waits_for_reply = false;
+        // No caller waits for the steps of the ended turn any more. The texts that the model lacks are still needed.
         while let Ok(report) = self.reports.try_recv() {
             if let Report::Unsent(text) = report {
                 self.unsent.push(text);

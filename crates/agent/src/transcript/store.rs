@@ -183,6 +183,7 @@ fn last_record(file: &mut File, length: u64) -> io::Result<Option<Record>> {
         file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
         file.take(length - start).read_to_end(&mut bytes)?;
+        // Only text before the last newline counts: a killed process may have left a partial line.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(&[][..], |end| &bytes[..end]);
         if let Some(before) = whole.iter().rposition(|byte| *byte == b'\n') {
             return Ok(serde_json::from_slice(&whole[before + 1..]).ok());

@@ -146,6 +146,7 @@ fn describe_errors(worse: &FileWithErrors<'_>) -> Text {
     if errors.len() > MOST_ERRORS {
         texts.push(text!("... and {count} more.\n", count = errors.len() - MOST_ERRORS));
     }
+    // The model has not seen the file as it would have been, so it needs the lines around the error.
     let [_, after] = draft.texts().unwrap_or_default();
     let at = errors[0].line.max(1);
     let shown = at.saturating_sub(AROUND).max(1)..at + AROUND + 1;
@@ -153,6 +154,7 @@ fn describe_errors(worse: &FileWithErrors<'_>) -> Text {
     match draft.old_bytes() {
         None => texts.push(text!("As it is: there is no {name}.\n", name = &draft.path)),
         Some(before) => {
+            // A change that removes lines maps a few new lines to many old ones; `window` cuts them.
             let before = window(&String::from_utf8_lossy(before), lines.before(shown), None);
             texts.extend([text!("As it is:\n"), before.into()]);
         }

@@ -168,6 +168,7 @@ impl ProjectChecks {
         let rows = self.lines.iter().zip(before.iter().zip(now));
         let mut rolling_back = rows.filter(|(line, _)| self.rolling_back.contains(*line));
         rolling_back.any(|(line, (before, now))| match &now.found {
+            // A command that could not run proves nothing about the changes.
             Some(found) if now.problem.is_none() => {
                 is_worse(before.found.as_ref(), found, &describe_run(line, before.found.as_ref(), found).1)
             }
@@ -277,6 +278,7 @@ fn report(
     let mut new_errors = Vec::new();
     for (line, (before, now)) in lines.iter().zip(before.iter().zip(now)) {
         if let Some(why) = &now.problem {
+            // The same problem is reported once and not after every reply.
             if before.problem.as_ref() != Some(why) {
                 texts.push(text!("`{line}` could not run: {why}\n", line, why = why.clone()));
             }

@@ -133,6 +133,7 @@ impl CheckOutcome {
                 let first = |errors: &[Diagnostic]| errors.first().map_or(u64::MAX, |error| error.line);
                 if first(two) > first(one) { other } else { self }
             }
+            // A verdict is better than none. A checker that failed says more than one that is missing.
             (CheckOutcome::Errors(_), _) => self,
             (CheckOutcome::Failed(_), CheckOutcome::NotInstalled(_) | CheckOutcome::Unsupported) => self,
             _ => other,
@@ -142,6 +143,7 @@ impl CheckOutcome {
 
 fn interpret(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) -> CheckOutcome {
     let of_text = matches!(subject, Subject::Text(_));
+    // A checker without a verdict must not block a change, so these are no errors of the text.
     if outcome.timed_out {
         return CheckOutcome::Failed(text!("it took longer than {seconds} seconds", seconds));
     }

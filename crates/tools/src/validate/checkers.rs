@@ -102,9 +102,12 @@ pub fn built_in() -> Vec<Checker> {
         text(&["*.py", "*.pyi"], &["python3", "-I", "-S", "-W", "ignore", "-c", PYTHON]),
         text(&["*.mjs"], &["node", "--input-type=module", "--check", "-"]),
         text(&["*.cjs"], &["node", "--input-type=commonjs", "--check", "-"]),
+        // `ways` completes the option, because only the text shows whether it is a module.
         text(&["*.js"], &["node", "--input-type=", "--check", "-"]),
+        // `-e` reports all errors and not only the first ten. With `-l` the output does not contain the formatted text.
         text(&["*.go"], &["gofmt", "-e", "-l"]),
         text(&["*.rs"], RUSTFMT),
+        // `-n` parses the script without executing it.
         text(&["*.sh", "*.bash"], &["bash", "--noprofile", "--norc", "-n"]),
         typescript(),
     ]

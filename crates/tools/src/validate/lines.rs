@@ -83,6 +83,7 @@ impl LineMap {
 }
 
 fn touches(lines: &Range<u64>, line: u64) -> bool {
+    // The end of a range is already the line after it.
     lines.start.saturating_sub(1) <= line && line <= lines.end
 }
 

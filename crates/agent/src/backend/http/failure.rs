@@ -85,6 +85,7 @@ impl Failure {
         let too_long = self.too_long();
         let kind = match (&too_long, &self) {
             (Some(TooLong { tokens, window }), _) => ErrorKind::TooLong { tokens: *tokens, window: *window },
+            // Redirects are not followed, so a status 3xx is a refusal too.
             (None, Failure::Refused { status: 300..=499, .. } | Failure::NoImages { .. }) => ErrorKind::Rejected,
             _ => ErrorKind::Unreachable,
         };

@@ -343,6 +343,7 @@ impl<'a> ResponseReader<'a> {
     async fn read(mut self, mut response: Response, options: &HttpOptions) -> Result<FinishReason, Failure> {
         let mut events = sse::Events::new(LONGEST_EVENT);
         loop {
+            // Before the first piece the server may load the model or read a long prompt.
             let limit = if self.begun { options.between } else { options.first_byte };
             let bytes = match time::timeout(limit, response.chunk()).await {
                 Ok(Ok(Some(bytes))) => bytes,
@@ -396,6 +397,7 @@ impl<'a> ResponseReader<'a> {
         if !self.begun && self.reason.is_none() {
             return Err(Failure::NoStream);
         }
+        // A whole object needs no end marker.
         self.done = true;
         Ok(self.ended())
     }
@@ -417,6 +419,7 @@ impl<'a> ResponseReader<'a> {
                 return Ok(ControlFlow::Break(FinishReason::Cut));
             }
         }
+        // Calls are kept until the reply has ended, because a call of an incomplete reply must not run.
         for piece in calls {
             self.calls.add(piece);
         }
@@ -474,6 +477,7 @@ impl<'a> ResponseReader<'a> {
 
     fn cut(&mut self, why: &Text) -> FinishReason {
         tracing::warn!(%why, "the reply broke off");
+        // `BrokeOff` must be the last piece, so the usage precedes it.
         self.count();
         // The reply ends here, even if the sink wants more.
         let _ = self.sink.chunk(Chunk::BrokeOff(why));
