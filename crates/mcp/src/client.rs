@@ -62,7 +62,7 @@ struct Waiting {
     notes: orders::Sender<String>,
 }
 
-/// The state that the thread and its client share.
+/// The state that a client and its thread share.
 #[derive(Debug, Default)]
 struct Shared {
     /// Whether the server has announced that its list of tools changed.

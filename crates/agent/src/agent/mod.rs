@@ -154,7 +154,7 @@ impl Canceller {
         });
     }
 
-    /// Forgets a request to stop tools, which is only for those that ran when it was made.
+    /// Clears a request to stop tools. It applies only to the tools that ran when it was made.
     fn forget_tools(&self) {
         self.wish.send_if_modified(|wish| {
             *wish == StopRequest::StopTools && std::mem::replace(wish, StopRequest::Continue) != StopRequest::Continue
@@ -218,7 +218,7 @@ impl Agent {
             window_asked: false,
             transcript: None,
             kept: KeptConversation::default(),
-            // Without randomness the backend receives no name.
+            // If there is no randomness, the name is empty.
             name: random_name().unwrap_or_default(),
             turn: 0,
             images: Vec::new(),
@@ -315,8 +315,8 @@ impl Agent {
         Err(Error::with_kind(ErrorKind::InvalidInput, refused))
     }
 
-    /// Continues the conversation of another agent in its place: takes its messages, its transcript, its counts, and
-    /// the rules that the person allowed for good, and empties its conversation. This agent keeps its own
+    /// Continues the conversation of the agent `before` in its place. Takes its messages, its transcript, its counts,
+    /// and the rules that the user approved permanently, and empties its conversation. This agent keeps its own
     /// instructions, tools, policy and backend. Its model receives `note`, unless it is empty, with the next message of
     /// the user, for example that it has a new role.
     ///
@@ -378,7 +378,7 @@ impl Agent {
         self.session.set_policy(policy);
     }
 
-    /// Replaces what is known about the backend, with [`Session::set_learned`].
+    /// Replaces the knowledge about the backend, with [`Session::set_learned`].
     pub fn set_learned(&mut self, learned: Learned) {
         self.session.set_learned(learned);
     }
@@ -470,7 +470,7 @@ impl Agent {
         self.between_rounds
     }
 
-    /// Sets the most rounds of a turn: see `limits.rounds` of the settings.
+    /// Sets the maximum number of rounds of a turn: see `limits.rounds` of the settings.
     pub fn set_most_rounds(&mut self, rounds: u64) {
         self.session.set_most_rounds(rounds);
     }
@@ -766,7 +766,7 @@ fn replace_images(messages: &mut [Message], line: impl Fn(&Image) -> String) {
     }
 }
 
-/// Marks, while it exists, that tools run that can be stopped.
+/// While this value exists, [`Canceller::interrupt`] stops tools before it ends the turn.
 struct Busy(Arc<AtomicBool>);
 
 impl Busy {

@@ -58,7 +58,7 @@ pub(super) struct Reply {
     pub(super) reasoning: String,
     /// Calls in the server's own channel.
     pub(super) native: Vec<ToolCall>,
-    /// Pieces of text.
+    /// The number of pieces of text.
     pub(super) pieces: usize,
     most_bytes: usize,
 }

@@ -118,7 +118,7 @@ fn is_short_secret(name: &str) -> bool {
     }
 }
 
-/// Returns `true` if the value is a folder, which is not a password.
+/// Returns `true` if the value is a path, and so not a password.
 fn is_place(value: &[u8]) -> bool {
     value.starts_with(b"/") || value.starts_with(b"./") || value.starts_with(b"~/")
 }

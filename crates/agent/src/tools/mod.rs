@@ -60,15 +60,15 @@ type RunningTurn = Pin<Box<dyn Future<Output = (Agent, Result<StopReason, Error>
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Tools {
-    /// Set between turns.
+    /// The agent, between turns.
     agent: Option<Agent>,
-    /// Set during a turn, which may last for several replies.
+    /// The running turn, which may last for several replies.
     turn: Option<RunningTurn>,
     canceller: Canceller,
     replies: mpsc::UnboundedSender<(String, FinishReason)>,
     reporter: mpsc::UnboundedSender<Report>,
     reports: mpsc::UnboundedReceiver<Report>,
-    /// The turn has sent a message for the model and waits for the reply to it.
+    /// Whether the turn has sent a message for the model and waits for the reply.
     waits_for_reply: bool,
     /// The user's message, until its turn begins.
     user: String,

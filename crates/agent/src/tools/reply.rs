@@ -200,7 +200,7 @@ impl Backend for HostModel {
 pub(super) struct StepHost {
     reports: mpsc::UnboundedSender<Report>,
     language: Language,
-    /// The number of messages of the conversation that were passed on or belong to the host.
+    /// The number of messages of the conversation that the host has.
     sent: usize,
 }
 
@@ -236,7 +236,7 @@ impl Host for StepHost {
         }
     }
 
-    /// The host sends text.
+    /// The host receives the results as text, which cannot contain images.
     fn takes_images(&self) -> bool {
         false
     }

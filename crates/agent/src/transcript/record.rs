@@ -231,7 +231,7 @@ pub struct RecordedDecision {
 pub struct RecordedResult {
     /// The tool's name in the catalog.
     pub tool_name: String,
-    /// Whether it succeeded.
+    /// Whether the call succeeded.
     pub success: bool,
     /// The exit status of a command.
     #[serde(default)]
@@ -248,7 +248,7 @@ pub struct RecordedResult {
     /// The duration in milliseconds.
     #[serde(default)]
     pub execution_time_ms: u64,
-    /// Why it failed.
+    /// Why the call failed.
     #[serde(default)]
     pub error: Option<RecordedError>,
     /// The data for hosts: diffs, files, ranges.

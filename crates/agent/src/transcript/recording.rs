@@ -287,7 +287,7 @@ impl Transcript {
         }
     }
 
-    /// Writes the reply that has ended, of which the session keeps the text `kept`.
+    /// Writes the reply that has ended. `kept` is its text in the session.
     fn write_reply(&mut self, kept: &str, has_calls: bool) {
         self.recording.written.replies += 1;
         self.recording.written.notes = 0;

@@ -149,7 +149,7 @@ impl Transcript {
         if self.file.is_none() {
             return self;
         }
-        // Without randomness, the process and the time name the file.
+        // If there is no randomness, the process id and the time make the name unique.
         let id = random_name().unwrap_or_else(|_| format!("{}-{}", std::process::id(), rfc3339::now()));
         let mut record = Record::new(Role::Note, "");
         record.kind = Some(Kind::Cleared);

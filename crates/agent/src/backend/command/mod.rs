@@ -268,7 +268,7 @@ impl Command {
         let runs =
             |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
         if name.components().count() > 1 || name.is_absolute() {
-            // The path is relative to the folder of the program, as after a change to that folder.
+            // A name with a slash is a path relative to the working folder of the program, as if it were started there.
             let path = self.options.folder.as_ref().map_or_else(|| name.to_owned(), |folder| folder.join(name));
             return Some(path).filter(runs);
         }

@@ -30,8 +30,8 @@ pub(super) enum Failure {
     Connection(reqwest::Error),
     /// The server refused with this HTTP status and body.
     Refused { status: u16, body: String, retry_after: Option<Duration> },
-    /// The server refused with this HTTP status because it accepts no images, or it did so before and is not asked
-    /// again.
+    /// The server accepts no images. It refused with this HTTP status and body; `None` if it refused images before, so
+    /// that this request was not sent.
     NoImages { refused: Option<(u16, String)> },
     /// The server reported an error in the stream.
     Reported(Value),

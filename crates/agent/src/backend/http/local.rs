@@ -1,6 +1,6 @@
 //! Finds model servers on this machine at their usual addresses, and lists the models of a server.
 //!
-//! Only this machine is contacted, no key is sent, and all addresses are tried in parallel within one short time.
+//! The search contacts only this machine, sends no key, and tries all addresses in parallel for at most 300 ms.
 
 use super::preset::Preset;
 use super::{Http, HttpOptions, LONGEST_REFUSAL, failure};
@@ -15,7 +15,7 @@ use tokio::time::{self, Instant};
 /// The maximum time for all addresses together.
 const WHOLE: Duration = Duration::from_millis(300);
 
-/// The maximum time for a server that the person named to list its models.
+/// The maximum time for a server that the user named to list its models.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The maximum number of bytes in a response; a gateway may list many models.

@@ -302,7 +302,7 @@ impl Backend for Http {
         options.body.extend(members.clone());
         let (client, url, model, headers) =
             (self.client.clone(), self.url.clone(), self.model.clone(), self.headers.clone());
-        // Both share what either learns about the server.
+        // The two backends share what they learn about the server.
         Some(Arc::new(Http { options, client, url, model, headers, quirks: self.quirks.clone() }))
     }
 }

@@ -15,7 +15,7 @@ pub struct Preset {
     pub key_variable: &'static str,
     /// Prefixes of the names of its models, if they identify the provider.
     pub models: &'static [&'static str],
-    /// Its peculiarities.
+    /// The peculiarities of the server.
     pub(super) quirks: Quirks,
 }
 

@@ -35,7 +35,7 @@ impl Http {
         window_of_running(&self.get("../../api/ps").await?, &self.model)
     }
 
-    /// Returns the page at a path relative to the completions.
+    /// Returns the page at a path relative to the URL of the completions.
     async fn get(&self, path: &str) -> Option<Value> {
         page(&self.client, self.headers.clone(), self.url.join(path).ok()?).await
     }

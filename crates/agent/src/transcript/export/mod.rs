@@ -43,8 +43,8 @@ pub struct Shown {
     pub language: Language,
 }
 
-/// Escapes what controls a terminal or the layout of a text in a browser: control characters and marks of direction.
-/// Line endings become `\n`.
+/// Escapes the characters that control a terminal, or the layout of a text in a browser: control characters and marks
+/// of direction. Line endings become `\n`.
 fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {

@@ -72,12 +72,12 @@ struct Page {
 /// A link or an image.
 struct Link {
     target: String,
-    /// Whether it is rendered as a link.
+    /// Whether the target is rendered as a link.
     active: bool,
     is_image: bool,
-    /// Its text without markup.
+    /// The text of the link without markup.
     text: String,
-    /// The offset of its text in the output.
+    /// The offset of the text in the output.
     begins: usize,
 }
 
