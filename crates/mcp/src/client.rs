@@ -15,15 +15,16 @@ use toolfence_protocol::{Text, clip, invisible, text};
 use toolfence_sandbox::process::{self, Exit, Heard, Piped};
 use toolfence_tools::{CommandRunner, Service, ServiceWatch, WantedService};
 
-/// The most lines that are not messages. Banners are common, but a program that writes nothing else is not a server.
+/// The maximum number of lines that are not messages. Banners are common, but a program that writes nothing else is not
+/// a server.
 const MOST_GARBAGE: u32 = 100;
-/// The most bytes that a server may write to stdout and stderr together between two responses.
+/// The maximum number of bytes that a server may write to stdout and stderr together between two responses.
 const MOST_BYTES: u64 = 64 << 20;
-/// The most bytes of the client's messages that a server may leave unread.
+/// The maximum number of bytes of the client's messages that a server may leave unread.
 const MOST_UNREAD: usize = 64 << 20;
 /// The number of bytes that are kept from the end of the server's stderr.
 const KEPT_STDERR: usize = 4 << 10;
-/// The most bytes of the kept stderr that a failure's message contains.
+/// The maximum number of bytes of the kept stderr that a failure's message contains.
 const SHOWN: usize = 300;
 /// The number of lines of the server's stderr that [`Client::last_lines`] returns.
 const MOST_LINES: usize = 10;
@@ -33,7 +34,7 @@ const LONGEST_LINE: usize = 200;
 const EXIT_WAIT: Duration = Duration::from_millis(500);
 /// How long dropping a client waits for its thread: longer than the process may take to exit.
 const THREAD_WAIT: Duration = Duration::from_secs(5);
-/// The most progress notes that wait to be displayed. Others are dropped.
+/// The maximum number of progress notes that wait to be displayed. Others are dropped.
 const MOST_NOTES: usize = 16;
 
 /// The reason why a request failed.
@@ -45,7 +46,7 @@ pub(crate) enum Fault {
     Over(Text),
 }
 
-/// An instruction from a client to its thread.
+/// A message from a client to its thread.
 enum Order {
     /// Send this request and dispatch its response.
     Request { id: u64, line: String, waiting: Waiting },
@@ -61,7 +62,7 @@ struct Waiting {
     notes: orders::Sender<String>,
 }
 
-/// The state that the thread and its client share.
+/// The state that a client and its thread share.
 #[derive(Debug, Default)]
 struct Shared {
     /// Whether the server has announced that its list of tools changed.
@@ -70,7 +71,7 @@ struct Shared {
     disturbed: AtomicBool,
     /// Why the server ended; `None` while it runs.
     over: Mutex<Option<Text>>,
-    /// The end of its stderr.
+    /// The last bytes that the server wrote to stderr.
     errors: Mutex<Vec<u8>>,
     watch: OnceLock<ServiceWatch>,
 }
@@ -104,9 +105,11 @@ impl Client {
         let (its_name, its_shared) = (name.to_owned(), Arc::clone(&shared));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::Builder::new().name(format!("mcp {name}")).spawn(move || {
+            // Dropped when the thread ends, which `Client::drop` waits for.
             let _running = running;
             let run = Run { name: its_name, shared: its_shared, waiting: HashMap::new() };
             runtime.block_on(run.run(&wanted, &commands, receive));
+            // A blocking task of the runtime must not delay the end of the thread.
             runtime.shutdown_background();
         })?;
         Ok(Client { orders: Some(send), ids: AtomicU64::new(1), shared, thread: Mutex::new(thread) })
@@ -122,12 +125,15 @@ impl Client {
     ) -> Result<Value, Fault> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         if method == "tools/call" {
+            // MCP: a server sends progress only for a request that has a token. The id of the request is unique
+            // already.
             params["_meta"] = json!({"progressToken": id});
         }
         let (reply, mut answer) = oneshot::channel();
         let (notes, mut noted) = orders::channel(MOST_NOTES);
         let line = wire::request(id, method, &params);
         self.send(Order::Request { id, line, waiting: Waiting { reply, notes } });
+        // If the caller drops this future, the guard cancels the request on the server.
         let mut unanswered = Unanswered { client: self, id, open: true };
         loop {
             tokio::select! {
@@ -309,12 +315,16 @@ impl Run {
                     Some(_) => {}
                 },
             }
+            // A server that writes without answering, for example in an endless loop, would otherwise use the processor
+            // forever.
             if reading.bytes > MOST_BYTES {
                 return StopReason::Misbehaved(text!(
                     "it wrote {megabytes} MiB without an answer, and was ended",
                     megabytes = MOST_BYTES >> 20
                 ));
             }
+            // `send` only queues the bytes. Waiting for the server to read them could deadlock with a server that
+            // itself waits until its output is read.
             program.send(answers.as_bytes());
             if program.unread() > MOST_UNREAD {
                 return StopReason::Misbehaved(text!("it does not read its input"));
@@ -350,6 +360,8 @@ impl Run {
                 for message in messages {
                     match self.handle_message(message) {
                         Some(answer) => answers.push_str(&answer),
+                        // Only a response to a pending request counts. Otherwise a server could reset the limit with
+                        // notifications.
                         None => (*read, *answered) = (0, true),
                     }
                 }
@@ -383,7 +395,7 @@ impl Run {
                     let _ = waiting.reply.send(answer);
                     return None;
                 }
-                // A second response, or one to no request.
+                // The response is the second one, or its request was cancelled or never sent.
                 None => tracing::debug!(server = self.name, id, "response without a pending request"),
             },
             Message::Request { id, method } => return Some(wire::answer(&id, &method)),
@@ -408,6 +420,7 @@ impl Run {
             _ => String::new(),
         };
         let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
+        // The note is displayed on one line, so it has no control characters and a limited length.
         let note: String = (done + message).chars().filter(|c| !c.is_control()).take(LONGEST).collect();
         // If the channel is full, the note is dropped: a later one has newer progress.
         let _ = notes.try_send(note.trim().to_owned());
@@ -415,6 +428,7 @@ impl Run {
 
     /// Ends the program and returns why the server ended.
     async fn shut_down(&self, mut program: Piped, end: StopReason, reading: &mut ReadState) -> Text {
+        // MCP, shutdown over stdio: the client closes stdin and gives the server time to exit by itself.
         if !matches!(end, StopReason::Misbehaved(_)) {
             program.close();
             let deadline = Instant::now() + EXIT_WAIT;
@@ -469,7 +483,7 @@ impl Run {
 /// Returns the non-blank lines of the end of stderr, without control characters and with invisible characters escaped.
 fn lines_of(errors: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(errors);
-    // The first character may be cut.
+    // The kept bytes may begin in the middle of a character.
     let lines = text.trim_start_matches(char::REPLACEMENT_CHARACTER).lines();
     let plain = lines.map(|line| {
         let seen = line.chars().filter(|c| !c.is_control());

@@ -6,7 +6,8 @@ use toolfence_protocol::{ErrorCode, Image, Language, Limits, Output, ToolFailure
 
 /// The longest name or address in the text, in bytes.
 const SHOWN: usize = 200;
-/// The most parts of a result that are read. The limit bounds the text, because each part may become a sentence.
+/// The maximum number of parts of a result that are read. The limit bounds the text, because each part may become a
+/// sentence.
 const MOST_PARTS: usize = 1000;
 /// The bytes of a result that are reserved for the sentences around the output.
 const AROUND: u64 = 2000;
@@ -31,7 +32,7 @@ pub(crate) fn read(result: &Value, tool: &str, before: usize, language: Language
         );
     }
     let text = match (parts.is_empty(), result.get("structuredContent")) {
-        // Servers should repeat structured content as text, but not all do.
+        // MCP asks servers to repeat structured content as text, but not all do.
         (true, Some(structured)) => structured.to_string(),
         _ => parts.join("\n"),
     };
@@ -74,6 +75,7 @@ fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, lan
     };
     let note = match kind.as_str() {
         "text" => return field(part, "text").unwrap_or_default(),
+        // The bytes of a sound are not those of an image, so a sentence replaces them.
         "image" | "audio" => binary(part, "data"),
         "resource_link" => {
             text!("[A link to {uri}: {name}]", uri = shown(field(part, "uri")), name = shown(field(part, "name")))

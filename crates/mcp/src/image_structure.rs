@@ -27,6 +27,7 @@ fn png(bytes: &[u8]) -> Option<bool> {
         let length = u32::from_be_bytes(*rest.first_chunk()?) as usize;
         let (name, data) = (rest.get(4..8)?, rest.get(8..)?);
         match name {
+            // The length of this chunk is fixed. Its width and height are the first two numbers of four bytes.
             b"IHDR" if length == 13 => {
                 let [width, height] = [data.get(..4)?, data.get(4..8)?];
                 has_dimensions = width != [0; 4] && height != [0; 4];
@@ -110,8 +111,8 @@ fn colors(flags: u8) -> usize {
     if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
 }
 
-/// Finds a chunk of image data within the file. The dimensions of an animation are in the `VP8X` chunk that precedes it,
-/// and are not checked. Returns `None` if the file ends before that.
+/// Finds a chunk of image data within the file. The dimensions of an animation are in the `VP8X` chunk that precedes
+/// it, and are not checked. Returns `None` if the file ends before that.
 fn webp(bytes: &[u8]) -> Option<bool> {
     let mut rest = bytes.get(12..)?;
     loop {

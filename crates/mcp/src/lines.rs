@@ -35,7 +35,7 @@ impl Lines {
             return Err(TooLong);
         }
         self.partial.extend_from_slice(piece);
-        // Release the memory of a long line.
+        // A long line, such as an image, must not occupy its memory for the rest of the session.
         if self.partial.is_empty() {
             self.partial.shrink_to(64 << 10);
         }

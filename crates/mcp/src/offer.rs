@@ -5,17 +5,17 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use toolfence_protocol::{Catalog, Effect, Text, ToolSpec, clip, invisible, text};
 
-/// The most tools that a server may offer. All of them are part of every request to the model.
+/// The maximum number of tools that a server may offer. All of them are part of every request to the model.
 pub(crate) const MOST_TOOLS: usize = 128;
 /// The maximum length of a list of tools in bytes. It is limited because a person must read the list.
 pub(crate) const MOST_BYTES: usize = 256 << 10;
-/// The most notes about single tools. Once the list has caused this many, the rest of it is ignored.
+/// The maximum number of notes about single tools. Once the list has caused this many, the rest of it is ignored.
 const MOST_NOTES: usize = 16;
 /// The longest name of a tool, in bytes.
 const LONGEST_NAME: usize = 64;
 /// The maximum length in bytes of a description for the model.
 const LONGEST_PURPOSE: usize = 1000;
-/// The most bytes of a name or a pattern that a note contains.
+/// The maximum number of bytes of a name or a pattern that a note contains.
 const SHOWN: usize = 64;
 
 /// The tools of a server that can be offered.
@@ -47,6 +47,8 @@ impl Offer {
             let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
             let shown = || format!("{:?}", clip::middle(name, SHOWN));
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            // The name appears in the prompt and in questions to the user, so it cannot have characters that forge
+            // either.
             if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
                 offer.notes.push(text!(
                     "The tool {name} of the MCP server {server} is left out: a name has 1 to 64 letters, digits, _, \
@@ -57,6 +59,7 @@ impl Offer {
                 continue;
             }
             let full = format!("{server}.{name}");
+            // Otherwise a server could answer calls that are meant for another tool.
             if taken.find(&full).is_some() {
                 offer.notes.push(text!(
                     "The tool {name} of the MCP server {server} is left out: another tool has its name.",
@@ -96,8 +99,8 @@ impl Offer {
             let mut spec = ToolSpec::from_json_schema(full, purpose(description), schema);
             spec.served = true;
             let mut shown = json!({"name": name, "description": description, "inputSchema": schema});
-            // The user trusts this hint together with the list. Such calls run in parallel and do not cancel others,
-            // but still ask.
+            // The hint is part of the text that the user trusts. Calls of such tools run in parallel, and their failure
+            // does not cancel other calls, but they still need approval.
             if tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true)) {
                 spec = spec.effect(|_| Effect::Read);
                 shown["annotations"] = json!({"readOnlyHint": true});
@@ -115,6 +118,7 @@ impl Offer {
                 pattern
             ));
         }
+        // Only the names of the variables: their values may be secrets, and the text is displayed.
         let env: Vec<&String> = options.env.iter().map(|(name, _)| name).collect();
         let trusted = json!({
             "command": options.command, "network": options.network, "paths": options.paths, "env": env, "tools": listed,

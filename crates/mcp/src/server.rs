@@ -20,18 +20,18 @@ use toolfence_tools::{CommandRunner, ServiceWatch, WantedService};
 /// in all of them.
 const VERSION: &str = "2025-11-25";
 const SUPPORTED: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", VERSION];
-/// How long a server may take to start and list its tools. A package manager may have to download it first.
+/// How long a server may take to start and list its tools. A package manager may have to download the server first.
 const STARTING: Duration = Duration::from_secs(30);
-/// The most pages of a list of tools.
+/// The maximum number of pages of a list of tools.
 const MOST_PAGES: usize = 100;
 /// The maximum length in bytes of the text that the user must trust. Indentation makes nested lists far longer than
 /// they are on one line.
 const MOST_TRUSTED: usize = 4 * MOST_BYTES;
-/// The most bytes of the reason for a refusal that are shown.
+/// The maximum number of bytes of the reason for a refusal that are shown.
 const SHOWN: usize = 1000;
 /// The error code for invalid parameters (JSON-RPC 2.0, section 5.1).
 const INVALID_PARAMS: i64 = -32602;
-/// How often the start of a server is tried if files of the project change during the sandbox setup.
+/// The maximum number of attempts to start a server if files of the project change during the sandbox setup.
 const MOST_TRIES: u32 = 4;
 
 /// The program of a server and its permissions.
@@ -93,16 +93,16 @@ struct Running {
     client: Option<Arc<Client>>,
     /// Whether the list of tools must be compared before the next call.
     unverified: bool,
-    /// Whether its list of tools differs from the trusted one.
+    /// Whether the server's list of tools differs from the trusted one.
     differs: bool,
 }
 
 /// The status of a server, for display between calls.
 #[derive(Debug, Clone, Default)]
 pub struct Health {
-    /// The reason why it has ended; `None` while it runs.
+    /// The reason why the server has ended; `None` while it runs.
     pub over: Option<Text>,
-    /// Whether its list of tools differs from the one that the user trusted. If so, its calls are refused.
+    /// Whether the server's list of tools differs from the one that the user trusted. If so, its calls are refused.
     pub differs: bool,
     /// The last lines that the server wrote to stderr, without control characters.
     pub errors: Vec<String>,
@@ -152,8 +152,9 @@ impl Server {
         self.sandboxed
     }
 
-    /// Returns the current status. During a call or a start it is the default status.
+    /// Returns the current status, or the default status while the server is started or its list of tools is compared.
     pub fn health(&self) -> Health {
+        // A restart holds the lock for up to half a minute. The display must not wait for it.
         let Ok(running) = self.running.try_lock() else { return Health::default() };
         match &running.client {
             Some(client) => Health { over: client.over(), differs: running.differs, errors: client.last_lines() },
@@ -161,14 +162,14 @@ impl Server {
         }
     }
 
-    /// Ends the program, unless a call is in progress. Blocks the calling thread for at most a few seconds. The next
-    /// call starts the program again.
+    /// Ends the program, or does nothing while it is being started. Blocks the calling thread for at most a few seconds.
+    /// A call in progress keeps the program until the call ends. The next call starts the program again.
     pub fn stop(&self) {
         let client = self.running.try_lock().ok().and_then(|mut running| running.client.take());
         drop(client);
     }
 
-    /// Returns its tools, for a toolbox.
+    /// Returns the server's tools, for a toolbox.
     pub fn tools(self: &Arc<Server>) -> impl Iterator<Item = ServedTool> {
         let tools = self.offer.tools.iter();
         tools.map(|(name, spec)| ServedTool { server: Arc::clone(self), name: name.clone(), spec: spec.clone() })
@@ -195,6 +196,7 @@ impl Server {
             let name = format!("{}.{tool}", self.options.name);
             let mut shown = self.shown.lock().await;
             let (text, images) = content::read(&result, &name, *shown, permit.language());
+            // Counted under the same lock, so that parallel calls do not give two images the same name.
             *shown += images.len();
             drop(shown);
             let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
@@ -227,6 +229,7 @@ impl Server {
             if !client.take_changed() && !running.unverified {
                 return Ok(client);
             }
+            // Set before the request: if this future is dropped or the request fails, the next call compares the lists.
             running.unverified = true;
             let listed = timeout(STARTING, list(&client)).await;
             let listed = listed.unwrap_or_else(|_| {
@@ -243,6 +246,7 @@ impl Server {
         let (client, list) =
             connect(&self.options, &self.commands).await.map_err(|why| self.failure(Fault::Over(why)))?;
         let client = running.client.insert(Arc::new(client)).clone();
+        // A server can offer other tools after a restart, also without announcing a change.
         running.unverified = true;
         self.verify(list, &mut running)?;
         Ok(client)
@@ -316,6 +320,7 @@ async fn connect(options: &ServerOptions, commands: &Arc<CommandRunner>) -> Resu
         };
         match timeout_at(deadline, initialized).await {
             Ok(Ok(list)) => return Ok((client, list)),
+            // A file of the project was replaced during the sandbox setup, so the next attempt may succeed.
             Ok(Err(_)) if client.was_disturbed() && tries < MOST_TRIES => {}
             Ok(Err(why)) => return Err(why),
             Err(_) => return Err(late(&client, options)),
@@ -342,6 +347,7 @@ async fn initialize(client: &Client) -> Result<(), Text> {
     });
     let initialized = client.request("initialize", params, &|_| {}).await.map_err(fault_text)?;
     let version = initialized.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+    // MCP, version negotiation: a server may answer with another version than the requested one.
     if !SUPPORTED.contains(&version) {
         return Err(text!(
             "it uses version {version} of MCP; the supported versions are {supported}",
@@ -363,6 +369,7 @@ async fn list(client: &Client) -> Result<Vec<Value>, Fault> {
             bytes += more.iter().map(|tool| tool.to_string().len()).sum::<usize>();
             tools.extend(more);
         }
+        // Checked after each page, so that an endless list ends early.
         if bytes > MOST_BYTES {
             return Err(Fault::Over(text!(
                 "its list of tools is longer than {kilobytes} KiB",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// The error code for an unknown method (JSON-RPC 2.0, section 5.1).
 const METHOD_NOT_FOUND: i64 = -32601;
-/// The most messages in one line. The version 2025-03-26 of MCP permits a batch of messages in a line.
+/// The maximum number of messages in one line. The version 2025-03-26 of MCP permits a batch of messages in a line.
 const MOST_OF_A_LINE: usize = 64;
 
 /// A message from a server.
@@ -28,6 +28,7 @@ pub(crate) struct Refused {
 /// Parses the messages of a line; `None` if it is not JSON-RPC.
 pub(crate) fn read(line: &[u8]) -> Option<Vec<Message>> {
     match serde_json::from_slice(line).ok()? {
+        // An empty batch is invalid (JSON-RPC 2.0, section 6), and one bad message makes the whole line invalid.
         Value::Array(all) if !all.is_empty() && all.len() <= MOST_OF_A_LINE => all.into_iter().map(message).collect(),
         one => Some(vec![message(one)?]),
     }
@@ -38,6 +39,7 @@ fn message(message: Value) -> Option<Message> {
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return None;
     }
+    // The id of an error is null if the server could not read the id of the request (JSON-RPC 2.0, section 5).
     let id = message.remove("id").filter(|id| !id.is_null());
     if let Some(Value::String(method)) = message.remove("method") {
         return Some(match id {

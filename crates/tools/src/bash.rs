@@ -11,8 +11,8 @@ use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, text};
 /// How long a call waits for its command. A command with a longer timeout becomes a job after this time.
 const YIELD: Duration = Duration::from_secs(60);
 
-/// How long the call watches the start of a job. Servers print their address, or the reason why they cannot listen,
-/// when they start.
+/// How long the call waits for output of a new job. When servers start, they print their address or the reason why they
+/// cannot listen.
 const JOB_START: Duration = Duration::from_secs(1);
 
 /// The tool `bash`. Commands run in the sandbox of their [`CommandRunner`](super::CommandRunner), if one is available.
@@ -61,6 +61,7 @@ impl Bash {
     /// Runs a command and waits for it. A command that does not end in time becomes a job.
     async fn run_and_wait(&self, wanted: Wanted, most_jobs: u64, progress: &dyn Progress) -> Result<Output, ToolError> {
         let job = self.jobs.start(wanted, false, most_jobs)?;
+        // If this future is dropped, the guard ends the job. After the wait the job belongs to the session.
         let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
         shown(job.live(), progress, job.ends_within(self.patience)).await;
         waited.job = None;

@@ -37,6 +37,7 @@ impl ChangePipeline {
         remember: impl FnOnce(&Views, &R),
         describe: impl FnOnce(&R) -> Output,
     ) -> Result<Output, ToolError> {
+        // One plan for all steps: what the checks judge is exactly what is committed.
         let views = self.views.clone();
         let draft = blocking(&self.workspace, move |workspace, _| draft(workspace, &views)).await?;
         Ok(match self.checks.change(draft, options).await? {

@@ -33,6 +33,7 @@ impl Tool for Edit {
         let wanted = EditFile::new(permit.text("path").unwrap_or_default(), edits);
         let options = ChangeOptions::from_permit(&permit);
         let draft = move |workspace: &Workspace, views: &Views| {
+            // Line numbers are only valid for the version that the model saw with them.
             let base = views.numbered_version(workspace, &wanted.path);
             workspace.changes().up_to(options.file_bytes).draft_edit(&EditFile { base, ..wanted })
         };

@@ -9,7 +9,8 @@ use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, ToolSpec, text};
 use toolfence_sandbox::process::Sent;
 
-/// How long a poll waits for new output. A model that polls in quick succession costs more than the wait.
+/// How long a poll waits for new output. Without the wait, a model polls in quick succession, and each poll costs a
+/// reply.
 const POLL_WAIT: Duration = Duration::from_secs(5);
 
 /// How long `write` waits for output after the input.
@@ -63,6 +64,7 @@ impl Job {
             )
             .into());
         }
+        // The rules for commands also judge what is written to a shell, so the input is recorded.
         self.jobs.commands.note_input(job.id(), input);
         job.says_within(WRITE_WAIT).await;
         let mut output = self.jobs.report(job).await?;

@@ -51,6 +51,7 @@ impl Tool for List {
 fn output_of(listing: &Listing, language: Language, most: u64) -> Output {
     let text = listing.entries.iter().map(|entry| format_line(entry, language)).collect();
     let mut output = capped(with_notes(text, notes(listing)), listing.truncated || listing.gave_up, language, most);
+    // The data has the limit of the text, but its entries are longer, so fewer may fit.
     let entries = take_within(most, listing.entries.iter().map(data_of));
     output.data = Some(json!({
         "path": listing.path,

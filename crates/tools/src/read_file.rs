@@ -23,7 +23,8 @@ impl Read {
         Read { spec: spec_of("read_file"), workspace, views: Views::default() }
     }
 
-    /// Records the versions of the files that it shows in these views, for the tools that change files.
+    /// Sets the views, in which the tool records the versions of the files that it returns, for the tools that change
+    /// files.
     #[must_use]
     pub fn views(mut self, views: &Views) -> Read {
         self.views = views.clone();
@@ -60,6 +61,7 @@ fn output_of(file: &FileText, numbered: bool, language: Language, most: u64) -> 
     let text = if numbered { with_numbers(file) } else { file.text.clone() };
     let cut = file.left_out > 0 || file.cut_lines > 0;
     let mut output = capped(with_notes(text, notes(file)), cut, language, most);
+    // Lines that were not read are missing too, so the size is that of the whole file.
     output.total_bytes = output.total_bytes.max(if output.truncated { file.bytes } else { 0 });
     output.data = Some(data_of(file));
     output

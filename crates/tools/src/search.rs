@@ -54,6 +54,7 @@ impl Tool for Search {
 fn output_of(found: &Found, context: bool, language: Language, most: u64) -> Output {
     let text = found.lines.iter().map(|line| format_line(line, context)).collect();
     let mut output = capped(with_notes(text, notes(found)), found.truncated || found.gave_up, language, most);
+    // Hosts get no context lines. The data has the limit of the text, but its entries are longer, so fewer may fit.
     let matched = found.lines.iter().filter(|line| line.matched);
     let matches =
         take_within(most, matched.map(|line| json!({"path": line.path, "line": line.line, "text": line.text})));

@@ -1,5 +1,5 @@
-//! The versions of files that the model has seen: the one whose line numbers it was shown, and the latest one it read
-//! or wrote.
+//! The versions of files that the model has seen: the version whose line numbers it received, and the latest version
+//! that it read or wrote.
 //!
 //! An edit by line numbers applies only to the version that the numbers belong to. A whole file is overwritten only if
 //! the model has seen or written its current content, so that no change in between is lost. A file that the model never
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolfence_workspace::{FileText, Patched, Version, Workspace, Written};
 
-/// The most files that are remembered. Above this number the half that was used least recently is dropped.
+/// The maximum number of files that are remembered. Above this number the half that was used least recently is dropped.
 const MOST: usize = 4096;
 
 /// The views of one conversation, shared by its tools.
@@ -37,7 +37,7 @@ impl Views {
         self.lock().files.clear();
     }
 
-    /// Records that the model was shown line numbers of this file.
+    /// Records that the model received line numbers of this file.
     pub(super) fn record_read(&self, file: &FileText) {
         self.update(&file.path, |view| (view.numbered, view.latest) = (file.version, file.version));
     }
@@ -47,8 +47,10 @@ impl Views {
         self.update(&written.path, |view| (view.numbered, view.latest) = (written.after, written.after));
     }
 
-    /// Records an edit of part of a file. The model may still use the line numbers from before the edit.
+    /// Records an edit of part of a file. The edit may have moved lines, so the model's line numbers still belong to
+    /// the version before it, and an edit by these numbers is refused.
     pub(super) fn record_edit(&self, written: &Written) {
+        // Nothing was written in a dry run, and then `after` is `None`.
         if written.after.is_some() && written.changed {
             self.update(&written.path, |view| {
                 (view.numbered, view.latest) = (view.numbered.or(written.before), written.after);
@@ -58,6 +60,8 @@ impl Views {
 
     /// Records the contents after a patch, or the removal of files.
     pub(super) fn record_patch(&self, done: &Patched) {
+        // A patch shows the model parts of a file, so it creates no view. As after an edit, the line numbers stay with
+        // their version.
         for (name, after) in &done.after {
             if after.is_none() {
                 self.lock().files.remove(name);
@@ -69,6 +73,7 @@ impl Views {
 
     /// Returns the version of a file whose line numbers the model has.
     pub(super) fn numbered_version(&self, workspace: &Workspace, path: &str) -> Option<Version> {
+        // Views have real names as keys, so a path through a link finds the view of its target.
         self.view(&workspace.root().real_name(path).ok()?)?.numbered
     }
 

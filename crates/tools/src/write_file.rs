@@ -33,6 +33,7 @@ impl Tool for Write {
         let content = permit.text("content").unwrap_or_default().to_owned();
         let options = ChangeOptions::from_permit(&permit);
         let draft = move |workspace: &Workspace, views: &Views| {
+            // If another process changed the file since, the write is refused and that change is not lost.
             let seen = views.latest_version(workspace, &path);
             workspace.changes().up_to(options.file_bytes).draft_write(&path, &content, seen)
         };

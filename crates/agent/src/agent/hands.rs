@@ -31,21 +31,21 @@ pub(super) struct RunningCalls<'a> {
 /// An event of a running call.
 #[derive(Debug)]
 pub(super) enum Noted {
-    /// Its progress, in a line.
+    /// The progress of the call, in one line.
     Progress {
         /// The id of the call.
         id: String,
         /// The line.
         note: String,
     },
-    /// The end of its output so far.
+    /// The end of the call's output so far.
     Printed {
         /// The id of the call.
         id: String,
         /// A few lines.
         end: String,
     },
-    /// It asks whether to keep its changes.
+    /// The call asks whether to keep its changes.
     Asked {
         /// The question.
         question: Box<Pending>,
@@ -67,6 +67,7 @@ impl<'a> RunningCalls<'a> {
     pub(super) fn start(&mut self, cleared: Cleared) {
         let note = self.open(cleared.call().clone());
         let toolbox = self.toolbox;
+        // The checks record the errors of the unchanged project, so they need not run before a call that only reads.
         let checks = self.checks.clone().filter(|_| cleared.may_change());
         let span = tracing::debug_span!("call", id = cleared.call().id, tool = cleared.call().name);
         let run = async move {
@@ -132,14 +133,14 @@ impl Progress for HostProgress {
     }
 
     fn printed(&self, end: &str) {
-        // The next event has more.
+        // Losing this event is harmless: the next one repeats the end of the output.
         let _ = self.notes.try_send(Noted::Printed { id: self.id.clone(), end: end.to_owned() });
     }
 
     fn ask(&self, question: Pending) -> BoxFuture<'_, Result<(), Text>> {
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
-            // If the turn has ended, there is no answer either.
+            // If the driver is gone, it has dropped `answer` too, and the question counts as denied.
             let _ = self.notes.send(Noted::Asked { question: Box::new(question), answer }).await;
             answered.await.unwrap_or_else(|_| Err(text!("The question was not answered.")))
         })

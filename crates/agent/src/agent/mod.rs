@@ -60,7 +60,7 @@ pub trait Host: Send {
         true
     }
 
-    /// A call has its answer, whether it ran or not: each once, in call order.
+    /// A call was answered, whether it ran or not. Each call is answered once, in call order.
     fn answered(&mut self, _result: &ToolResult) {}
 
     /// Asks whether this call may run.
@@ -154,7 +154,7 @@ impl Canceller {
         });
     }
 
-    /// Forgets a request to stop tools, which is only for those that ran when it was made.
+    /// Clears a request to stop tools. It applies only to the tools that ran when it was made.
     fn forget_tools(&self) {
         self.wish.send_if_modified(|wish| {
             *wish == StopRequest::StopTools && std::mem::replace(wish, StopRequest::Continue) != StopRequest::Continue
@@ -184,7 +184,7 @@ pub struct Agent {
     transcript: Option<Transcript>,
     /// The conversation that the backend keeps by itself.
     kept: KeptConversation,
-    /// The name of the session if no transcript has one.
+    /// The name of the session, used if there is no transcript.
     name: String,
     /// The turn of the user, counted from 1.
     turn: u64,
@@ -218,7 +218,7 @@ impl Agent {
             window_asked: false,
             transcript: None,
             kept: KeptConversation::default(),
-            // Without randomness the backend receives no name.
+            // If there is no randomness, the name is empty.
             name: random_name().unwrap_or_default(),
             turn: 0,
             images: Vec::new(),
@@ -250,6 +250,8 @@ impl Agent {
         let system = usize::from(instructions.is_some());
         let sent = instructions.map_or("", |message| &message.content);
         let same = transcript.has_instructions(sent);
+        // `known` includes the backend's reply, which a `KeptConversation` does not store. This must precede `attach`,
+        // which frees the stored records.
         let kept = transcript.stored_state(self.session.format()).and_then(|(known, state)| {
             let kept = KeptConversation::new(messages.get(..system + known.checked_sub(1)?)?, state);
             Some(if same { kept } else { kept.with_other_instructions() })
@@ -272,6 +274,7 @@ impl Agent {
     /// Groups changes under the turn of this message until the returned guard is dropped.
     fn undone_together(&self, user: &str) -> Option<OpenTurn> {
         let (history, workspace) = self.history.as_ref()?;
+        // The history stores the title on disk, so the title must not contain a secret.
         Some(history.begin(workspace, &Redactor::new().text(user.trim_start().lines().next().unwrap_or_default())))
     }
 
@@ -296,6 +299,7 @@ impl Agent {
     /// Returns the errors of [`attach_image`](Agent::attach_image). Nothing is attached then.
     pub fn attach_images(&mut self, images: impl IntoIterator<Item = Image>) -> Result<(), Error> {
         let before = self.images.len();
+        // One image too many is enough to refuse them all, however many the caller offers.
         self.images.extend(images.into_iter().take(Image::MOST + 1));
         if self.images.len() == before {
             return Ok(());
@@ -311,14 +315,15 @@ impl Agent {
         Err(Error::with_kind(ErrorKind::InvalidInput, refused))
     }
 
-    /// Continues the conversation of another agent in its place: takes its messages, its transcript, its counts, and
-    /// the rules that the person allowed for good, and empties its conversation. This agent keeps its own
+    /// Continues the conversation of the agent `before` in its place. Takes its messages, its transcript, its counts,
+    /// and the rules that the user approved permanently, and empties its conversation. This agent keeps its own
     /// instructions, tools, policy and backend. Its model receives `note`, unless it is empty, with the next message of
     /// the user, for example that it has a new role.
     ///
     /// Jobs that the tools of the other agent started end when it is dropped.
     #[must_use]
     pub fn take_over(mut self, before: &mut Agent, note: &str) -> Agent {
+        // If its last turn was dropped, that turn must end in the transcript before the transcript moves here.
         before.end_dropped_turn();
         self.session.take_over(&mut before.session);
         if !note.is_empty() {
@@ -373,7 +378,7 @@ impl Agent {
         self.session.set_policy(policy);
     }
 
-    /// Replaces what is known about the backend, with [`Session::set_learned`].
+    /// Replaces the knowledge about the backend, with [`Session::set_learned`].
     pub fn set_learned(&mut self, learned: Learned) {
         self.session.set_learned(learned);
     }
@@ -439,6 +444,7 @@ impl Agent {
     pub async fn round(&mut self, title: &str, host: &mut dyn Host) -> Result<RoundEnd, Error> {
         let _changes = self.undone_together(title);
         if std::mem::take(&mut self.between_rounds) {
+            // A request to stop the previous round does not apply to this one.
             self.canceller.wish.send_replace(StopRequest::Continue);
         } else {
             self.end_dropped_turn();
@@ -464,7 +470,7 @@ impl Agent {
         self.between_rounds
     }
 
-    /// Sets the most rounds of a turn: see `limits.rounds` of the settings.
+    /// Sets the maximum number of rounds of a turn: see `limits.rounds` of the settings.
     pub fn set_most_rounds(&mut self, rounds: u64) {
         self.session.set_most_rounds(rounds);
     }
@@ -499,12 +505,15 @@ impl Agent {
     }
 
     fn begin_turn(&mut self, user: &str, images: &[Image]) {
+        // A request from before this turn must not end it.
         self.canceller.wish.send_replace(StopRequest::Continue);
         let turn = std::mem::take(&mut self.usage.0);
         self.usage.1 += turn;
         self.turn += 1;
         self.shows = !images.is_empty();
         if let Some(transcript) = &mut self.transcript {
+            // Records a turn that was taken back. After the new turn begins, the number of turns is as before, and the
+            // removal would go unnoticed.
             transcript.record_turns(&self.session);
         }
         images.iter().for_each(|image| self.session.handle(Input::Image(image.clone())));
@@ -541,6 +550,7 @@ impl Agent {
     /// Performs the actions of the session until the model must be called, or until the turn ends for the returned
     /// reason.
     async fn drive(&mut self, host: &mut dyn Host) -> Result<Option<StopReason>, Error> {
+        // The running calls borrow the toolbox while `self` is borrowed mutably, so they get a clone.
         let toolbox = self.toolbox.clone();
         let mut calls = RunningCalls::new(&toolbox, self.checks.clone());
         loop {
@@ -553,6 +563,7 @@ impl Agent {
                     self.canceller.forget_tools();
                     host.running(cleared.call());
                     if let Some((history, _)) = &self.history {
+                        // A turn without a message of the user gets its title from its first call that changes files.
                         history.entitle(&hands::title_of(&cleared, self.session.catalog()));
                     }
                     calls.start(cleared);
@@ -563,6 +574,7 @@ impl Agent {
                 }
                 Some(Action::Stop(reason)) => return Ok(Some(reason)),
                 Some(action) => show(action, host),
+                // No call runs that could produce an input, so waiting would never end.
                 None if calls.open.is_empty() => {
                     return Err(Error::with_kind(
                         ErrorKind::Internal,
@@ -582,6 +594,7 @@ impl Agent {
         if self.window_asked || !self.session.wants_window() {
             return;
         }
+        // Set before the request, so that a server that does not answer is not asked again.
         self.window_asked = true;
         let window = tokio::select! {
             biased;
@@ -628,6 +641,7 @@ impl Agent {
         };
         let (session, transcript) = (&mut self.session, self.transcript.as_mut());
         let began = Instant::now();
+        // `biased` polls the canceller first, so a cancelled turn sends no request.
         let mut feed = Feed { session, transcript, host, first_piece: None, bytes: 0, usage: None, kept: None };
         let end = tokio::select! {
             biased;
@@ -652,16 +666,15 @@ impl Agent {
             self.usage.0 += usage;
             self.transcript.iter_mut().for_each(|transcript| transcript.set_usage(usage, times));
         }
-        // For the next estimate only the bytes are known.
+        // Only a server's own count improves the session's estimates; an estimate would confirm itself.
         usage.iter().for_each(|usage| self.session.measured(usage.input));
         match end {
             None => self.session.handle(Input::Cancel),
             Some(Ok(end)) => self.session.handle(Input::End(end)),
             Some(Err(error)) => match error.kind() {
                 ErrorKind::TooLong { tokens, window } if self.session.too_long(tokens, window) => {}
-                // The server accepts no images, or one of these is broken or too large, so it would refuse every later
-                // request. Images of earlier turns can be left out. Without those of this turn the question would be
-                // another one.
+                // An image is broken or too large, or the server accepts none, so it would refuse every later request
+                // too. Images of earlier turns can be left out, but the message of this turn may be about its images.
                 ErrorKind::Rejected if shows && !self.shows => {
                     return Box::pin(self.request(host, false)).await;
                 }
@@ -718,6 +731,8 @@ impl Agent {
     async fn wait(&mut self, calls: &mut RunningCalls<'_>, host: &mut dyn Host) -> Result<(), Error> {
         tokio::select! {
             biased;
+            // In this order, because of `biased`: after a request to stop, no further result counts, and the progress
+            // of a call is displayed before its result.
             wish = self.canceller.wait_for_request(|wish| wish != StopRequest::Continue) => {
                 let stopped = calls.stop();
                 match wish {
@@ -751,7 +766,7 @@ fn replace_images(messages: &mut [Message], line: impl Fn(&Image) -> String) {
     }
 }
 
-/// Marks, while it exists, that tools run that can be stopped.
+/// While this value exists, [`Canceller::interrupt`] stops tools before it ends the turn.
 struct Busy(Arc<AtomicBool>);
 
 impl Busy {
@@ -781,6 +796,7 @@ struct Feed<'a> {
 
 impl Sink for Feed<'_> {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
+        // A retry or a count of tokens is not part of the reply, so it does not stop the clock.
         if matches!(chunk, Chunk::Text(_) | Chunk::Reasoning(_) | Chunk::Call(_)) {
             self.first_piece.get_or_insert_with(Instant::now);
         }
@@ -800,6 +816,8 @@ impl Sink for Feed<'_> {
             Chunk::Waits { why, wait } => self.host.waits(why, wait),
             Chunk::BrokeOff(why) => self.host.broke_off(why),
         }
+        // Polled after every piece, so that the host displays events while the reply streams. The actions after a
+        // `StopModel` are still due.
         let mut flow = ControlFlow::Continue(());
         while let Some(action) = self.session.poll() {
             self.transcript.iter_mut().for_each(|transcript| transcript.record_action(&action, self.session));

@@ -40,6 +40,7 @@ impl Adapted {
     }
 
     async fn ask(&self, request: Request<'_>, sink: &mut dyn Sink) -> Result<FinishReason, Error> {
+        // The grammar describes a whole reply, which the rest of an interrupted one would not match.
         let free = request.goes_on || self.given_up.load(Ordering::Relaxed);
         let Some(constrained) = self.with_member.as_ref().filter(|_| !free) else {
             return self.backend.answer(request, sink).await;
@@ -48,6 +49,8 @@ impl Adapted {
             // An error comes before any part of the reply.
             Err(error) if error.kind() == ErrorKind::Rejected => {
                 let ended = self.backend.answer(request, sink).await?;
+                // Only after this success is the member the cause: a request that is refused either way has another
+                // fault.
                 tracing::warn!(%error, "the server refuses the grammar and is asked without it");
                 self.given_up.store(true, Ordering::Relaxed);
                 Ok(ended)
@@ -78,7 +81,7 @@ impl Backend for Adapted {
                         Message::new(user.role, format!("{}\n\n{}", system.content.trim_end(), user.content));
                     first.images.clone_from(&user.images);
                     let messages: Vec<Message> = [first].into_iter().chain(rest.iter().cloned()).collect();
-                    // The system message is merged into the first one.
+                    // The system message and the first one are one message now, so the backend knows one message less.
                     let known = request.known.saturating_sub(1);
                     self.ask(Request { messages: &messages, known, ..request }, sink).await
                 }

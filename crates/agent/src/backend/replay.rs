@@ -33,7 +33,7 @@ const MARK: &str = "%%% reply";
 struct Recorded {
     /// The text, verbatim.
     text: String,
-    /// How it ends.
+    /// How the reply ends.
     finish: FinishReason,
 }
 
@@ -79,6 +79,7 @@ impl Replay {
         }
         let last = replies.len() - 1;
         let whole = replies.into_iter().enumerate().map(|(index, (finish, mut lines))| {
+            // A newline at the end of the file ends its last line, and is not part of the reply.
             if index == last && lines.last() == Some(&"") {
                 lines.pop();
             }

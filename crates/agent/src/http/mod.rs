@@ -49,6 +49,7 @@ pub fn client(server: &Url, route: &Route) -> Result<Client, Error> {
         builder = builder.connect_timeout(limit);
     }
     match route.proxy.as_deref() {
+        // First, because a proxy would connect to a loopback address of its own machine.
         _ if is_on_this_machine(server) => builder = builder.no_proxy(),
         None => {}
         Some(NO_PROXY) => builder = builder.no_proxy(),
@@ -56,6 +57,7 @@ pub fn client(server: &Url, route: &Route) -> Result<Client, Error> {
             let proxy = Proxy::all(url).map_err(|error| {
                 invalid(text!("read the URL of the proxy, such as http://proxy.example:3128"), error)
             })?;
+            // A configured proxy replaces those of the environment, but the exceptions of the environment still apply.
             builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
         }
     }
@@ -92,6 +94,7 @@ fn tls(route: &Route) -> Result<ClientConfig, Error> {
             let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
             let more =
                 read.map_err(|error| invalid(text!("read the certificates of the authorities, which are PEM"), error))?;
+            // A file of another format would otherwise be accepted without adding an authority.
             if more.is_empty() {
                 return Err(Error::with_kind(
                     ErrorKind::InvalidInput,

@@ -7,7 +7,7 @@
 pub struct Events {
     line: Vec<u8>,
     data: String,
-    /// Whether the event has a data line.
+    /// Whether the current event has a data line. Empty data also makes an event.
     some: bool,
     limit: usize,
 }
@@ -57,6 +57,7 @@ impl Events {
         let (empty, data) =
             (line.is_empty(), line.strip_prefix(b"data:").map(|data| data.strip_prefix(b" ").unwrap_or(data)));
         if let Some(data) = data {
+            // Several data lines of an event are joined with newlines (HTML Standard, section 9.2.6).
             if self.some {
                 self.data.push('\n');
             }

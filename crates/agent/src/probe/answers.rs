@@ -1,4 +1,4 @@
-//! The answers to the five questions, and what a person reads about them.
+//! The answers to the five questions, and their texts for the user.
 
 use serde::{Serialize, Serializer};
 use toolfence_protocol::grammar::Form;
@@ -105,7 +105,7 @@ pub enum TextAnswer {
         line: usize,
         /// The column of the first difference in characters, counted from 1.
         column: usize,
-        /// The text from there on.
+        /// The sent text from the first difference on.
         sent: String,
         /// The text that came back instead.
         received: String,
@@ -126,16 +126,16 @@ pub enum TextAnswer {
 pub enum GrammarAnswer {
     /// The reply matched the grammar.
     Obeys {
-        /// The member of the request that carried it.
+        /// The member of the request that carried the grammar.
         #[serde(serialize_with = "name_of_form")]
         form: Form,
-        /// Whether the model reasoned in a separate field nevertheless. Many servers apply the grammar to reasoning too, which
-        /// prevents it.
+        /// Whether the model reasoned in a separate field nevertheless. Many servers apply the grammar to reasoning
+        /// too, which prevents it.
         reasons: bool,
     },
     /// The server obeys a small grammar, but fails with that of the tools.
     FailsOnTools {
-        /// The member of the request that carried it.
+        /// The member of the request that carried the grammar.
         #[serde(serialize_with = "name_of_form")]
         form: Form,
         /// The reason.
@@ -157,10 +157,10 @@ fn name_of_form<S: Serializer>(form: &Form, serializer: S) -> Result<S::Ok, S::E
     serializer.serialize_str(form.name())
 }
 
-/// The text for a person about one answer.
+/// One answer as text for the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// How good the answer is.
+    /// The rating of the answer.
     pub verdict: Verdict,
     /// The answer.
     pub sentence: Text,
@@ -168,12 +168,12 @@ pub struct Finding {
     pub advice: Option<Text>,
 }
 
-/// How good an answer is.
+/// The rating of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it should be.
+    /// Everything works as expected.
     Good,
-    /// Not as it should be, but harmless.
+    /// Something differs from the expected, without harm.
     Note,
     /// Calls are lost or damaged.
     Bad,
@@ -192,7 +192,7 @@ impl Finding {
 }
 
 impl Answers {
-    /// Returns the text for a person about the answers, in the order of the questions.
+    /// Returns a finding for each answer, in the order of the questions.
     pub fn findings(&self) -> [Finding; 5] {
         [
             self.stream.finding(),

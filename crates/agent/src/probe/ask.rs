@@ -58,7 +58,7 @@ pub(super) struct Reply {
     pub(super) reasoning: String,
     /// Calls in the server's own channel.
     pub(super) native: Vec<ToolCall>,
-    /// Pieces of text.
+    /// The number of pieces of text.
     pub(super) pieces: usize,
     most_bytes: usize,
 }
@@ -147,6 +147,7 @@ impl<'a> Asker<'a> {
         messages.extend(system.map(|system| Message::new(Role::System, system)));
         messages.push(Message::new(Role::User, user));
         let mut reply = Reply { most_bytes, ..Reply::default() };
+        // The last request must not exceed the time for all of them.
         let limit = self.limit.min(left);
         match time::timeout(limit, backend.stream(&messages, &mut reply)).await {
             Ok(Ok(_)) => {}

@@ -1,5 +1,5 @@
-//! Asks a backend five questions: does it stream, does the model follow the protocol, how does it mark reasoning, does text come
-//! back unchanged, and does the server obey a grammar.
+//! Asks a backend five questions: does it stream, does the model follow the protocol, how does it mark reasoning, does
+//! text come back unchanged, and does the server obey a grammar.
 //!
 //! The module writes no file and changes no setting. A failure of the backend is an answer too.
 //!
@@ -76,7 +76,7 @@ pub async fn ask_backend(backend: &dyn Backend, options: &Options, watch: &mut (
     }
     let protocol = questions::ask_protocol(&mut asker).await;
     let text = questions::ask_text(&mut asker).await;
-    // This also uses the replies to the questions before it.
+    // This question also uses the replies to the earlier ones, so it follows them.
     let reasoning = questions::ask_reasoning(&mut asker).await;
     let grammar = questions::ask_grammar(&mut asker, options.grammar.as_deref()).await;
     Answers { stream, protocol, reasoning, text, grammar }

@@ -9,8 +9,9 @@ use toolfence_protocol::grammar::Form;
 use toolfence_protocol::parse::{self, Event};
 use toolfence_protocol::{Catalog, Dialects, FinishReason, Param, ParamKind, ToolSpec, prompt, text};
 
-/// The lines before and after the text that the model repeats.
+/// The line before the text that the model repeats.
 const BEGIN: &str = "BEGIN-7319";
+/// The line after that text.
 const END: &str = "END-7319";
 
 /// Characters and lines that pages and bridges are known to change. The second `café` has a combining accent.
@@ -33,19 +34,19 @@ that breaks lines at eighty or at a hundred and twenty or at two hundred charact
 mike is the last line
 ";
 
-/// The first and the last word of [`SENT`].
+/// The words at the beginning and at the end of [`SENT`]. A reply without them is not a repetition of the text.
 const WITNESSES: [&str; 2] = ["alpha", "mike"];
 
 /// A grammar whose texts no model writes unless the server enforces the grammar.
 const SMALL_GRAMMAR: &str = "root ::= \"heron-\" [0-9] [0-9] [0-9] [0-9] \"-stop\"\n";
 
-/// Bytes of a reply of one piece that a streaming backend would have split.
+/// The length in bytes from which a streaming backend would have split a reply into pieces.
 const SPLITS: usize = 30;
 
-/// Characters of a text that an answer quotes.
+/// The number of characters of the sent and the received text that an answer quotes.
 const QUOTED: usize = 40;
 
-/// Characters of a reply that an answer quotes.
+/// The number of characters of a reply that an answer quotes.
 const QUOTED_REPLY: usize = 200;
 
 /// Does the backend stream?
@@ -62,8 +63,8 @@ pub(super) async fn ask_stream(asker: &mut Asker<'_>) -> StreamAnswer {
 
 /// Does the model follow the protocol, and if not, which dialect does it write?
 ///
-/// Asks twice with the instructions in a system message, and then with the instructions in the message of the user, until the
-/// model follows them or writes the same dialect twice.
+/// Asks twice with the instructions in a system message, and then with the instructions in the message of the user,
+/// until the model follows them or writes the same dialect twice.
 pub(super) async fn ask_protocol(asker: &mut Asker<'_>) -> ProtocolAnswer {
     let tool = ToolSpec::new("list_files", "List the files of a folder.");
     let path = Param::new("path", ParamKind::Text { content: false }, "the folder").required();
@@ -85,6 +86,8 @@ pub(super) async fn ask_protocol(asker: &mut Asker<'_>) -> ProtocolAnswer {
         let reply = match asker.ask(text!("does the model follow the protocol"), system, &user).await {
             Ok(reply) => reply,
             Err(failure) => {
+                // A server that refuses or drops system messages may accept the instructions in the message of the
+                // user.
                 is_refused = failure.is_refusal();
                 let may_differ = is_refused || matches!(failure, Failure::Empty);
                 failed = Some(failure.text());
@@ -102,11 +105,12 @@ pub(super) async fn ask_protocol(asker: &mut Asker<'_>) -> ProtocolAnswer {
         }
         before = Some(answer);
     }
-    // A reply is a better answer than a failure after it.
+    // A reply says more than a failure of a later request.
     before.unwrap_or_else(|| ProtocolAnswer::NoAnswer { why: failed.unwrap_or_default() })
 }
 
 fn read_call(reply: &Reply, catalog: &Arc<Catalog>, system_message: bool) -> ProtocolAnswer {
+    // A call in a channel of the server never reaches the parser, so this comes before the text.
     if !reply.native.is_empty() {
         return ProtocolAnswer::Native;
     }
@@ -168,7 +172,7 @@ pub(super) async fn ask_text(asker: &mut Asker<'_>) -> TextAnswer {
 /// Compares the text between the two lines with [`SENT`]. The parser treats both line endings alike, and so does this.
 fn compare(reply: &str) -> TextAnswer {
     let reply = reply.replace("\r\n", "\n");
-    // The last one: some bridges repeat the question before the answer.
+    // The last `BEGIN` counts, because some bridges repeat the question before the answer.
     let Some(begin) = reply.rfind(BEGIN) else { return TextAnswer::NotRepeated };
     let received = &reply[begin + BEGIN.len()..];
     let received = received.find(END).map_or(received, |end| &received[..end]);
@@ -221,6 +225,7 @@ pub(super) async fn ask_grammar(asker: &mut Asker<'_>, of_tools: Option<&str>) -
         if let Some(held) = of_tools.and_then(|grammar| with_grammar(asker.backend, form, grammar)) {
             let question = text!("does it obey the grammar of the tools");
             match asker.ask_with_grammar(&*held, question, &user).await {
+                // The reply is cut off early, so it need not match. The server has accepted the grammar.
                 Ok(_) | Err(Failure::Empty) => {}
                 Err(failure) => return GrammarAnswer::FailsOnTools { form, why: failure.text() },
             }

@@ -10,8 +10,8 @@
 //!
 //! let redactor = Redactor::new().environment([("DEPLOY_TOKEN".to_owned(), "correct horse".to_owned())]);
 //! let text = "curl https://me:hunter22@example.org -H 'x: correct horse' # DB_PASSWORD=letmein1";
-//! let clean = "curl https://me:[redacted: password]@example.org -H 'x: [redacted: DEPLOY_TOKEN]' # DB_PASSWORD=[redacted: value]";
-//! assert_eq!(redactor.text(text), clean);
+//! let clean = "curl https://me:[redacted: password]@example.org -H 'x: [redacted: DEPLOY_TOKEN]' #
+//! DB_PASSWORD=[redacted: value]"; assert_eq!(redactor.text(text), clean);
 //! ```
 //!
 //! Redaction takes time linear in the text, and a text without secrets is not copied.
@@ -32,7 +32,7 @@ const MOST_VALUES: usize = 64;
 /// Recognises and replaces secrets.
 #[derive(Clone, Default)]
 pub struct Redactor {
-    /// The name that replaces the value, and the value.
+    /// Pairs of a name and the value that it replaces.
     values: Vec<(String, String)>,
 }
 
@@ -72,6 +72,7 @@ impl Redactor {
     /// Returns the text without secrets.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut clean = Cow::Borrowed(text);
+        // Known values come first: a shape could otherwise replace a part of one, and the rest would remain.
         for (name, value) in &self.values {
             if memchr::memmem::find(clean.as_bytes(), value.as_bytes()).is_some() {
                 clean = clean.replace(value.as_str(), &mark(name)).into();
@@ -102,6 +103,7 @@ impl Redactor {
 
     /// Redacts the texts of a list, which may be the words of a command, where one word marks the next as a secret.
     fn command_line(&self, items: Vec<Value>) -> Vec<Value> {
+        // A value in another word than its option, as in `["--token", "X"]`, is only found in the whole list.
         if items.len() < 2 || !items.iter().all(Value::is_string) {
             return items;
         }
@@ -129,6 +131,7 @@ fn mark(what: &str) -> String {
 
 fn without_shapes(text: &str) -> Option<String> {
     let mut clean = String::new();
+    // The search resumes after each secret, so that marks and secrets are not scanned again.
     let (mut at, mut copied) = (0, 0);
     while let Some(found) = next(text, at) {
         clean.push_str(&text[copied..found.start]);

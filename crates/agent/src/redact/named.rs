@@ -118,7 +118,7 @@ fn is_short_secret(name: &str) -> bool {
     }
 }
 
-/// Returns `true` if the value is a folder, which is not a password.
+/// Returns `true` if the value is a path, and so not a password.
 fn is_place(value: &[u8]) -> bool {
     value.starts_with(b"/") || value.starts_with(b"./") || value.starts_with(b"~/")
 }
@@ -142,9 +142,10 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
         return None;
     }
     let (start, form) = beginning(bytes, at + 1)?;
+    // A value is judged by its beginning, because rejected text is scanned again. The whole value is replaced.
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
     let value = &near[..form.length(near)];
-    // In source code the name of a type or of another variable is at this place.
+    // In source code the value is often the name of a type or of another variable.
     let looks_secret = form != ValueForm::Bare
         || is_shouted(name.as_bytes())
         || value.iter().any(u8::is_ascii_digit)
@@ -197,7 +198,7 @@ pub(super) fn netrc(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     let blanks = value.iter().take(64).take_while(|byte| byte.is_ascii_whitespace()).count();
     let before = &bytes[at.saturating_sub(LONGEST_AUTHORITY)..at];
     let mut words = before.rsplit(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    // Pairs of a key and a name precede it, and the machine precedes these.
+    // Read backwards from the password: up to two pairs such as `login NAME`, and `machine HOST` before them.
     let (mut name, mut key, mut has_login) = (words.next(), words.next(), false);
     for _ in 0..2 {
         if matches!(key, Some(b"login" | b"account")) {
@@ -240,7 +241,7 @@ fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Secret<'static>> {
         let fits = text.contains(&b'=') && !text.contains(&b'$');
         return fits.then(|| Secret { start, end: start + length(&bytes[start..]), what: "cookie" });
     }
-    // The value is a scheme with a credential, or a credential alone.
+    // The value is a scheme with a credential, such as `Basic dTpw`, or a credential alone.
     let scheme = memchr::memchr(b' ', text).map_or(0, |blank| blank + 1);
     let secret = &text[scheme..];
     let varied = secret.iter().any(u8::is_ascii_digit)
@@ -355,6 +356,7 @@ fn password(bytes: &[u8], start: usize) -> Option<Secret<'static>> {
     let ends =
         |&byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'"' | b'\'' | b'<' | b'>' | b'?' | b'#');
     let authority = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
+    // The last `@` ends the password, because a password may contain one that is not escaped.
     let host = authority.iter().rposition(|&byte| byte == b'@')?;
     let colon = authority[..host].iter().position(|&byte| byte == b':')?;
     let value = &authority[colon + 1..host];

@@ -11,7 +11,7 @@ use super::named::{ValueForm, beginning, is_reference};
 const NAMES: &[&str] =
     &["password", "passwd", "passphrase", "pass", "token", "secret", "apikey", "credential", "credentials"];
 
-/// Last words of the names of options with a secret value, after one `-`, as Java's programs and older ones use them.
+/// Names of options with a secret value, after one `-`, as openssl's and Java's programs use them.
 const NAMES_OF_ONE_DASH: &[&str] = &[
     "password",
     "passwd",
@@ -32,7 +32,7 @@ const NAMES_OF_ONE_DASH: &[&str] = &[
 /// Prefixes of values of openssl's options that only refer to the password.
 const SOURCES: &[&str] = &["file:", "env:", "fd:", "stdin", "prompt"];
 
-/// Short options of curl without a value, which others may follow in the same word.
+/// Short options of curl without a value. Another option may follow them in the same word.
 const CURL_FLAGS: &[u8] = b"#012346aBfgGhiIjJklLMnNOpqRsSvVZ";
 
 /// Programs that store settings given by name and value.
@@ -41,7 +41,7 @@ const SETTERS: &[&str] = &[
     "bundle", "flyctl", "fly", "vercel", "doctl", "az", "vault", "glab",
 ];
 
-/// The last two words of such names, if one word is ambiguous.
+/// The last two words of the names of options with a secret value, where the last word alone is ambiguous.
 const NAMES_OF_TWO: &[&str] = &[
     "api-key",
     "api_key",
@@ -117,11 +117,11 @@ const SHORT: &[ShortOption] = &[
 const SAMBA: &[&str] =
     &["smbclient", "rpcclient", "smbget", "smbcacls", "smbcquotas", "smbtree", "net", "wmic", "winexe"];
 
-/// Other programs whose options have different meanings. The nearest program before an option counts.
+/// Other programs, which give the options of [`SHORT`] different meanings. The nearest program before an option counts.
 const OTHERS: &[&str] =
     &["docker", "podman", "ssh", "scp", "git", "psql", "cargo", "npm", "python", "python3", "grep", "tar"];
 
-/// Words after the name of an option in a sentence about it.
+/// Words that follow the name of an option in prose, and so are not its value.
 const PROSE: &[&str] = &[
     "a",
     "all",
@@ -288,6 +288,7 @@ pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     if at == 0 || !matches!(bytes[at - 1], b' ' | b'"' | b'\'') {
         return None;
     }
+    // The search is bounded because redaction must take time linear in the text, also where nothing is found.
     let near = &bytes[..bytes.len().min(at + LOOKED_AT)];
     let mut start = ["set", "set-value", "config"].iter().find_map(|verb| {
         if near[at..].starts_with(verb.as_bytes()) { next_word(near, at + verb.len()) } else { None }
@@ -312,6 +313,7 @@ pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     }
     let name = std::str::from_utf8(name).ok().filter(|name| super::named::is_secret(name))?;
     let program = program_of(&bytes[..at], SETTERS)?;
+    // `gh secret set NAME --body VALUE`: an option may be between the name and the value.
     for option in ["--body", "-b", "--value"] {
         if let Some(word) = next_word(near, end)
             && near[word..].starts_with(option.as_bytes())
@@ -367,6 +369,7 @@ fn apart(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)> {
     /// Whitespace and punctuation between two texts of a list.
     const MOST_BETWEEN: usize = 24;
     let near = &bytes[from..bytes.len().min(from + MOST_BETWEEN)];
+    // A list in JSON that is itself quoted has backslashes before its quotes.
     let escapes = near.iter().take_while(|&&byte| byte == b'\\').count();
     let mut at = from;
     if let Some(b'"' | b'\'') = near.get(escapes) {
@@ -416,8 +419,9 @@ fn nearest(before: &[u8], find: impl Fn(&[u8]) -> Option<&'static str>) -> Optio
         if start > 0 && line[start - 1] == b'\\' && matches!(word.first(), Some(b'n' | b't')) {
             word = &word[1..];
         }
+        // In `https://` the word is the scheme of an address and not the program `https`.
         let is_scheme = line.get(end) == Some(&b':');
-        // This rules out most words: the longest name of a program has 13 bytes.
+        // Comparing lengths first rules out most words: the longest name of a program has 13 bytes.
         if !is_scheme
             && (2..=13).contains(&word.len())
             && word[0] != b'-'

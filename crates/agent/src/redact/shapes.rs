@@ -64,6 +64,7 @@ const SHORTEST_CREDENTIAL: usize = 16;
 
 /// Finds a token that begins at `at`.
 pub(super) fn token(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
+    // A prefix inside a longer word does not begin a token.
     if at > 0 && is_token(bytes[at - 1]) && !ends_with_escape(&bytes[..at]) {
         return None;
     }
@@ -84,7 +85,7 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     }
     let &(prefix, least, what) = TOKENS.iter().find(|(prefix, ..)| rest.starts_with(prefix.as_bytes()))?;
     let start = at + prefix.len();
-    // The id of an Amazon key has no other characters; anything but a letter may follow it.
+    // The id of an Amazon key has capitals and digits only. A lower-case letter after it belongs to an ordinary word.
     let is_id = what == "AWS key id";
     let is_body = |byte: u8| match is_id {
         true => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
@@ -166,6 +167,7 @@ pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     /// The longest name of a kind of key.
     const LONGEST_KIND: usize = 64;
     let rest = bytes[at..].strip_prefix(BEGIN)?;
+    // The label is bounded, so that many lines that begin like a key do not each search the rest of the text.
     let label = &rest[..rest.len().min(LONGEST_KIND)];
     let label = &label[..memchr::memmem::find(label, b"-----")?];
     memchr::memmem::find(label, b"PRIVATE KEY")?;

@@ -68,8 +68,8 @@ impl ToolsBuilder {
     }
 
     /// Sets the folder for the private copies that commands run on and for the history of changes. By default it is
-    /// `$XDG_STATE_HOME/toolfence`, or `.local/state/toolfence` in the home folder. With `None` commands see the project read-only,
-    /// except for build folders, and nothing can be undone.
+    /// `$XDG_STATE_HOME/toolfence`, or `.local/state/toolfence` in the home folder. With `None` commands see the
+    /// project read-only, except for build folders, and nothing can be undone.
     pub fn state_folder(self, state: impl Into<Option<PathBuf>>) -> ToolsBuilder {
         ToolsBuilder { state: state.into(), ..self }
     }
@@ -140,6 +140,7 @@ impl ToolsBuilder {
             }
             None => None,
         };
+        // The workspace records each change in the history, so it gets the history before it is shared.
         if let Some(history) = &history {
             workspace = workspace.recorder(history.clone());
         }

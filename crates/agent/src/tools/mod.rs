@@ -30,8 +30,9 @@ type RunningTurn = Pin<Box<dyn Future<Output = (Agent, Result<StopReason, Error>
 
 /// The tools of one project, connected to the replies of a model.
 ///
-/// The first line of `main` must be [`enter_if_asked`](toolfence_sandbox::isolation::enter_if_asked): the program is also the helper that
-/// puts commands into the sandbox. The functions that wait need a tokio runtime with time and IO (`enable_all`).
+/// The first line of `main` must be [`enter_if_asked`](toolfence_sandbox::isolation::enter_if_asked): the program is
+/// also the helper that puts commands into the sandbox. The functions that wait need a tokio runtime with time and IO
+/// (`enable_all`).
 ///
 /// ```
 /// use toolfence_agent::tools::{ReplyStep, Tools};
@@ -59,15 +60,15 @@ type RunningTurn = Pin<Box<dyn Future<Output = (Agent, Result<StopReason, Error>
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Tools {
-    /// Set between turns.
+    /// The agent, between turns.
     agent: Option<Agent>,
-    /// Set during a turn, which may last for several replies.
+    /// The running turn, which may last for several replies.
     turn: Option<RunningTurn>,
     canceller: Canceller,
     replies: mpsc::UnboundedSender<(String, FinishReason)>,
     reporter: mpsc::UnboundedSender<Report>,
     reports: mpsc::UnboundedReceiver<Report>,
-    /// The turn has sent a message for the model and waits for the reply to it.
+    /// Whether the turn has sent a message for the model and waits for the reply.
     waits_for_reply: bool,
     /// The user's message, until its turn begins.
     user: String,
@@ -144,11 +145,13 @@ impl Tools {
     /// Ends the turn, if one runs: open questions are denied, commands are stopped, and completed changes stay.
     pub async fn end_turn(&mut self) {
         if let Some(turn) = &mut self.turn {
+            // The turn is awaited and not dropped, because it returns the agent.
             self.canceller.cancel();
             let (agent, _) = turn.await;
             (self.agent, self.turn) = (Some(agent), None);
         }
         self.waits_for_reply = false;
+        // No caller waits for the steps of the ended turn any more. The texts that the model lacks are still needed.
         while let Ok(report) = self.reports.try_recv() {
             if let Report::Unsent(text) = report {
                 self.unsent.push(text);
@@ -176,11 +179,11 @@ impl Tools {
 
     /// Passes a reply to the turn that waits for it, or to a new one.
     fn begin(&mut self, text: String, finish: FinishReason) {
-        // The turn in this struct receives the reply.
+        // The receiver is part of the turn or of the agent in this struct, so the channel is open.
         let _ = self.replies.send((text, finish));
         self.waits_for_reply = false;
         if let Some(mut agent) = self.agent.take() {
-            // A host that did not ask for it with the user's message does not want it.
+            // Texts that the host did not fetch with `user_message` belong to an earlier turn.
             self.unsent.clear();
             let mut host = StepHost::new(self.reporter.clone(), self.language);
             let user = std::mem::take(&mut self.user);

@@ -23,9 +23,9 @@ pub enum ReplyStep {
     /// The last step: send this message to the model and pass its reply to [`Tools::reply`](super::Tools::reply). It
     /// has the results of the calls, and the errors of unreadable blocks.
     Send(String),
-    /// The last step: the turn has ended, and the user is next. With [`StopReason::Answered`] the reply is the model's answer;
-    /// otherwise the model repeated itself, for instance, or used up its rounds. Results that the model was not sent precede the
-    /// next [`user_message`](super::Tools::user_message).
+    /// The last step: the turn has ended, and the user is next. With [`StopReason::Answered`] the reply is the model's
+    /// answer; otherwise the model repeated itself, for instance, or used up its rounds. Results that the model was not
+    /// sent precede the next [`user_message`](super::Tools::user_message).
     Ended(StopReason),
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Report {
 #[must_use = "nothing runs before `next` is awaited"]
 pub struct PendingReply<'t> {
     tools: &'t mut Tools,
-    /// The reply, until it is passed on.
+    /// The text of the reply, until it is passed to the turn.
     text: Option<String>,
     finish: FinishReason,
     /// How the turn ended, until the steps before its end were returned.
@@ -56,31 +56,35 @@ impl<'t> PendingReply<'t> {
         PendingReply { tools, text: Some(text), finish: FinishReason::Stop, ended: None }
     }
 
-    /// Sets why the reply ended, before the first [`next`](PendingReply::next): a reply that was cut off by its length or its
-    /// connection may end in the middle of a call, which does not run then.
+    /// Sets why the reply ended, before the first [`next`](PendingReply::next): a reply that was cut off by its length
+    /// or its connection may end in the middle of a call, which does not run then.
     pub fn finished(self, finish: FinishReason) -> PendingReply<'t> {
         PendingReply { finish, ..self }
     }
 
-    /// Runs the calls of the reply up to the next step. Call it until it returns [`ReplyStep::Send`] or [`ReplyStep::Ended`].
+    /// Runs the calls of the reply up to the next step. Call it until it returns [`ReplyStep::Send`] or
+    /// [`ReplyStep::Ended`].
     ///
-    /// Dropping the future loses nothing: the next call of this function continues. It needs a tokio runtime with time and IO.
+    /// Dropping the future loses nothing: the next call of this function continues. It needs a tokio runtime with time
+    /// and IO.
     ///
     /// # Errors
     /// Fails if a tool failed in a way that the model cannot correct, or if the last step was returned already. The
     /// tools remain usable.
     pub async fn next(&mut self) -> Result<ReplyStep, Error> {
         if self.text.is_some() {
-            // Not before this is polled: a reply that is never polled must not end the turn before it.
+            // This happens when the future is polled: a reply that is never polled must not end the previous turn.
             if !self.tools.waits_for_reply {
                 self.tools.end_turn().await;
             }
-            // Taken only now: the future may have been dropped while the turn before it ended.
+            // The text is taken after the wait: if the future was dropped during it, the next call needs the text.
             self.text.take().into_iter().for_each(|text| self.tools.begin(text, self.finish));
         }
         loop {
+            // Reports come first: a turn that has ended may have left some that were not returned yet.
             let report = match (self.tools.reports.try_recv(), &mut self.tools.turn) {
                 (Ok(report), _) => report,
+                // The turn waits for the next reply, so awaiting it here would never end.
                 (Err(_), Some(_)) if self.tools.waits_for_reply => break,
                 (Err(_), None) => break,
                 (Err(_), Some(turn)) => tokio::select! {
@@ -196,7 +200,7 @@ impl Backend for HostModel {
 pub(super) struct StepHost {
     reports: mpsc::UnboundedSender<Report>,
     language: Language,
-    /// The number of messages of the conversation that were passed on or belong to the host.
+    /// The number of messages of the conversation that the host has.
     sent: usize,
 }
 
@@ -225,13 +229,14 @@ impl StepHost {
 
 impl Host for StepHost {
     fn calling(&mut self, history: &[Message]) {
+        // The first request of a turn sends no message, because the host already has its reply.
         let is_first = std::mem::replace(&mut self.sent, history.len()) == 0;
         if let Some(results) = history.last().filter(|_| !is_first) {
             self.report(Report::Send(results.content.clone()));
         }
     }
 
-    /// The host sends text.
+    /// The host receives the results as text, which cannot contain images.
     fn takes_images(&self) -> bool {
         false
     }

@@ -9,7 +9,7 @@
 //! # On the disk
 //! ```text
 //! projects/DIGEST/sessions/ID.jsonl   one file a session, for the owner alone; the first line is the head
-//! projects/DIGEST/runs/ID.jsonl       the same for runs that are not continued: `coder exec`, the pipe, single requests
+//! projects/DIGEST/runs/ID.jsonl       one file a run that is not continued: `coder exec`, the pipe, a single request
 //! ```
 //! A record is one line and one `write` to an append-only file. A killed process leaves at most one line without its
 //! newline, and readers drop only that line. The file is synchronised with the disk when a turn ends, so a power

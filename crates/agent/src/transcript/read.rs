@@ -22,7 +22,7 @@ pub struct Stored {
     pub head: Head,
     /// The instructions of the model.
     pub instructions: String,
-    /// When it began.
+    /// The time when the session began: RFC 3339.
     pub began: String,
     /// All records after the head.
     pub records: Vec<Record>,
@@ -87,7 +87,7 @@ impl Stored {
         self.head.title = redactor.text(&self.head.title).into_owned();
         for record in &mut self.records {
             record.redact(redactor);
-            // The state is written verbatim, because the backend could not use a changed one.
+            // A transcript stores the state verbatim, because the backend could not use a redacted one.
             record.state = record.state.as_ref().map(|state| redactor.text(state).into_owned());
         }
     }
@@ -121,6 +121,7 @@ impl Lines {
 
     fn next(&mut self) -> Option<Result<&[u8]>> {
         self.line.clear();
+        // `take` bounds the memory. A longer line is cut, has no line end within the bound, and ends the iteration.
         match self.reader.by_ref().take(LONGEST).read_until(b'\n', &mut self.line) {
             Ok(_) => self.line.strip_suffix(b"\n").map(Ok),
             Err(cause) => Some(Err(Error::because(self.doing.clone(), cause))),
@@ -178,6 +179,7 @@ pub(super) fn turns(records: &[Record]) -> Vec<Turn> {
             (Role::Note, Some(Kind::Told)) => Some(Note::Session(record.content.clone())),
             _ => None,
         };
+        // A note with the number of the open turn belongs to its last reply instead.
         if turns.is_empty() || note.is_some() && record.turn != number {
             turns.push(Turn::default());
             number = record.turn;

@@ -46,7 +46,7 @@ pub enum Kind {
 /// One line of a transcript.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Record {
-    /// The version of its format.
+    /// The version of the record's format.
     pub v: u32,
     /// Unique in the session.
     pub id: String,
@@ -56,7 +56,7 @@ pub struct Record {
     pub role: Role,
     /// The time of writing: RFC 3339 in UTC, with milliseconds.
     pub timestamp: String,
-    /// The user turn it belongs to, counted from 1; 0 for the head.
+    /// The user turn of the record, counted from 1; 0 for the head.
     #[serde(default)]
     pub turn: u64,
     /// The text for people: the user's words, the prose of a reply without its calls, or a note.
@@ -126,17 +126,17 @@ pub struct HistoryImage {
 /// The description of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Head {
-    /// Its name.
+    /// The name of the session.
     pub id: String,
-    /// The root of its project.
+    /// The root of the session's project.
     pub root: String,
     /// The first words of the user.
     #[serde(default)]
     pub title: String,
-    /// The model when it began.
+    /// The model at the beginning of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The session that it was forked from.
+    /// The session that this one was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork: Option<Fork>,
 }
@@ -146,7 +146,7 @@ pub struct Head {
 pub struct Fork {
     /// The session.
     pub session: String,
-    /// The last of its records that both sessions have.
+    /// The last record that both sessions have.
     pub message: String,
 }
 
@@ -160,7 +160,7 @@ pub struct Tokens {
     /// Tokens of the request that the server had cached.
     #[serde(default)]
     pub cached: u64,
-    /// Whether they are estimates because the server reported none.
+    /// Whether these numbers are estimates, because the server reported none.
     #[serde(default)]
     pub estimated: bool,
 }
@@ -170,7 +170,7 @@ pub struct Tokens {
 pub struct RecordedTimes {
     /// From the request to the end of the reply.
     pub total_ms: u64,
-    /// Until its first piece, if there was one.
+    /// From the request to the first piece of the reply, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_ms: Option<u64>,
 }
@@ -191,11 +191,11 @@ pub struct RecordedAnswer {
 /// A call as it was parsed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RecordedCall {
-    /// Its id in the reply.
+    /// The id of the call in the reply.
     pub id: String,
     /// The tool; empty if the block named none.
     pub name: String,
-    /// Its arguments.
+    /// The arguments of the call.
     #[serde(default)]
     pub args: Args,
     /// The model's reason for the call.
@@ -204,7 +204,7 @@ pub struct RecordedCall {
     /// The names of the repairs that were necessary to parse it.
     #[serde(default)]
     pub repairs: Vec<String>,
-    /// The decision about it, if one was made.
+    /// The decision about the call, if one was made.
     #[serde(default)]
     pub decision: Option<RecordedDecision>,
     /// The answers of the user, if the call needed approval. An edited call needs approval again.
@@ -231,7 +231,7 @@ pub struct RecordedDecision {
 pub struct RecordedResult {
     /// The tool's name in the catalog.
     pub tool_name: String,
-    /// Whether it succeeded.
+    /// Whether the call succeeded.
     pub success: bool,
     /// The exit status of a command.
     #[serde(default)]
@@ -248,7 +248,7 @@ pub struct RecordedResult {
     /// The duration in milliseconds.
     #[serde(default)]
     pub execution_time_ms: u64,
-    /// Why it failed.
+    /// Why the call failed.
     #[serde(default)]
     pub error: Option<RecordedError>,
     /// The data for hosts: diffs, files, ranges.
@@ -287,6 +287,7 @@ impl Record {
     /// Returns the result in a record of the role `tool` in the session's form, or `None` for any other record.
     pub(super) fn result(&self) -> Option<ToolResult> {
         let (call, result) = (self.tool_call.as_ref()?, self.tool_result.as_ref()?);
+        // The constructor of a failed result needs a failure, which the fields below overwrite.
         let mut restored = ToolResult::refused(&call.id, &result.tool_name, ToolFailure::new(ErrorCode::IoError, ""));
         restored.success = result.success;
         restored.output.clone_from(&result.output);
@@ -333,6 +334,7 @@ impl Record {
                 error.suggestions.iter_mut().for_each(clean);
             }
         }
+        // The name of an image may be a path with a secret in it. Its bytes are not redacted.
         let rename = |images: &mut Vec<Image>| {
             for image in images {
                 if let Cow::Owned(name) = redactor.text(image.name()) {

@@ -115,10 +115,10 @@ impl Transcript {
             }
             Action::CallModel | Action::Stop(_) => {
                 self.record_turns(session);
-                // Calls in reasoning have no answer.
+                // Calls in reasoning get no answer, so they would remain here.
                 self.recording.calls.clear();
             }
-            // A question may be open for hours: the reply is written before it.
+            // The user may take hours to answer, and the process may be killed before. So the reply is written now.
             Action::Ask(_) => self.write_reply_with_calls(session),
             _ => {}
         }
@@ -129,7 +129,7 @@ impl Transcript {
         let call = match event {
             Event::Text { text, .. } => return recording.reply.prose.push_str(text),
             Event::Reasoning { unopened: true, .. } => {
-                // Everything before it was reasoning.
+                // The closing tag had no opening tag, so all text before it was reasoning.
                 let prose = std::mem::take(&mut recording.reply.prose);
                 return recording.reply.thoughts.push_str(&prose);
             }
@@ -149,7 +149,7 @@ impl Transcript {
         let by = if cleared.is_approved() { "person" } else { "policy" };
         let call = cleared.call();
         self.record_decision(&call.id, cleared.decision(), by);
-        // The call has its canonical names and the arguments that it runs with.
+        // A cleared call has canonical names and its final arguments, which the user may have edited.
         if let Some(known) = self.recording.calls.iter_mut().find(|known| known.id == call.id) {
             known.name.clone_from(&call.name);
             known.args.clone_from(&call.args);
@@ -189,6 +189,7 @@ impl Transcript {
             .and_then(|at| recording.calls.remove(at))
             .unwrap_or_else(|| RecordedCall { name: result.tool.clone(), ..RecordedCall::default() });
         call.id.clone_from(&result.id);
+        // A refused call did not run, so its execution time is 0. A tool that ran may return the same codes.
         let denied = result.error.as_ref().is_some_and(|error| {
             matches!(error.code, ErrorCode::Denied | ErrorCode::PermissionDenied) && result.execution_time_ms == 0
         });
@@ -223,8 +224,8 @@ impl Transcript {
         self.sync_file();
     }
 
-    /// Writes the last reply, whose calls are being answered, unless it is written. Its notes follow when all calls are
-    /// answered.
+    /// Writes the last reply, whose calls are being answered, unless it was written before. Its notes follow when all
+    /// calls are answered.
     fn write_reply_with_calls(&mut self, session: &Session) {
         let Some(turn) = session.turns().last() else { return };
         if let Some(reply) = turn.replies.get(self.recording.written.replies) {
@@ -239,7 +240,7 @@ impl Transcript {
             let mut record = Record::new(Role::Note, "");
             record.kind = Some(Kind::TakenBack);
             self.append(record);
-            // The rest of the conversation was written before.
+            // The turns that remain were recorded when they happened.
             self.recording.written = RecordedCounts::all(turns);
         }
         loop {
@@ -286,11 +287,12 @@ impl Transcript {
         }
     }
 
-    /// Writes the reply that has ended, of which the session keeps the text `kept`.
+    /// Writes the reply that has ended. `kept` is its text in the session.
     fn write_reply(&mut self, kept: &str, has_calls: bool) {
         self.recording.written.replies += 1;
         self.recording.written.notes = 0;
         let ReplySoFar { raw, prose, thoughts, tokens, times, state } = std::mem::take(&mut self.recording.reply);
+        // A reply without text is counted above, but needs no record.
         if kept.trim().is_empty() && raw.trim().is_empty() {
             return;
         }

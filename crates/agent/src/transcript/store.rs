@@ -12,8 +12,8 @@ use toolfence_workspace::undo::History;
 /// The maximum number of bytes of a session's first line that are read to list it.
 const MOST_OF_HEAD: u64 = 1 << 20;
 
-/// The bytes at a session's end that are read first to find its last record; four times as many each time they are too
-/// few.
+/// The number of bytes that are read first from the end of a file to find its last record. If they do not contain a
+/// whole record, four times as many are read.
 const TAIL: u64 = 16 << 10;
 
 /// The folders of all sessions.
@@ -27,27 +27,27 @@ pub struct Store {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Its name.
+    /// The name of the session.
     pub id: String,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// The root of its project.
+    /// The root of the session's project.
     pub root: String,
     /// The first words of the user.
     pub title: String,
-    /// When it began: RFC 3339.
+    /// The time when the session began: RFC 3339.
     pub began: String,
     /// When the file was last written.
     pub changed: SystemTime,
     /// The number of turns of the user.
     pub turns: u64,
-    /// Whether the user cleared it and has sent no message in it since.
+    /// Whether the user cleared the conversation and has sent no message since.
     pub cleared: bool,
     /// The size of the file in bytes.
     pub bytes: u64,
-    /// The model when it began.
+    /// The model at the beginning of the session.
     pub model: Option<String>,
-    /// The session that it was forked from.
+    /// The session that this one was forked from.
     pub fork: Option<Fork>,
 }
 
@@ -124,7 +124,8 @@ impl Store {
         for path in [self.folder(root), self.runs(root)].iter().flat_map(|folder| files(folder)) {
             let old = std::fs::metadata(&path).and_then(|meta| meta.modified()).is_ok_and(|changed| changed < before);
             if old && let Ok(Ok(_locked)) = File::open(&path).map(Locked::new) {
-                // Another program may have deleted it a moment ago.
+                // The lock shows that no program has the session open. If another program deleted the file first,
+                // nothing is left to do.
                 let _ = std::fs::remove_file(&path);
             }
         }
@@ -182,6 +183,7 @@ fn last_record(file: &mut File, length: u64) -> io::Result<Option<Record>> {
         file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
         file.take(length - start).read_to_end(&mut bytes)?;
+        // Only text before the last newline counts: a killed process may have left a partial line.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(&[][..], |end| &bytes[..end]);
         if let Some(before) = whole.iter().rposition(|byte| *byte == b'\n') {
             return Ok(serde_json::from_slice(&whole[before + 1..]).ok());

@@ -19,14 +19,14 @@ use toolfence_session::{Turn, render};
 /// The maximum number of characters in a title.
 const LONGEST_TITLE: usize = 120;
 
-/// The bytes of a file that are read at a time to find its last line.
+/// The number of bytes read at a time while searching backwards for the last newline.
 const TAIL: u64 = 64 << 10;
 
 /// Records one session as JSON lines while an [`Agent`](crate::agent::Agent) drives it.
 ///
-/// The first message of the user creates the file, which only its owner can read. It is locked until the transcript is
-/// dropped, and removed then if the model never replied. A failed write does not stop the session;
-/// [`trouble`](Transcript::trouble) reports it.
+/// The first message of the user creates the file, which only its owner can read. The file is locked until the
+/// transcript is dropped. If the model never replied, dropping the transcript removes the file. A failed write does not
+/// stop the session; [`trouble`](Transcript::trouble) reports it.
 #[derive(Debug)]
 pub struct Transcript {
     path: PathBuf,
@@ -44,9 +44,9 @@ pub struct Transcript {
     trouble: Option<Text>,
     /// The records that were read from the file before it was opened.
     stored: Vec<Record>,
-    /// The instructions in that file.
+    /// The instructions in the head of the stored file.
     instructions: String,
-    /// The number of its lines that were skipped.
+    /// The number of lines of the stored file that are not records and were skipped.
     unreadable: usize,
     pub(super) recording: Recording,
 }
@@ -71,9 +71,11 @@ impl Transcript {
     pub fn resume(path: &Path) -> Result<Transcript> {
         let doing = || text!("open the session {path}", path = path.display().to_string());
         let failed = |cause: io::Error| Error::because(doing(), cause);
+        // Locked before it is read, so that no other process appends a record in between.
         let mut file = lock(OpenOptions::new().read(true).append(true).open(path).map_err(failed)?, path)?;
         let length = whole_lines(&mut file.0).map_err(failed)?;
         let stored = Stored::read_records(path)?;
+        // The next record must not continue the partial line of a killed process.
         if file.0.metadata().map_err(failed)?.len() > length {
             file.0.set_len(length).map_err(failed)?;
         }
@@ -147,7 +149,7 @@ impl Transcript {
         if self.file.is_none() {
             return self;
         }
-        // Without randomness, the process and the time name the file.
+        // If there is no randomness, the process id and the time make the name unique.
         let id = random_name().unwrap_or_else(|_| format!("{}-{}", std::process::id(), rfc3339::now()));
         let mut record = Record::new(Role::Note, "");
         record.kind = Some(Kind::Cleared);
@@ -264,7 +266,7 @@ impl Transcript {
         self.turn
     }
 
-    /// Returns, once, why a record could not be written.
+    /// Returns why a record could not be written. The same failure is returned only once.
     pub fn trouble(&mut self) -> Option<Text> {
         self.trouble.take()
     }
@@ -312,6 +314,7 @@ impl Transcript {
         self.redact(&mut record);
         let text = line(&record);
         let (file, length) = self.file.as_mut()?;
+        // One write for the whole line, so that a killed process leaves at most one partial line.
         match file.0.write_all(text.as_bytes()) {
             Ok(()) => {
                 *length += text.len() as u64;
@@ -409,7 +412,7 @@ impl Drop for Locked {
 
 /// Locks the file against other writers.
 fn lock(mut file: File, path: &Path) -> Result<Locked> {
-    /// The times to try again, since a process that was just killed holds its locks for a moment.
+    /// The number of attempts. A process that was just killed holds its locks for a moment.
     const MOMENTS: u32 = 10;
     const MOMENT: Duration = Duration::from_millis(20);
     for _ in 0..MOMENTS {
@@ -443,6 +446,7 @@ fn holder(file: &File) -> Option<u32> {
     let inode = format!(":{}", meta.ino());
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|line| {
+        // A line about a waiting process has an additional `->` after its number: see proc_locks(5).
         let mut words = line.split_whitespace().filter(|word| *word != "->").skip(1);
         let (kind, _, _) = (words.next()?, words.next()?, words.next()?);
         let (process, place) = (words.next()?.parse::<u32>().ok()?, words.next()?);
@@ -472,8 +476,8 @@ mod tests {
     use super::Locked;
     use std::fs::File;
 
-    /// Dropping the lock releases it although another descriptor of the file stays open: a child process has such a descriptor
-    /// between `fork` and `exec`.
+    /// Dropping the lock releases it although another descriptor of the file stays open: a child process has such a
+    /// descriptor between `fork` and `exec`.
     #[test]
     fn a_lock_ends_with_its_owner() {
         let folder = tempfile::tempdir().unwrap();

@@ -9,20 +9,21 @@ use toolfence_protocol::text::Field;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
 use toolfence_workspace::FileDraft;
 
-/// The most errors of one file that a message lists.
+/// The maximum number of errors of one file that a message lists.
 const MOST_ERRORS: usize = 5;
 
-/// The most errors in unchanged files that a message lists.
+/// The maximum number of errors in unchanged files that a message lists.
 const MOST_ELSEWHERE: usize = 20;
 
-/// The most files whose lines a message shows.
+/// The maximum number of files whose lines a message shows.
 const MOST_WINDOWS: usize = 3;
 
 /// Context lines before and after the line of the error.
 const AROUND: u64 = 3;
 
-/// The longest line that a window shows, in characters, and the most lines of a window.
+/// The longest line that a window shows, in characters.
 const LONGEST_LINE: usize = 160;
+/// The maximum number of lines of a window.
 const MOST_LINES: usize = 15;
 
 /// Returns the answer to a change that was refused because it breaks files.
@@ -72,8 +73,8 @@ pub(super) fn failed_rollback(answer: Output, drafts: &[FileDraft], why: &ToolFa
     output
 }
 
-/// Says that `path` was not checked by the program `by`. `why` is either whole sentences or a clause without its full
-/// stop.
+/// Returns a note that `path` was not checked by the program `by`. `why` is either whole sentences or a clause without
+/// its full stop.
 pub(super) fn not_checked(path: &str, by: &str, why: Text) -> Text {
     if why.ends_with('.') {
         text!("{path} was not checked by {program}: {sentence}", path, program = by, sentence = why)
@@ -145,6 +146,7 @@ fn describe_errors(worse: &FileWithErrors<'_>) -> Text {
     if errors.len() > MOST_ERRORS {
         texts.push(text!("... and {count} more.\n", count = errors.len() - MOST_ERRORS));
     }
+    // The model has not seen the file as it would have been, so it needs the lines around the error.
     let [_, after] = draft.texts().unwrap_or_default();
     let at = errors[0].line.max(1);
     let shown = at.saturating_sub(AROUND).max(1)..at + AROUND + 1;
@@ -152,6 +154,7 @@ fn describe_errors(worse: &FileWithErrors<'_>) -> Text {
     match draft.old_bytes() {
         None => texts.push(text!("As it is: there is no {name}.\n", name = &draft.path)),
         Some(before) => {
+            // A change that removes lines maps a few new lines to many old ones; `window` cuts them.
             let before = window(&String::from_utf8_lossy(before), lines.before(shown), None);
             texts.extend([text!("As it is:\n"), before.into()]);
         }

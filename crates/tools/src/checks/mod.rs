@@ -43,13 +43,13 @@ pub struct Standing {
     pub checker: Checker,
     /// The path of its program; `None` if it is not installed.
     pub program: Option<PathBuf>,
-    /// Whether it may run. Most checkers run only if a sandbox is available.
+    /// Whether the checker may run on this machine. Most checkers run only if a sandbox is available.
     pub may_run: bool,
-    /// Whether it is built in.
+    /// Whether the checker is built in, and not one from the user's settings.
     pub built_in: bool,
 }
 
-/// The time limit for parsing the files of a change in process. Only a text made for that purpose takes longer.
+/// The time limit for parsing a changed file in process. Only texts that are made to exhaust a parser take longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The options of a change.
@@ -59,9 +59,9 @@ pub(super) struct ChangeOptions {
     pub(super) dry_run: bool,
     /// The language of texts that are rendered into strings.
     pub(super) language: Language,
-    /// The most bytes of a file that can be written or edited.
+    /// The maximum number of bytes of a file that can be written or edited.
     pub(super) file_bytes: u64,
-    /// The most bytes of the result.
+    /// The maximum number of bytes of the result.
     pub(super) output_bytes: u64,
 }
 
@@ -96,7 +96,7 @@ struct FileWithErrors<'d> {
 enum OnDisk {
     /// The project in this folder, relative to the root.
     Project(String),
-    /// This file, which belongs to no project.
+    /// A file that belongs to no project, relative to the root.
     File(String),
 }
 
@@ -167,7 +167,7 @@ impl Checks {
         let draft = Arc::new(draft);
         let mut found = Findings::default();
         let files = draft.files();
-        // Without the old and the new text of every file there is nothing to compare.
+        // Errors are new only by comparison, so a change is judged only if the old and new text of every file is known.
         let is_judged = files.iter().any(FileDraft::changes_content) && files.iter().all(|file| file.texts().is_some());
         if !options.validate || !is_judged {
             let made = self.commit(&draft, options).await?;
@@ -175,6 +175,7 @@ impl Checks {
             return Ok(Checked::Made(made, found));
         }
         let mut worse = Vec::new();
+        // First the checks of the text alone: they need no write, so a refused change leaves no trace on disk.
         for file in files.iter().filter(|file| !file.is_removal()) {
             worse.extend(self.new_errors_in(file, &mut found).await?);
         }
@@ -185,6 +186,7 @@ impl Checks {
             self.note_skipped(files, &mut found).await?;
             return Ok(Checked::Made(self.commit(&draft, options).await?, found));
         }
+        // Then the checkers that read files on disk: one run before the commit and one after it.
         let baselines = self.baselines(files, &mut found).await?;
         let made = self.commit(&draft, options).await?;
         let worse = self.new_errors_on_disk(files, &baselines, &mut found).await?;
@@ -193,6 +195,7 @@ impl Checks {
             return Ok(Checked::Made(made, found));
         }
         let committed = Arc::clone(&draft);
+        // `take_back` leaves a file that another process has changed since the commit.
         let rolled_back = blocking(self.workspace(), move |workspace, _| {
             Ok(workspace.changes().up_to(options.file_bytes).take_back(&committed))
         })
@@ -241,13 +244,14 @@ impl Checks {
     ) -> Result<Option<FileWithErrors<'d>>, ToolError> {
         let [before, after] = draft.texts().unwrap_or_default();
         let own = |checker: &&Checker| checker.reads == Reads::Text && checker.is_for(&draft.path);
+        // The parser in process has the same limit.
         let fits = after.len() <= syntax::MOST_BYTES;
         for checker in self.checkers.iter().filter(own).filter(|_| fits) {
             match self.run_checker(checker, Subject::Text(&after)).await? {
                 CheckOutcome::Errors(new) if new.is_empty() || after.trim().is_empty() => return Ok(None),
                 CheckOutcome::Errors(new) => {
-                    // An empty text counts as free of errors, although gofmt, for example, reports that the package
-                    // clause is missing.
+                    // An empty text counts as free of errors, although gofmt, for example, reports a missing package
+                    // clause. Otherwise that error would excuse one in the new text.
                     let empty = before.trim().is_empty();
                     let old = if empty {
                         CheckOutcome::Errors(Vec::new())
@@ -268,7 +272,7 @@ impl Checks {
         let (path, texts) = (draft.path.clone(), [before.into_owned(), after.into_owned()]);
         let reader = Arc::clone(&self.reader);
         let read = blocking(self.workspace(), move |_, stop| Ok(parse_both(&reader, &path, &texts, stop)));
-        // A parser may never reach the point where it checks whether to give up, so the wait has a limit of its own.
+        // A parser may never reach the point where it checks whether to give up, so the wait has a limit too.
         let Ok(read) = tokio::time::timeout(2 * PATIENCE, read).await else { return Ok(None) };
         let Some((old, new, language)) = read? else { return Ok(None) };
         Ok(compare(draft, &old, &new, language.sight, text!("as {language}", language = language.name)))
@@ -282,7 +286,7 @@ impl Checks {
         }
     }
 
-    /// The errors that checkers find on disk before the change.
+    /// Runs the checkers on disk before the change, each once for a project or file.
     async fn baselines(&self, drafts: &[FileDraft], found: &mut Findings) -> Result<Vec<Baseline<'_>>, ToolError> {
         let mut all: Vec<Baseline<'_>> = Vec::new();
         for draft in drafts {
@@ -326,7 +330,7 @@ impl Checks {
         let mut all = Vec::new();
         for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
             let Reads::Project(file) = &checker.reads else { continue };
-            // Before a move the errors have the file's old name, so they cannot be compared.
+            // A moved file has its old errors under its old name, so they cannot be compared with the new ones.
             let moves = draft.old_bytes().is_none() && draft.texts().is_some_and(|[before, _]| !before.is_empty());
             match self.find_project(&draft.path, file).await? {
                 Some(folder) if checker.in_modules => {
@@ -404,7 +408,7 @@ impl Checks {
             };
             let new = new_ones(before, &after, |path| maps.get(path), checker.sight);
             let (inside, elsewhere): (Vec<_>, Vec<_>) = new.into_iter().partition(|one| maps.contains_key(&*one.path));
-            // A file may belong to several projects.
+            // A file may belong to several projects, each of which reports its errors.
             let known = found.elsewhere.clone();
             found.elsewhere.extend(elsewhere.into_iter().filter(|error| !known.contains(error)));
             for draft in drafts {
@@ -449,6 +453,7 @@ fn parse_both(
 ) -> Option<(Vec<Diagnostic>, Vec<Diagnostic>, &'static syntax::Language)> {
     let started = Instant::now();
     let give_up = || stop.is_stopped() || started.elapsed() > PATIENCE;
+    // The new text comes first: if it has no errors, the old text need not be parsed.
     let new = reader.check_until(path, after, &give_up).filter(|new| !new.is_empty())?;
     let old = reader.check_until(path, before, &give_up)?;
     Some((old, new, syntax::language(path)?))

@@ -18,16 +18,16 @@ use toolfence_protocol::{
     Args, Error, ErrorCode, ErrorKind, Language, Limits, Output, Text, ToolCall, ToolFailure, ToolResult, clip, text,
 };
 
-/// The name of their results for the model, in the place of a tool's name.
+/// The name of the checks' results for the model, in place of a tool's name.
 pub const PROJECT_CHECK: &str = "project_check";
 
-/// The most bytes of output that are searched for errors.
+/// The maximum number of bytes of output that are searched for errors.
 const MOST_OUTPUT: usize = 4 << 20;
 
-/// The most errors of one command that a report lists.
+/// The maximum number of errors of one command that a report lists.
 const MOST_ERRORS: usize = 20;
 
-/// The most bytes that a report shows of output in which no error was recognized.
+/// The maximum number of bytes that a report shows of output in which no error was recognized.
 const MOST_SHOWN: usize = 4000;
 
 /// The check commands of one project, and their latest results.
@@ -129,6 +129,7 @@ impl ProjectChecks {
     /// # Errors
     /// Fails with an error that ends the turn, because the model cannot correct it.
     pub async fn before_changes(&self, toolbox: &Toolbox, progress: &dyn Progress) -> Result<(), Error> {
+        // The lock is held during the run, so that calls that start together wait for one run before they change files.
         let mut last = self.last.lock().await;
         if last.is_none() {
             let mut seen = self.run_all(&vec![LastRun::default(); self.lines.len()], toolbox, progress).await?;
@@ -167,6 +168,7 @@ impl ProjectChecks {
         let rows = self.lines.iter().zip(before.iter().zip(now));
         let mut rolling_back = rows.filter(|(line, _)| self.rolling_back.contains(*line));
         rolling_back.any(|(line, (before, now))| match &now.found {
+            // A command that could not run proves nothing about the changes.
             Some(found) if now.problem.is_none() => {
                 is_worse(before.found.as_ref(), found, &describe_run(line, before.found.as_ref(), found).1)
             }
@@ -178,6 +180,7 @@ impl ProjectChecks {
     async fn roll_back(&self, made: Vec<MadeChange>) -> Result<RolledBack, Error> {
         let all = blocking(self.commands.workspace(), move |workspace, _| {
             let mut all = RolledBack::default();
+            // Each change is reverted to the text before it, so a later change of the same file must go first.
             for MadeChange { paths, take_back } in made.into_iter().rev() {
                 match take_back(workspace) {
                     Ok(()) => all.files.extend(paths),
@@ -205,6 +208,7 @@ impl ProjectChecks {
             all.push(match self.run_line(line, toolbox.language(), toolbox.limits(), progress).await {
                 Ok(found) => LastRun { found: Some(found), problem: None },
                 Err(ToolError::Respond(failure)) => {
+                    // The next run is compared with the last one that produced a result.
                     LastRun { found: before.found.clone(), problem: Some(failure.message) }
                 }
                 Err(ToolError::Fatal(error)) => return Err(error),
@@ -220,6 +224,7 @@ impl ProjectChecks {
         limits: &Limits,
         progress: &dyn Progress,
     ) -> Result<CheckRun, ToolError> {
+        // The user trusts the command line, but a build also runs code that the model wrote.
         if !self.commands.is_held().await? {
             return Err(ToolFailure::new(
                 ErrorCode::Denied,
@@ -255,6 +260,7 @@ impl ProjectChecks {
 
 /// Returns `true` if the command reports new errors, or fails after it passed before.
 fn is_worse(before: Option<&CheckRun>, now: &CheckRun, new: &[Diagnostic]) -> bool {
+    // Without an earlier run, the errors may be older than the changes.
     before.is_some_and(|before| !new.is_empty() || (now.status != 0 && before.status == 0))
 }
 
@@ -272,6 +278,7 @@ fn report(
     let mut new_errors = Vec::new();
     for (line, (before, now)) in lines.iter().zip(before.iter().zip(now)) {
         if let Some(why) = &now.problem {
+            // The same problem is reported once and not after every reply.
             if before.problem.as_ref() != Some(why) {
                 texts.push(text!("`{line}` could not run: {why}\n", line, why = why.clone()));
             }

@@ -1,7 +1,7 @@
 //! Runs checkers in the sandbox for a bounded time, with the text on their stdin or on the files of the project.
 //!
-//! `process` enforces the deadline, and ends a checker and all its descendants with the call. A blocking wait with a
-//! timeout would know only the child itself.
+//! The sandbox's module `process` enforces the time limit, and ends a checker with all its descendants when the call
+//! ends. The timeout of a plain wait would end only the child itself.
 
 use super::Checks;
 use crate::blocking;
@@ -46,6 +46,7 @@ impl Checks {
         let mut best = CheckOutcome::Unsupported;
         let cache = cache_for(subject);
         for words in checker.ways(subject, &cache) {
+            // The limit is for all ways together: a checker with four editions must not take four times as long.
             let seconds = most.saturating_sub(started.elapsed().as_secs());
             if seconds == 0 {
                 break;
@@ -107,6 +108,7 @@ fn cache_for(subject: Subject<'_>) -> String {
 pub(super) fn program_from(root: &Root, folder: Option<&str>, name: &str) -> Option<PathBuf> {
     for folder in folder.iter().flat_map(|folder| Path::new(folder).ancestors()) {
         let program = folder.join("node_modules/.bin").join(name);
+        // `named_file` follows links only below the root, so a link cannot lead to another program.
         if let Ok(real) = root.named_file(program.to_str()?) {
             return Some(root.path().join(real));
         }
@@ -131,6 +133,7 @@ impl CheckOutcome {
                 let first = |errors: &[Diagnostic]| errors.first().map_or(u64::MAX, |error| error.line);
                 if first(two) > first(one) { other } else { self }
             }
+            // A verdict is better than none. A checker that failed says more than one that is missing.
             (CheckOutcome::Errors(_), _) => self,
             (CheckOutcome::Failed(_), CheckOutcome::NotInstalled(_) | CheckOutcome::Unsupported) => self,
             _ => other,
@@ -140,6 +143,7 @@ impl CheckOutcome {
 
 fn interpret(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) -> CheckOutcome {
     let of_text = matches!(subject, Subject::Text(_));
+    // A checker without a verdict must not block a change, so these are no errors of the text.
     if outcome.timed_out {
         return CheckOutcome::Failed(text!("it took longer than {seconds} seconds", seconds));
     }
@@ -157,6 +161,7 @@ fn interpret(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) 
         return CheckOutcome::NotInstalled(describe_exit(outcome));
     }
     let mut found = read_output(&outcome.output, root);
+    // The text has no path. Errors with one are about other files.
     if of_text {
         found.retain(|one| one.path.is_empty());
         found.iter_mut().for_each(|one| one.syntax = true);
@@ -173,6 +178,7 @@ fn interpret(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) 
     if found.is_empty() {
         return CheckOutcome::Failed(describe_exit(outcome));
     }
+    // This follows the tests for an empty list: if all errors are about unresolved names, the file has passed.
     if matches!(subject, Subject::File(_)) {
         found.retain(|error| !is_unresolved(error));
     }

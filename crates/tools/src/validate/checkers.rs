@@ -34,8 +34,8 @@ pub struct Checker {
 pub enum Reads {
     /// The text, on its stdin. The checker runs before anything is written.
     Text,
-    /// The project on disk that the nearest file of this name describes, in a folder above the changed file. The
-    /// checker runs before and after the change. `{folder}` in the command becomes the folder of that file.
+    /// A project on disk. The nearest file of this name in a folder above the changed file describes the project. The
+    /// checker runs before and after the change. `{folder}` in the command becomes the folder of the project.
     Project(String),
 }
 
@@ -98,12 +98,16 @@ const EDITIONS: &[&str] = &["2024", "2021", "2018", "2015"];
 pub fn built_in() -> Vec<Checker> {
     let text = |files: &[&str], command: &[&str]| checker(files, command, Reads::Text, Sight::First, true);
     vec![
+        // `-I` and `-S` keep modules of the project and of the user from running in place of the standard ones.
         text(&["*.py", "*.pyi"], &["python3", "-I", "-S", "-W", "ignore", "-c", PYTHON]),
         text(&["*.mjs"], &["node", "--input-type=module", "--check", "-"]),
         text(&["*.cjs"], &["node", "--input-type=commonjs", "--check", "-"]),
+        // `ways` completes the option, because only the text shows whether it is a module.
         text(&["*.js"], &["node", "--input-type=", "--check", "-"]),
+        // `-e` reports all errors and not only the first ten. With `-l` the output does not contain the formatted text.
         text(&["*.go"], &["gofmt", "-e", "-l"]),
         text(&["*.rs"], RUSTFMT),
+        // `-n` parses the script without executing it.
         text(&["*.sh", "*.bash"], &["bash", "--noprofile", "--norc", "-n"]),
         typescript(),
     ]
@@ -145,8 +149,8 @@ impl Checker {
         Ok(Checker { files, command, reads, sight, harmless: false, in_modules: false, alone: Vec::new() })
     }
 
-    /// Turns it into a checker that runs before and after a change, in projects that have a file of this name, and that
-    /// reports every error. `{folder}` in its command becomes the folder of that file.
+    /// Makes this a checker of projects that have a file of this name. The checker runs before and after a change, and
+    /// reports every error. `{folder}` in its command becomes the folder of the project.
     #[must_use]
     pub fn in_project(self, file: impl Into<String>) -> Checker {
         Checker { reads: Reads::Project(file.into()), sight: Sight::All, ..self }
@@ -157,17 +161,17 @@ impl Checker {
         self.files.iter().map(|glob| &*glob.shown)
     }
 
-    /// Returns `true` if it checks the file at this path, relative to the root.
+    /// Returns `true` if the checker is for the file at this path, relative to the root.
     pub fn is_for(&self, path: &str) -> bool {
         self.files.iter().any(|glob| glob.is(path))
     }
 
-    /// Returns the name of its program.
+    /// Returns the name of the checker's program.
     pub fn program(&self) -> &str {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// Returns `true` if it also checks a file on disk that belongs to no project.
+    /// Returns `true` if the checker can also check a single file that belongs to no project.
     #[doc(hidden)]
     pub fn checks_files_alone(&self) -> bool {
         !self.alone.is_empty()
@@ -184,6 +188,7 @@ impl Checker {
             Subject::File(file) => ("", ".", file),
         };
         let fits = match self.program() {
+            // Signs of JSX and of Flow, which node cannot parse.
             "node" => !["</", "/>", "@flow"].iter().any(|sign| text.contains(sign)),
             "bash" => !text.lines().next().is_some_and(is_another_shell),
             _ => true,

@@ -27,21 +27,25 @@ pub fn new_ones<'m>(
     lines: impl Fn(&str) -> Option<&'m LineMap>,
     sight: Sight,
 ) -> Vec<Diagnostic> {
+    // After a syntax error the checker finds no other errors. If they appear once it is fixed, they may be old.
     let hidden = before.iter().any(|old| old.syntax);
     let mut unpaired =
         Unpaired { old: before.iter().collect(), new: after.iter().filter(|new| new.syntax || !hidden).collect() };
     let none = LineMap::default();
     let lines = |path: &str| lines(path).unwrap_or(&none);
+    // First pass: the same message on the same line, tracked through the change.
     unpaired.pair_up(
         |old| Some((old.path.clone(), lines(&old.path).after(old.line)?, old.message_without_numbers())),
         |new| Some((new.path.clone(), new.line, new.message_without_numbers())),
     );
+    // Second pass: the same message in changed lines, whose numbers cannot be tracked.
     unpaired.pair_up(
         |old| lines(&old.path).hunk_of_old(old.line).map(|_| (old.path.clone(), 0, old.message_without_numbers())),
         |new| lines(&new.path).hunk_of_new(new.line).map(|_| (new.path.clone(), 0, new.message_without_numbers())),
     );
     if sight != Sight::All {
-        // With a syntax error, any change nearby alters the message and the location of later errors.
+        // Third pass, without the message: after a syntax error, any change nearby alters the message and the location
+        // of later errors.
         let at = |path: &str, hunk: Option<usize>| hunk.map(|hunk| (path.to_owned(), hunk as u64, String::new()));
         unpaired.pair_up(
             |old| at(&old.path, lines(&old.path).hunk_of_old(old.line)),
@@ -58,7 +62,8 @@ pub fn new_ones<'m>(
 }
 
 /// Returns the diagnostics of `after` that have no counterpart in `before`, if the changes in between are unknown. Two
-/// are the same if their messages for the same file agree, apart from numbers. Those on the same line are paired first.
+/// diagnostics are the same if their messages for the same file agree, apart from numbers. Diagnostics on the same line
+/// are paired first.
 pub fn appeared(before: &[Diagnostic], after: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut unpaired = Unpaired { old: before.iter().collect(), new: after.iter().collect() };
     let placed = |one: &Diagnostic| Some((one.path.clone(), one.line, one.message_without_numbers()));

@@ -13,7 +13,7 @@ pub struct Diagnostic {
     pub line: u64,
     /// The column in characters, from 1; 0 if the checker reports none.
     pub column: u64,
-    /// The message on one line: that of the checker, or a text of the syntax check.
+    /// The message, on one line, from the checker or from the syntax check.
     pub message: Text,
     /// Whether this is a syntax error, which may hide other errors.
     pub syntax: bool,
@@ -28,7 +28,7 @@ impl Diagnostic {
         Diagnostic { path: String::new(), line, column, message: one_line(message.as_ref()).into(), syntax: true }
     }
 
-    /// Creates an error, other than of syntax, in a file.
+    /// Creates an error in a file. It is not marked as a syntax error.
     pub fn of(path: impl Into<String>, line: u64, column: u64, message: impl AsRef<str>) -> Diagnostic {
         Diagnostic { path: path.into(), line, column, message: one_line(message.as_ref()).into(), syntax: false }
     }

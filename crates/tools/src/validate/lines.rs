@@ -1,12 +1,13 @@
 //! Maps the lines of a text to their positions after a change.
 //!
-//! The work is bounded: beyond the bound, everything between the first and the last different line counts as one hunk.
+//! The work is bounded: if more than [`MOST_CHANGED`] lines differ, everything between the first and the last of them
+//! counts as one hunk.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::ops::Range;
 
-/// The most changed lines, old and new together, that are split into hunks. In the worst case the time of Myers'
-/// algorithm grows with the square of their number, even if nearly all of them are on one side.
+/// The maximum number of changed lines, old and new together, that are split into hunks. In the worst case the time of
+/// Myers' algorithm grows with the square of their number, even if nearly all of them are on one side.
 const MOST_CHANGED: usize = 4000;
 
 /// Lines that replaced others. Both ranges count from 1. An empty range is located before its line.
@@ -26,6 +27,7 @@ impl LineMap {
     /// Maps the lines of `before` to those of `after`.
     pub fn of(before: &str, after: &str) -> LineMap {
         let (old, new): (Vec<&str>, Vec<&str>) = (before.split('\n').collect(), after.split('\n').collect());
+        // The equal lines at both ends are cut off first, so that the bound applies to the changed part alone.
         let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
         let (old, new) = (&old[head..], &new[head..]);
         let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
@@ -48,18 +50,18 @@ impl LineMap {
         }
     }
 
-    /// Returns the hunk whose old lines contain this one or are adjacent to it. Adjacent lines count because a checker
-    /// reports a missing token at the one after it.
+    /// Returns the hunk whose old lines contain this line or are adjacent to it. An adjacent line belongs to the hunk
+    /// because a checker reports a missing token on the line after the one that lacks it.
     pub(super) fn hunk_of_old(&self, line: u64) -> Option<usize> {
         self.hunks.iter().position(|hunk| touches(&hunk.old, line))
     }
 
-    /// Returns the hunk whose new lines contain this one or are adjacent to it.
+    /// Returns the hunk whose new lines contain this line or are adjacent to it.
     pub(super) fn hunk_of_new(&self, line: u64) -> Option<usize> {
         self.hunks.iter().position(|hunk| touches(&hunk.new, line))
     }
 
-    /// Returns the first line of the new text that this line of the old one accounts for.
+    /// Returns the new position of an old line. For a line in or next to a hunk, it is the first new line of the hunk.
     pub(super) fn first_after(&self, line: u64) -> u64 {
         let inside = self.hunk_of_old(line).map(|at| self.hunks[at].new.start);
         inside.or_else(|| self.after(line)).unwrap_or(line)
@@ -81,6 +83,7 @@ impl LineMap {
 }
 
 fn touches(lines: &Range<u64>, line: u64) -> bool {
+    // The end of a range is already the line after it.
     lines.start.saturating_sub(1) <= line && line <= lines.end
 }
 

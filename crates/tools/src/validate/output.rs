@@ -9,7 +9,7 @@
 
 use super::Diagnostic;
 
-/// The most errors that are read from one output.
+/// The maximum number of errors that are read from one output.
 const MOST: usize = 2000;
 
 /// The longest path in bytes, as on Linux (`PATH_MAX`). A longer string cannot name a file.
@@ -57,6 +57,7 @@ impl<'a> OutputReader<'a> {
             self.push(path, row, column, words);
         } else if let Some((kind, words)) = line.split_once(": ").filter(|(kind, _)| is_error(kind)) {
             match self.node.take() {
+                // node prints the location first, then the source line, then `SyntaxError: words`.
                 Some((path, row)) if kind.ends_with("Error") => self.push(path, row, 0, words),
                 _ => self.heading = Some(words),
             }
@@ -69,6 +70,7 @@ impl<'a> OutputReader<'a> {
 
     fn push(&mut self, path: &str, line: u64, column: u64, words: &str) {
         let words = words.trim();
+        // A message with colons can look like a location.
         if path.len() > LONGEST_PATH {
             return;
         }
@@ -81,6 +83,7 @@ impl<'a> OutputReader<'a> {
     }
 
     fn name(&self, path: &str) -> String {
+        // bash calls a script on stdin by its own name: `bash: line 3: ...`.
         let shell = path == "bash" || path.ends_with("/bash");
         if shell || path.starts_with(['<', '[']) || matches!(path, "-" | "/dev/stdin" | "stdin" | "(stdin)") {
             return String::new();

@@ -6,8 +6,8 @@ use toolfence_protocol::{Message, Role};
 
 /// Renders messages as lines of JSON, or as text.
 ///
-/// In the text, a line with the role precedes each message, unless there is only one; the instructions come first,
-/// without such a line. A line in a message that looks like one is indented by a space.
+/// In the text, a line with the role precedes each message, unless there is only one. The instructions come first,
+/// without such a line. A line of a message that looks like a line with a role is indented by a space.
 pub(super) fn render_messages<'a>(messages: impl Iterator<Item = &'a Message> + Clone, json: bool) -> String {
     let mut out = String::new();
     if json {
@@ -29,6 +29,7 @@ pub(super) fn render_messages<'a>(messages: impl Iterator<Item = &'a Message> + 
             out.push('\n');
             for line in message.content.split_inclusive('\n') {
                 let looks_like_one = [Role::User, Role::Assistant].iter().any(|role| line.trim_end() == mark(*role));
+                // Otherwise a message could forge the beginning of another message.
                 out.extend(looks_like_one.then_some(' '));
                 out.push_str(line);
             }

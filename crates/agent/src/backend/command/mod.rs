@@ -42,10 +42,10 @@ use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role, Text, te
 use toolfence_sandbox::isolation;
 use toolfence_sandbox::process::{Exit, Heard, Piped, Program};
 
-/// Bytes at the end of stderr that errors show.
+/// The number of bytes at the end of stderr that error messages quote.
 const SHOWN: usize = 600;
 
-/// The wait without any other limit.
+/// The wait that replaces a longer limit: a year. `Instant` panics if a sum overflows.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The program of a backend and how to communicate with it.
@@ -87,8 +87,8 @@ impl CommandOptions {
         }
     }
 
-    /// Returns the defaults for the program of a command line: words separated by blanks, with quotes as in a shell. No
-    /// shell sees it.
+    /// Returns the defaults for the program of a command line: words separated by blanks, with quotes as in a shell.
+    /// The line is not passed to a shell.
     ///
     /// # Errors
     /// Fails if a quote is not closed.
@@ -183,7 +183,7 @@ impl Command {
             .of_kind(ErrorKind::InvalidInput));
         }
         if !self.options.own_conversation || request.state != self.identity() {
-            // Another program keeps the conversation, or no program does.
+            // The conversation is kept by another program, or not at all, so this one needs all messages.
             request.known = 0;
         }
         let unreachable = |why: Text| failed(why).of_kind(ErrorKind::Unreachable);
@@ -204,6 +204,7 @@ impl Command {
         let exit = match end {
             ReadEnd::ByItself => piped.end().await.map(Some),
             _ => {
+                // Ends the program and its descendants, because no more output is wanted.
                 drop(piped);
                 Ok(None)
             }
@@ -223,6 +224,7 @@ impl Command {
         let options = &self.options;
         let turn = request.turn.to_string();
         let model = options.model.as_deref();
+        // `Command::new` refuses options without a program, so there is a first word.
         let args = options.words[1..].iter().map(|word| {
             let word =
                 replace_names(word, &[("session", request.session), ("turn", &turn), ("model", model.unwrap_or(""))]);
@@ -231,15 +233,17 @@ impl Command {
         let args: Vec<OsString> = args.collect();
         let value = |text: &str| Some(OsString::from(text));
         let environment = [
+            // Asks the program to print plain text. Escape sequences that it prints nevertheless are removed.
             ("TERM", value("dumb")),
             ("NO_COLOR", value("1")),
             ("TOOLFENCE_SESSION", value(request.session)),
             ("TOOLFENCE_TURN", value(&turn)),
             ("TOOLFENCE_FIRST", value(if request.known == 0 { "1" } else { "0" })),
-            // If a backend started this host, its variables are not for our program.
+            // `None` removes the variable, which this process has if a backend of another host started it.
             ("TOOLFENCE_MODEL", model.and_then(value)),
         ];
         let new = request.messages.get(request.known..).unwrap_or_default();
+        // A program with its own conversation gets the instructions again only if they have changed.
         let other = request
             .messages
             .first()
@@ -247,6 +251,7 @@ impl Command {
         let input = input::render_messages(other.into_iter().chain(new), options.json).into_bytes();
         let words: Vec<&OsStr> = std::iter::once(program).chain(args.iter().map(OsString::as_os_str)).collect();
         let folder = options.folder.as_deref();
+        // The supervisor ends the program and its descendants if this process dies.
         let supervisor = isolation::supervised(&words);
         let (program, args, message) = match &supervisor {
             Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&entry.message)),
@@ -263,18 +268,19 @@ impl Command {
         let runs =
             |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
         if name.components().count() > 1 || name.is_absolute() {
-            // The path is relative to the folder of the program, as after a change to that folder.
+            // A name with a slash is a path relative to the working folder of the program, as if it were started there.
             let path = self.options.folder.as_ref().map_or_else(|| name.to_owned(), |folder| folder.join(name));
             return Some(path).filter(runs);
         }
         let search_path = std::env::var_os("PATH")?;
-        // A relative folder of the search path may be in the project.
+        // A relative folder of the search path may be in the project, where the model can write programs.
         let folders = std::env::split_paths(&search_path).filter(|folder| folder.is_absolute());
         folders.map(|folder| folder.join(name)).find(runs)
     }
 
     /// Identifies the program in a transcript, without its arguments, which may hold a key.
     fn identity(&self) -> String {
+        // The hash need not be stable: if it differs, the program gets the whole conversation.
         let mut hasher = DefaultHasher::new();
         (&self.options.words, &self.options.model).hash(&mut hasher);
         format!("{:016x}", hasher.finish())
@@ -386,6 +392,7 @@ impl<'a> Reply<'a> {
         if text.is_empty() {
             return ControlFlow::Continue(());
         }
+        // This cannot underflow, because text beyond the limit is cut off below.
         let room = self.options.most_bytes - self.bytes;
         let whole = text.len() <= room;
         if !whole {
@@ -401,6 +408,7 @@ impl<'a> Reply<'a> {
     }
 
     fn errors(&mut self, bytes: &[u8]) {
+        // Only the end is kept, so that a program that logs without end needs little memory.
         let kept = &bytes[bytes.len().saturating_sub(SHOWN)..];
         self.errors.extend(kept);
         self.errors.drain(..self.errors.len().saturating_sub(SHOWN));

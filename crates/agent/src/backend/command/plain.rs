@@ -46,6 +46,7 @@ impl PlainText {
         while let Some(chunk) = chunks.next() {
             chunk.valid().chars().for_each(|c| self.push_char(c, &mut out));
             let invalid = chunk.invalid();
+            // A character may be split between two pieces, so an incomplete one at the end waits for the next piece.
             if chunks.peek().is_none() && is_beginning(invalid) {
                 self.begun = invalid.to_vec();
             } else if !invalid.is_empty() {
@@ -72,7 +73,7 @@ impl PlainText {
             (SequenceState::String, ESCAPE) => SequenceState::StringEscape,
             (SequenceState::String | SequenceState::StringEscape, BELL) => SequenceState::Text,
             (SequenceState::StringEscape, '\\') => SequenceState::Text,
-            // A sequence contains no line end and is not endless: anything else is text again from here on.
+            // A string that is not terminated would swallow the rest of the reply, so a line end or the limit ends it.
             (SequenceState::String | SequenceState::StringEscape, '\n') => self.text(c, out),
             (SequenceState::String | SequenceState::StringEscape, _) if self.length > LONGEST => self.text(c, out),
             (SequenceState::String | SequenceState::StringEscape, _) => SequenceState::String,

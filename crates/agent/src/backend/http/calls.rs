@@ -85,6 +85,7 @@ impl Calls {
     /// Adds a piece of the current call, or the first piece of the next one.
     pub(super) fn add(&mut self, piece: Piece) {
         self.bytes += piece.args.len() + piece.name.len();
+        // Arguments that were cut off are not an object any more, so the session reports the call as malformed.
         if self.bytes > MOST_BYTES {
             return;
         }
@@ -106,6 +107,7 @@ impl Calls {
 
 fn whole(part: PartialCall) -> AssembledCall {
     let PartialCall { id, name, args, .. } = part;
+    // A call without arguments may have an empty text instead of `{}`.
     let read = if args.trim().is_empty() { Ok(Args::new()) } else { serde_json::from_str::<Args>(&args) };
     match read {
         Ok(args) => AssembledCall::Call(ToolCall::new(id, name, args)),

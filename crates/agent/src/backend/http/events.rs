@@ -40,6 +40,7 @@ impl TextPiece {
 pub(super) fn read(data: &str) -> Result<StreamEvent, serde_json::Error> {
     let mut event: Value = serde_json::from_str(data)?;
     let mut parsed = StreamEvent::default();
+    // A server can report an error after the status 200 of its response. A null member is not an error.
     if let Some(error) = event.get_mut("error").map(Value::take)
         && !error.is_null()
     {
@@ -89,8 +90,8 @@ fn part_of(part: &Value, texts: &mut Vec<TextPiece>) {
     }
 }
 
-/// Returns the counts of an event. Each server has its own names. If a server counts while it streams, its last event
-/// has the total.
+/// Returns the usage in an event, for which servers use different names. If a server counts while it streams, its last
+/// event has the total.
 fn usage_of(event: &Value) -> Option<Usage> {
     let number = |paths: &[&str]| paths.iter().find_map(|path| event.pointer(path)?.as_u64());
     // OpenAI and most servers, then DeepSeek, then llama.cpp, which counts cached tokens separately.

@@ -10,8 +10,8 @@ use toolfence_protocol::{Error, ErrorKind, Text, text};
 /// The longest wait before another try, even if the server requests more.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// The longest wait before another request to a server that is loading its model: it will be ready soon, and the person
-/// waits.
+/// The longest wait before another request to a server that is loading its model. The server will be ready soon, and
+/// the user waits for it.
 pub(super) const LONGEST_WAIT_TO_LOAD: Duration = Duration::from_secs(10);
 
 /// Parts of responses with status 503, in lower case, that mean that the model is being loaded.
@@ -30,8 +30,8 @@ pub(super) enum Failure {
     Connection(reqwest::Error),
     /// The server refused with this HTTP status and body.
     Refused { status: u16, body: String, retry_after: Option<Duration> },
-    /// The server refused with this HTTP status because it accepts no images, or it did so before and is not asked
-    /// again.
+    /// The server accepts no images. It refused with this HTTP status and body; `None` if it refused images before, so
+    /// that this request was not sent.
     NoImages { refused: Option<(u16, String)> },
     /// The server reported an error in the stream.
     Reported(Value),
@@ -48,9 +48,10 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Returns `true` if another try may soon succeed.
+    /// Returns `true` if a retry may soon succeed.
     pub(super) fn is_passing(&self) -> bool {
         matches!(self, Failure::Refused { status: 429 | 500..=599, .. })
+            // Some servers report a conversation that is too long as an internal error. It would be too long again.
             && self.too_long().is_none()
             && self.retry_after().is_none_or(|wished| wished <= LONGEST_WAIT)
     }
@@ -65,7 +66,7 @@ impl Failure {
     fn too_long(&self) -> Option<TooLong> {
         match self {
             Failure::Refused { status, body, .. } => overflow::parse(*status, body),
-            // Some servers begin the response before they count.
+            // Some servers begin the response with status 200 before they count the tokens.
             Failure::Reported(error) => overflow::parse(400, &error.to_string()),
             _ => None,
         }
@@ -84,6 +85,7 @@ impl Failure {
         let too_long = self.too_long();
         let kind = match (&too_long, &self) {
             (Some(TooLong { tokens, window }), _) => ErrorKind::TooLong { tokens: *tokens, window: *window },
+            // Redirects are not followed, so a status 3xx is a refusal too.
             (None, Failure::Refused { status: 300..=499, .. } | Failure::NoImages { .. }) => ErrorKind::Rejected,
             _ => ErrorKind::Unreachable,
         };

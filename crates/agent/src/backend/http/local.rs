@@ -1,6 +1,6 @@
 //! Finds model servers on this machine at their usual addresses, and lists the models of a server.
 //!
-//! Only this machine is contacted, no key is sent, and all addresses are tried in parallel within one short time.
+//! The search contacts only this machine, sends no key, and tries all addresses in parallel for at most 300 ms.
 
 use super::preset::Preset;
 use super::{Http, HttpOptions, LONGEST_REFUSAL, failure};
@@ -15,13 +15,13 @@ use tokio::time::{self, Instant};
 /// The maximum time for all addresses together.
 const WHOLE: Duration = Duration::from_millis(300);
 
-/// The maximum time for a server that the person named to list its models.
+/// The maximum time for a server that the user named to list its models.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The maximum number of bytes in a response; a gateway may list many models.
 const LONGEST_ANSWER: usize = 4 << 20;
 
-/// The most models of one server.
+/// The maximum number of models of one server.
 const MOST_MODELS: usize = 1000;
 
 /// The kinds of servers, by the names of their presets. Servers that hold one model come first, because they leave the
@@ -36,9 +36,9 @@ pub struct LocalServer {
     pub kind: Option<&'static str>,
     /// The base URL of its API.
     pub base_url: String,
-    /// Its models, in its own order, without those that only embed.
+    /// The models of the server, in its own order, without those that only embed.
     pub models: Vec<LocalModel>,
-    /// Whether it is still loading its model, so that it lists none yet.
+    /// Whether the server is still loading its model, so that it lists none yet.
     pub loads: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct LocalServer {
 pub struct LocalModel {
     /// The name on the server.
     pub name: String,
-    /// Whether it is in memory now, as far as the server reports it.
+    /// Whether the model is in memory now, as far as the server reports it.
     pub loaded: bool,
 }
 
@@ -63,6 +63,7 @@ impl LocalServer {
 /// Returns the servers that respond at these base URLs within 300 ms, in this order. Addresses of other machines are
 /// skipped.
 pub async fn local_servers(base_urls: &[String]) -> Vec<LocalServer> {
+    // One deadline for all addresses, so that several silent ports cost no more time than one.
     let deadline = Instant::now() + WHOLE;
     let looks = base_urls.iter().map(|base_url| look(base_url, deadline));
     join_all(looks).await.into_iter().flatten().collect()
@@ -85,6 +86,7 @@ pub async fn models(options: HttpOptions) -> Option<Vec<LocalModel>> {
         Some(ModelsResponse::Json(answer)) => answer,
     };
     let mut models = parse_models(&answer);
+    // Only local kinds of servers report this, so no other server gets the additional request.
     let root = http.url.join("../../").ok().filter(is_on_this_machine);
     if let Some(root) = root {
         let kind = kind_by_owner(&answer);
@@ -115,7 +117,7 @@ async fn look(base_url: &str, deadline: Instant) -> Option<LocalServer> {
     answer.get("data")?.as_array()?;
     let mut kind = kind_by_owner(&answer);
     let root = base.join("../").ok()?;
-    // Even without the rest, the address and the models are known.
+    // If the time is over, the result lacks only the kind of the server and the models that are in memory.
     let _ = time::timeout_at(deadline, async {
         if kind.is_none() {
             kind = kind_by_pages(&client, &root).await;
@@ -159,6 +161,7 @@ fn kind_by_entry(entry: &Value) -> Option<&'static str> {
         "vllm" => Some("vllm"),
         "sglang" => Some("sglang"),
         "koboldcpp" => Some("koboldcpp"),
+        // Ollama reports the account that published a model, which is `library` for its own ones.
         "library" => Some("ollama"),
         "organization_owner" => Some("lmstudio"),
         _ => None,
@@ -228,6 +231,7 @@ async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<ModelsRe
     let mut response = client.get(url).headers(headers).send().await.ok()?;
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let mut body = Vec::new();
+        // The body of an error is bounded, because any program may listen at a usual address.
         while let Some(more) = response.chunk().await.ok()?.filter(|_| body.len() < LONGEST_REFUSAL) {
             body.extend_from_slice(&more);
         }

@@ -38,7 +38,7 @@ use tokio::time::{self, Instant};
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text, text};
 
-/// The longest event of a stream, in bytes.
+/// The maximum number of bytes of one event, and of a reply that is not streamed.
 const LONGEST_EVENT: usize = 8 << 20;
 
 /// The maximum number of bytes of an error response that are read.
@@ -71,7 +71,7 @@ pub struct HttpOptions {
     pub temperature: Option<f64>,
     /// The nucleus sampling probability; `None` leaves it to the server.
     pub top_p: Option<f64>,
-    /// Texts before which a reply ends.
+    /// Stop sequences: the reply ends before the first one that the model generates.
     pub stop: Vec<String>,
     /// Additional headers by name. A header of the same name as a default one replaces it.
     pub headers: Vec<(String, String)>,
@@ -245,6 +245,7 @@ impl Http {
         if !response.status().is_success() {
             let refused = refusal(response, limit).await;
             // Some servers refuse what most accept. The request is repeated in their form, which is used from then on.
+            // Each repetition needs a peculiarity that was not known before, so there are only a few.
             let learned = self.quirks().learn_from(&refused, messages);
             let Some(learned) = learned else { return Err(refused) };
             *self.quirks.lock().unwrap_or_else(PoisonError::into_inner) = learned;
@@ -301,7 +302,7 @@ impl Backend for Http {
         options.body.extend(members.clone());
         let (client, url, model, headers) =
             (self.client.clone(), self.url.clone(), self.model.clone(), self.headers.clone());
-        // Both share what either learns about the server.
+        // The two backends share what they learn about the server.
         Some(Arc::new(Http { options, client, url, model, headers, quirks: self.quirks.clone() }))
     }
 }
@@ -318,8 +319,9 @@ struct ResponseReader<'a> {
     usage: Option<Usage>,
     /// Whether the server has sent its end marker of the stream.
     done: bool,
-    /// Whether there was an event, and whether there was anything but white space.
+    /// Whether an event was received.
     events: bool,
+    /// Whether anything but white space was received.
     bytes: bool,
 }
 
@@ -341,6 +343,7 @@ impl<'a> ResponseReader<'a> {
     async fn read(mut self, mut response: Response, options: &HttpOptions) -> Result<FinishReason, Failure> {
         let mut events = sse::Events::new(LONGEST_EVENT);
         loop {
+            // Before the first piece the server may load the model or read a long prompt.
             let limit = if self.begun { options.between } else { options.first_byte };
             let bytes = match time::timeout(limit, response.chunk()).await {
                 Ok(Ok(Some(bytes))) => bytes,
@@ -394,6 +397,7 @@ impl<'a> ResponseReader<'a> {
         if !self.begun && self.reason.is_none() {
             return Err(Failure::NoStream);
         }
+        // A whole object needs no end marker.
         self.done = true;
         Ok(self.ended())
     }
@@ -415,17 +419,19 @@ impl<'a> ResponseReader<'a> {
                 return Ok(ControlFlow::Break(FinishReason::Cut));
             }
         }
+        // Calls are kept until the reply has ended, because a call of an incomplete reply must not run.
         for piece in calls {
             self.calls.add(piece);
         }
         if reason.is_some() {
             self.reason = reason;
         }
+        // Servers that count while they stream report the total last.
         self.usage = usage.or(self.usage);
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns how the stream ended, if it said so.
+    /// Returns how the reply ended, or `None` if the server sent neither a reason nor its end marker.
     fn finish(&self) -> Option<FinishReason> {
         match &self.reason {
             Some(reason) => Some(finish_of(reason)),
@@ -471,6 +477,7 @@ impl<'a> ResponseReader<'a> {
 
     fn cut(&mut self, why: &Text) -> FinishReason {
         tracing::warn!(%why, "the reply broke off");
+        // `BrokeOff` must be the last piece, so the usage precedes it.
         self.count();
         // The reply ends here, even if the sink wants more.
         let _ = self.sink.chunk(Chunk::BrokeOff(why));
@@ -530,6 +537,7 @@ fn headers(key: Option<&str>, more: &[(String, String)]) -> Result<HeaderMap, Er
                 text!("The key holds a character that cannot be sent. Give it as the provider shows it."),
             )
         })?;
+        // `Debug` of the header map prints no sensitive values, so the key stays out of logs.
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }

@@ -87,6 +87,7 @@ pub(super) fn parse(status: u16, body: &str) -> Option<TooLong> {
         return None;
     }
     let field = |name: &str| json.as_ref()?.pointer(&format!("/error/{name}"))?.as_u64();
+    // llama.cpp has the numbers in fields of the error; other servers only name them in the sentence.
     let tokens = field("n_prompt_tokens").or_else(|| number(&text, BEFORE_TOKENS));
     let window = field("n_ctx").or_else(|| number(&text, BEFORE_WINDOW));
     Some(TooLong { tokens, window })
@@ -107,6 +108,7 @@ fn number(text: &str, before: &[&str]) -> Option<u64> {
     before.iter().find_map(|before| {
         let (_, after) = text.split_once(before)?;
         let digits = after.chars().take_while(|c| c.is_ascii_digit() || *c == ',').filter(char::is_ascii_digit);
+        // Twelve digits fit into a `u64`, so the text of a server cannot make the conversion fail.
         digits.take(12).collect::<String>().parse().ok()
     })
 }

@@ -15,7 +15,7 @@ pub struct Preset {
     pub key_variable: &'static str,
     /// Prefixes of the names of its models, if they identify the provider.
     pub models: &'static [&'static str],
-    /// Its peculiarities.
+    /// The peculiarities of the server.
     pub(super) quirks: Quirks,
 }
 
@@ -63,8 +63,8 @@ const PRESETS: &[Preset] = &[
     preset("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY").models(&["kimi-", "moonshot-"]),
     // docs.z.ai/guides/develop/openai/python
     preset("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY").models(&["glm-"]),
-    // alibabacloud.com/help/en/model-studio/base-url: the shared address of Singapore, for keys of that region. A workspace may have an
-    // address of its own.
+    // alibabacloud.com/help/en/model-studio/base-url: the shared address of Singapore, for keys of that region. A
+    // workspace may have an address of its own.
     preset("dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY").models(&[
         "qwen-max",
         "qwen-plus",

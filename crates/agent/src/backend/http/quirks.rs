@@ -45,13 +45,13 @@ const NO_IMAGES: &[&str] = &[
 /// The peculiarities of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quirks {
-    /// The server refuses to be asked for the usage of a reply.
+    /// The server refuses requests for the usage of a reply.
     uncounted: bool,
     /// The limit of a reply is named `max_completion_tokens`.
     completion_tokens: bool,
     /// The server accepts no system message, so its text precedes the first message of the user.
     no_system: bool,
-    /// The server accepts no images. Without them the question would be another one, so the request is not repeated.
+    /// The server accepts no images. The request is not repeated without them, because the message may be about them.
     pub(super) no_images: bool,
 }
 
@@ -61,8 +61,8 @@ impl Quirks {
     pub(super) const UNCOUNTED: Quirks = Quirks { uncounted: true, ..Quirks::NONE };
     pub(super) const COMPLETION_TOKENS: Quirks = Quirks { completion_tokens: true, ..Quirks::NONE };
 
-    /// Returns the peculiarities including what this response shows, or `None` if that is nothing new, so that another
-    /// request would change nothing.
+    /// Returns the peculiarities including those that this response reveals. Returns `None` if the response reveals
+    /// nothing new, so that a repeated request would fail again.
     pub(super) fn learn_from(self, failure: &Failure, messages: &[Message]) -> Option<Quirks> {
         let Failure::Refused { status, body, .. } = failure else { return None };
         let body = body.to_lowercase();
@@ -74,16 +74,18 @@ impl Quirks {
         if now.no_images || !matches!(status, 400 | 422 | 500) {
             return (now != self).then_some(now);
         }
+        // Servers refuse members with 400 or 422. The status 500 only matters for templates.
         if *status != 500 {
             now.uncounted |= body.contains(COUNTED);
             now.completion_tokens |= body.contains(NEWER_LIMIT) && body.contains(LIMIT);
         }
         let has_system = messages.iter().any(|message| message.role == Role::System);
+        // Without a system message the request already has the other form, so the error has another cause.
         now.no_system |= has_system && NO_SYSTEM.iter().any(|sign| body.contains(sign));
         (now != self).then_some(now)
     }
 
-    /// Adds the members of a request that concern its reply: the limit, and whether to count it.
+    /// Adds the members of a request that concern the reply: its limit, and the request for its usage.
     pub(super) fn write(self, body: &mut Map<String, Value>, most: Option<u32>) {
         if !self.uncounted {
             body.insert(COUNTED.into(), json!({"include_usage": true}));

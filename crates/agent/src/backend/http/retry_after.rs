@@ -23,6 +23,7 @@ pub(super) fn requested_wait(headers: &HeaderMap, now: SystemTime) -> Option<Dur
 /// 06-Nov-94 08:49:37 GMT`, and `Sun Nov  6 08:49:37 1994`.
 fn seconds(date: &str) -> Option<u64> {
     let words: Vec<&str> = date.split([' ', ',', '-']).filter(|word| !word.is_empty()).take(7).collect();
+    // The second form is that of asctime(3), which has no time zone.
     let (day, month, year, time) = match *words.as_slice() {
         [_, day, month, year, time, "GMT"] => (day, month, year, time),
         [_, month, day, time, year] => (day, month, year, time),
@@ -33,6 +34,7 @@ fn seconds(date: &str) -> Option<u64> {
         text.parse::<u64>().ok().filter(|number| plain && *number <= most)
     };
     let month = MONTHS.iter().position(|name| month.eq_ignore_ascii_case(name))? as u64;
+    // RFC 850 has years of two digits.
     let year = match (year.len(), number(year, 9999)?) {
         (2, year) if year < 70 => year + 2000,
         (2, year) => year + 1900,

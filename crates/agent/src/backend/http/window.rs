@@ -35,7 +35,7 @@ impl Http {
         window_of_running(&self.get("../../api/ps").await?, &self.model)
     }
 
-    /// Returns the page at a path relative to the completions.
+    /// Returns the page at a path relative to the URL of the completions.
     async fn get(&self, path: &str) -> Option<Value> {
         page(&self.client, self.headers.clone(), self.url.join(path).ok()?).await
     }
@@ -46,6 +46,7 @@ impl Http {
 fn window_of_listed(answer: &Value, model: &str) -> Option<u64> {
     let models = answer.get("data")?.as_array()?;
     let named = |entry: &&Value| entry.get("id").and_then(Value::as_str) == Some(model);
+    // Servers with one model accept any name, so the configured name may differ from that of the only entry.
     let entry = match models.as_slice() {
         [only] => only,
         several => several.iter().find(named)?,

@@ -1,11 +1,12 @@
 //! Marks keywords, strings, comments and numbers in the code blocks of a reply.
 //!
-//! One tokenizer serves all languages, which differ in a row of a table. It reads each character once and parses nothing: a block that it
-//! misjudges has odd colours and the same text.
+//! One tokenizer serves all languages, which differ in a row of a table. It reads each character once and parses
+//! nothing: a block that it misjudges has odd colours and the same text.
 
 use super::rendered::escaped;
 
-/// Bytes of a code block that gets marks. They make its HTML up to twelve times as long.
+/// The maximum number of bytes of a code block that is highlighted. Highlighting makes its HTML up to twelve times as
+/// long.
 const MOST_BYTES: usize = 64 << 10;
 
 /// How a family of languages writes comments and strings.

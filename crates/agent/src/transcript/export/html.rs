@@ -16,7 +16,7 @@ pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
     let words = |text: Text| escaped(&text.render(shown.language));
     let lang = if shown.language == Language::Portuguese { "pt-BR" } else { "en" };
     let title = escaped(&visible(&stored.head.title));
-    // Only images on the page itself are allowed.
+    // The policy of the page allows only images that are part of the page.
     let images = if records.iter().any(|record| !record.images.is_empty()) { "; img-src data:" } else { "" };
     let mut out = format!(
         "<!doctype html>\n<html lang=\"{lang}\">\n<head>\n<meta charset=\"utf-8\">\n\

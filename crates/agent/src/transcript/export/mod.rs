@@ -22,10 +22,10 @@ pub use html::html;
 pub enum Results {
     /// The whole stored result.
     Full,
-    /// Its first lines.
+    /// The first lines of the stored result.
     #[default]
     Head,
-    /// Only whether it succeeded.
+    /// Nothing of the output, only whether the call succeeded.
     None,
 }
 
@@ -43,8 +43,8 @@ pub struct Shown {
     pub language: Language,
 }
 
-/// Escapes what controls a terminal or the layout of a text in a browser: control characters and marks of direction.
-/// Line endings become `\n`.
+/// Escapes the characters that control a terminal, or the layout of a text in a browser: control characters and marks
+/// of direction. Line endings become `\n`.
 fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
@@ -150,10 +150,11 @@ pub fn markdown(stored: &Stored, records: &[&Record], shown: Shown, catalog: &Ar
         }
         calls.sort_unstable();
         calls.dedup();
-        // Markdown does not show a backslash before its marks, and the text after the backslash is no longer a token of
-        // a dialect.
+        // From the back, so that the offsets of earlier calls stay valid. Markdown does not show a backslash before its
+        // marks, and the text after the backslash is no longer a token of a dialect.
         calls.iter().rev().for_each(|at| page.insert(*at, '\\'));
     }
+    // If escaping does not converge, no character that begins a call remains.
     page.replace('<', "&lt;").replace('[', "&#91;").replace('`', "'")
 }
 
@@ -235,6 +236,7 @@ fn quoted(text: &str) -> String {
 /// Renders a text in a fence that it cannot close.
 fn fenced(text: &str) -> String {
     let text = visible(text);
+    // A fence ends at a run of backticks that is at least as long as its own.
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}text\n{text}\n{fence}\n")

@@ -50,8 +50,9 @@ pub(super) fn escaped(text: &str) -> String {
 #[derive(Default)]
 struct Page {
     out: String,
-    /// The level of the headings above the text, and the levels of the open headings in it.
+    /// The level of the page's headings above the text.
     above: usize,
+    /// The levels of the headings in the text that enclose the position.
     headings: Vec<HeadingLevel>,
     /// The number of open quotes and lists.
     nested: usize,
@@ -61,8 +62,9 @@ struct Page {
     syntax: Option<Syntax>,
     /// The open links. Links cannot be nested, but images can be in links.
     links: Vec<Link>,
-    /// The columns of the current table, and the next column of the row.
+    /// The alignments of the columns of the current table.
     columns: Vec<Alignment>,
+    /// The next column of the current row.
     column: usize,
     in_head: bool,
 }
@@ -70,12 +72,12 @@ struct Page {
 /// A link or an image.
 struct Link {
     target: String,
-    /// Whether it is rendered as a link.
+    /// Whether the target is rendered as a link.
     active: bool,
     is_image: bool,
-    /// Its text without markup.
+    /// The text of the link without markup.
     text: String,
-    /// The offset of its text in the output.
+    /// The offset of the text in the output.
     begins: usize,
 }
 
@@ -85,6 +87,7 @@ impl Page {
             Event::Start(Tag::Link { link_type, dest_url, .. }) => self.link(link_type, &dest_url, false),
             Event::Start(Tag::Image { link_type, dest_url, .. }) => self.link(link_type, &dest_url, true),
             Event::End(TagEnd::Link | TagEnd::Image) => self.end_link(),
+            // In a link, an address would become a link within a link; in code it is part of the code.
             Event::Text(text) if self.links.is_empty() && !self.in_code => self.text(&text),
             Event::Text(text) if self.in_code => self.code_block(&text),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.words(&text),
@@ -109,7 +112,7 @@ impl Page {
             Event::Start(Tag::Item) | Event::End(TagEnd::Item) if self.nested > MOST_NESTED => {}
             Event::Start(tag) => self.begin(tag),
             Event::End(tag) => self.end(tag),
-            // Extensions that are off.
+            // These extensions are off.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.words(&text);
             }
@@ -272,6 +275,7 @@ impl Page {
             LinkType::Email => format!("mailto:{target}"),
             _ => target.to_owned(),
         };
+        // Browsers ignore the case of a scheme. Eight bytes hold the longest one of `SCHEMES`.
         let lower = target.get(..8).unwrap_or(&target).to_ascii_lowercase();
         // A link within a link is not HTML.
         let active = self.links.is_empty() && SCHEMES.iter().any(|scheme| lower.starts_with(scheme));
@@ -286,9 +290,11 @@ impl Page {
 
     fn end_link(&mut self) {
         let Some(Link { target, active, text, begins, .. }) = self.links.pop() else { return };
+        // A link with the text `bank.example` may lead to another host, so the real address follows the text.
         let misleads = names_another_address(&text, &target);
         let target = escaped(&target);
         let text = &self.out[begins..];
+        // A link without text could not be seen or chosen.
         if active && text.trim().is_empty() {
             self.out.push_str(&target);
         } else if (misleads || !active && !target.is_empty()) && text != target {

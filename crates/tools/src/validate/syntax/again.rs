@@ -10,12 +10,12 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use tree_sitter::{InputEdit, Point, Tree};
 
-/// The most files that are kept, and the most bytes of their texts. A tree takes up to a hundred times the memory of
-/// its text.
+/// The maximum number of files that are kept.
 const MOST_FILES: usize = 8;
+/// The maximum number of bytes of the kept texts. A tree takes up to a hundred times the memory of its text.
 const MOST_BYTES: usize = 256 << 10;
 
-/// The files that were parsed last, the latest at the end.
+/// The most recently parsed files, the latest one last.
 #[derive(Debug, Default)]
 pub(super) struct ParsedFiles(Mutex<VecDeque<ParsedFile>>);
 
@@ -36,6 +36,7 @@ impl ParsedFiles {
         text: &str,
         give_up: &dyn Fn() -> bool,
     ) -> Option<Vec<Diagnostic>> {
+        // Taken out while it is in use, so that the lock is not held during the parse.
         let last = self.take(path);
         let again = last.as_ref().and_then(|last| tree::read(grammar, text, Some(&last.edited_tree(text)), give_up));
         let tree = match again.filter(|tree| !tree.root_node().has_error()) {
@@ -45,6 +46,8 @@ impl ParsedFiles {
         let found = tree.as_ref().map(|tree| tree::errors(grammar, tree, text));
         let right = tree.filter(|tree| !tree.root_node().has_error());
         let right = right.map(|tree| ParsedFile { path: path.to_owned(), text: text.to_owned(), tree });
+        // A text with errors does not replace the last one without, so that the next version is still parsed
+        // incrementally.
         self.keep(right.or(last));
         found
     }
@@ -70,6 +73,7 @@ impl ParsedFile {
         let (old, new) = (self.text.as_bytes(), text.as_bytes());
         let same = |one: &mut dyn Iterator<Item = (&u8, &u8)>| one.take_while(|(one, two)| one == two).count();
         let start = char_start(text, same(&mut old.iter().zip(new)));
+        // The suffix is compared from `start` on, so that it never overlaps the prefix in a text that repeats itself.
         let suffix = same(&mut old[start..].iter().rev().zip(new[start..].iter().rev()));
         let suffix = new.len() - char_end(text, new.len() - suffix);
         let (old_end, new_end) = (old.len() - suffix, new.len() - suffix);

@@ -1,8 +1,8 @@
 //! Limits on the nesting of texts, far beyond hand-written code. The scanners of the grammars keep their state in one
 //! kilobyte and drop whatever exceeds it.
 
-/// The most brackets that are open at a time, including those in strings and comments. Angle brackets count within one
-/// statement: where they may be either brackets or operators, a grammar follows both readings.
+/// The maximum number of brackets that are open at a time, including those in strings and comments. Angle brackets
+/// count within one statement: where they may be either brackets or operators, a grammar follows both readings.
 const DEEPEST: usize = 500;
 
 /// The widest indentation of a line, in blanks. Each level of a block adds at least one.

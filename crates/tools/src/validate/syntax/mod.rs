@@ -121,6 +121,7 @@ impl Reader {
     /// Returns the errors as [`check`] does, or `None` if `give_up` returns `true`, which is called often.
     pub fn check_until(&self, path: &str, text: &str, give_up: &dyn Fn() -> bool) -> Option<Vec<Diagnostic>> {
         let language = language(path)?;
+        // A byte order mark at the start of a file is not an error.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         if text.trim().is_empty() {
             return Some(Vec::new());
@@ -135,6 +136,7 @@ impl Reader {
             Method::Yaml => yaml::check(text, give_up),
             #[cfg(feature = "syntax")]
             Method::Tree(grammar) => {
+                // Beyond these bounds a scanner drops its state, so a verdict would not be reliable.
                 bounds::is_within(text).then(|| self.files.check(path, *grammar, text, give_up)).flatten()
             }
         }
@@ -144,6 +146,7 @@ impl Reader {
 fn json(text: &str) -> Vec<Diagnostic> {
     let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) else { return Vec::new() };
     let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+    // serde_json counts columns in bytes, and appends the location to its message.
     let column = String::from_utf8_lossy(&line.as_bytes()[..error.column().min(line.len())]).chars().count();
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message);

@@ -23,12 +23,12 @@ pub(super) enum Grammar {
     Tsx,
 }
 
-/// The most errors that are reported for one text. More would not help.
+/// The maximum number of errors that are reported for one text. More would not help.
 const MOST_ERRORS: usize = 50;
 
-/// The limits for parsing, per byte of text: steps of the parser, and how often it reads the byte. Hand-written texts
-/// need at most half of that.
+/// The maximum number of parser steps per byte of text. Hand-written texts need at most half of both limits.
 const STEPS_PER_BYTE: usize = 2;
+/// The maximum number of times that the parser reads a byte, on average.
 const READS_PER_BYTE: usize = 64;
 
 /// The fixed part of both limits, in addition to the part per byte.
@@ -65,6 +65,7 @@ fn all_errors(tree: &Tree, text: &str) -> Vec<Diagnostic> {
         } else if node.is_error() && !parts.iter().any(Node::has_error) {
             found.push(brackets(parts, text).unwrap_or_else(|| unexpected(&node, text)));
         } else if node.has_error() {
+            // The first child is popped first, so the errors are in the order of the text.
             pending.extend(parts.into_iter().rev());
         }
     }
@@ -74,6 +75,7 @@ fn all_errors(tree: &Tree, text: &str) -> Vec<Diagnostic> {
 /// Returns the first bracket that is not closed, or that closes nothing.
 fn brackets<'t>(tokens: impl IntoIterator<Item = Node<'t>>, text: &str) -> Option<Diagnostic> {
     let mut open: Vec<Node<'_>> = Vec::new();
+    // A missing token is one that the parser inserted; the text does not contain it.
     for token in tokens.into_iter().filter(|token| !token.is_missing()) {
         let closed = match token.kind() {
             "(" | "[" | "{" => {
@@ -151,6 +153,7 @@ pub(super) fn read(grammar: Grammar, text: &str, before: Option<&Tree>, give_up:
 
 fn diagnostic_at(node: &Node<'_>, text: &str, message: Text) -> Diagnostic {
     let at = node.start_position();
+    // tree-sitter counts columns in bytes.
     let line_start = node.start_byte().saturating_sub(at.column);
     let column = text.get(line_start..node.start_byte()).map_or(at.column, |before| before.chars().count());
     Diagnostic { path: String::new(), line: at.row as u64 + 1, column: column as u64 + 1, message, syntax: true }
