@@ -35,12 +35,12 @@ impl Offer {
     pub(crate) fn read(options: &ServerOptions, list: Vec<Value>, taken: &Catalog) -> Offer {
         let (mut offer, mut listed, mut names) = (Offer::default(), Vec::new(), HashSet::new());
         let server = &options.name;
-        for tool in list {
+        for (index, tool) in list.into_iter().enumerate() {
             if offer.tools.len() == MOST_TOOLS || offer.notes.len() == MOST_NOTES {
                 offer.notes.push(text!(
-                    "The MCP server {server} has more than {most} tools. The others are left out.",
-                    server,
-                    most = MOST_TOOLS
+                    "Only the first {count} tools of the MCP server {server} were read. The others are left out.",
+                    count = index,
+                    server
                 ));
                 break;
             }
@@ -188,6 +188,9 @@ mod tests {
         assert_eq!(offer.notes.len(), 10, "{:?}", offer.notes);
         let notes = Text::join(offer.notes, "\n").to_string();
         assert!(!notes.contains('\u{1b}') && notes.contains("\"b\\u{1b}[2J\""), "{notes}");
+        let unusable: Vec<Value> = (0..100).map(|_| tool("")).collect();
+        let last = read(unusable.into()).notes.pop().unwrap().to_string();
+        assert_eq!(last, "Only the first 16 tools of the MCP server srv were read. The others are left out.");
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Server {
         if offer.trusted_text.len() > MOST_TRUSTED {
             return Err(text!(
                 "its list of tools is longer than {kilobytes} KiB",
-                kilobytes = (MOST_BYTES >> 10) as u64
+                kilobytes = (MOST_TRUSTED >> 10) as u64
             ));
         }
         let running = Mutex::new(Running { client: Some(Arc::new(client)), ..Running::default() });

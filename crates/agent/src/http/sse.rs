@@ -40,8 +40,8 @@ impl Events {
 
     /// Returns the data of the last event if the stream ended without an empty line after it.
     pub fn finish(mut self) -> Option<String> {
-        self.end_line().ok()?;
-        self.take()
+        let ended = self.end_line().ok()?;
+        ended.or_else(|| self.take())
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
@@ -80,15 +80,16 @@ impl Events {
 mod tests {
     use super::*;
 
-    const STREAM: &str =
-        ": hello\n\ndata: {\"a\":1}\n\nevent: x\r\ndata:two\r\ndata: lines\r\nid: 7\r\n\r\n\n\ndata: ä€𐍈\n\ndata: last";
+    const STREAM: &str = ": hello\n\ndata: {\"a\":1}\n\nevent: x\r\ndata:two\r\ndata: lines\r\nid: 7\r\n\r\n\n\ndata: ä€𐍈\n\ndata: last\n";
 
     #[test]
     fn events_are_the_same_for_any_pieces() {
-        for size in 1..STREAM.len() {
+        for (stream, size) in
+            [STREAM, STREAM.trim_end()].into_iter().flat_map(|stream| (1..30).map(move |n| (stream, n)))
+        {
             let mut events = Events::new(100);
             let mut got: Vec<String> =
-                STREAM.as_bytes().chunks(size).flat_map(|piece| events.feed(piece).unwrap()).collect();
+                stream.as_bytes().chunks(size).flat_map(|piece| events.feed(piece).unwrap()).collect();
             got.extend(events.finish());
             assert_eq!(got, ["{\"a\":1}", "two\nlines", "ä€𐍈", "last"], "pieces of {size}");
         }
