@@ -86,12 +86,14 @@ impl Watch {
     /// Waits for a new text with a call.
     async fn next_reply(&mut self) -> Result<String, Failure> {
         let mut polls = interval(POLL_INTERVAL);
+        // While calls run, the clipboard is not read; after that, read it once and not for each missed interval.
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             polls.tick().await;
             let Some(text) = self.clipboard.read().await? else { continue };
             let fingerprint = fingerprint(&text);
             if self.seen.as_ref() == Some(&fingerprint) {
+                // The clipboard has the latest text, so the former one is a new reply if it appears again.
                 self.replaced = None;
                 continue;
             }

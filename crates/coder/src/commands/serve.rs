@@ -149,6 +149,7 @@ impl Seats {
         let Some(name) = persona.filter(|name| *name != first.rules.persona.name) else { return Ok(first.clone()) };
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Folders::of(&first.project.places).find(name, first.rules.language).ok().flatten();
+        // A persona whose file can no longer be read keeps its seat.
         if let Some(seat) = others.get(name)
             && now.is_none_or(|found| found.persona == seat.rules.persona)
         {
@@ -299,6 +300,7 @@ impl Agents for Seats {
                 && let Some(length) = length(&file)
             {
                 let mut lengths = self.lengths();
+                // Memory is bounded. Without its length, a conversation only gets the note about resuming.
                 if lengths.len() >= MOST_LENGTHS {
                     lengths.clear();
                 }

@@ -93,6 +93,7 @@ impl Worker {
                     request = requests.recv() => match request {
                         Some(Request::Answer(answer)) => drop(answers.send(answer)),
                         Some(Request::Interrupt) => canceller.interrupt(),
+                        // These are valid only as the first line of a connection.
                         Some(Request::Reply(_) | Request::End) => {}
                         None => {
                             canceller.cancel();
@@ -103,6 +104,7 @@ impl Worker {
             }
         };
         if reply.debug {
+            // The next reply may come from a client without `--debug`.
             debug::stop();
         }
         self.note_jobs(&reporter.results);
@@ -300,6 +302,7 @@ impl Host for Reporter {
         self.report(Report::Question(Box::new(question.clone())));
         Box::pin(async move {
             match self.answers.recv().await {
+                // Without a connection, no user can answer either.
                 None | Some(UserAnswer::NoTerminal) => {
                     self.not_kept.record(&question);
                     UserAnswer::NoTerminal.answer(pending)

@@ -34,6 +34,7 @@ pub(super) fn read(text: &str, look: Look, base: Ink) -> Inline {
         if let Event::Text(_) = &event
             && let Some(open) = first_open(&source, range.clone(), &closed)
         {
+            // Later text could make this mark the beginning of a construct.
             settled = settled.min(open.saturating_sub(BEFORE.len()));
         }
         let skipped = BEFORE.len().saturating_sub(range.start);
@@ -206,6 +207,7 @@ impl InlineReader {
         let (target, begin) = self.links.pop().unwrap_or_default();
         let text: String = self.cells[begin.min(self.cells.len())..].iter().map(|cell| cell.c).collect();
         self.ends("", end);
+        // The target of an autolinked mail address has a scheme that the text lacks (CommonMark, 6.5).
         let is_text = text == target || target.strip_prefix("mailto:") == Some(&text);
         if !is_text && !target.is_empty() {
             let begin = self.cells.len();

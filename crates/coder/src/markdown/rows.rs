@@ -346,6 +346,7 @@ pub(crate) fn rows_of(text: &str, most: usize) -> (usize, bool) {
     let (mut fewest, mut widest, mut agree) = ((1, 0), (1, 0), true);
     for sign in signs(text) {
         let joined = match sign.contains(SELECTOR) {
+            // Some terminals ignore the selector.
             true => sign.replace(SELECTOR, "").width(),
             false => sign.width(),
         };
