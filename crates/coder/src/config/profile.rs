@@ -22,40 +22,40 @@ use toolfence_protocol::grammar::Form;
 use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::{Dialect, Learned, Text, text};
 
-/// The folder of profiles, below that of what the program remembers.
+/// The folder of profiles in the state folder.
 const FOLDER: &str = "profiles";
 
-/// The version of the files: one of another version is left alone.
+/// The version of the file format. Files of other versions are left unchanged.
 const VERSION: u32 = 1;
 
-/// How the template of a backend was seen to open the reasoning.
+/// The source of a fact: a reply closed a reasoning section that it had not opened.
 const CLOSING_TAG: &str = "closing_tag";
 
-/// How the dialect of a model was seen.
+/// The source of a fact: three calls in a dialect succeeded.
 const THREE_CALLS: &str = "three_calls";
 
-/// How a fact was found out by asking for it.
+/// The source of a fact: the answer to a probe.
 const PROBE: &str = "probe";
 
-/// The value of `reasoning` that is learned from replies too.
+/// The value of `reasoning` if the backend opens the section itself. Replies show this too.
 const OPENED: &str = "opened";
 
-/// The value of `reasoning` if it has a separate field.
+/// The value of `reasoning` if the reasoning is in a separate field.
 const FIELD: &str = "field";
 
-/// The value of `reasoning` if it is between two tags.
+/// The value of `reasoning` if the reasoning is between two tags.
 const TAGS: &str = "tags";
 
-/// The value of a fact that the backend has none of it.
+/// The value of a fact if the backend lacks the feature.
 const NONE: &str = "none";
 
-/// The value of a fact that is so.
+/// The value of a fact that is true.
 const YES: &str = "yes";
 
-/// The value of `system` where a system message does not reach the model.
+/// The value of `system` if system messages do not reach the model.
 const LOST: &str = "lost";
 
-/// A file of what is known.
+/// The content of a profile file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Known {
     v: u32,
@@ -65,24 +65,24 @@ pub(crate) struct Known {
     pub(crate) dialect: Option<Fact>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reasoning: Option<Fact>,
-    /// How the server takes a grammar that it obeys.
+    /// The form of the grammar that the server obeys, or [`NONE`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) grammar: Option<Fact>,
-    /// Whether the model reasons in a field of its own while its answer is held to the grammar, where it does.
+    /// Set to [`YES`] if the model reasons in a separate field while the grammar constrains its answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reasons_beside_grammar: Option<Fact>,
-    /// Whether a system message reaches the model, where it does not.
+    /// Set to [`LOST`] if system messages do not reach the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) system: Option<Fact>,
 }
 
-/// One thing that is known.
+/// A fact about a backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fact {
     pub(crate) value: String,
-    /// When it was learned, in milliseconds since 1970.
+    /// The time at which the fact was learned, in milliseconds since the Unix epoch.
     pub(crate) at: u64,
-    /// What showed it, in one word.
+    /// The source of the fact, such as [`PROBE`].
     pub(crate) how: String,
 }
 
@@ -93,7 +93,7 @@ impl Fact {
         Fact { value: value.to_owned(), at, how: how.to_owned() }
     }
 
-    /// What showed it, in words.
+    /// Describes the source of the fact for the user.
     pub(crate) fn shown_by(&self) -> Text {
         match self.how.as_str() {
             CLOSING_TAG => text!("a reply closed a reasoning section that it had not opened"),
@@ -113,7 +113,8 @@ impl Known {
             Some(NONE | FIELD | TAGS) => Reasoning::Known,
             _ => Reasoning::Unknown,
         };
-        // The grammar has no word for what a model thinks in its text, and many servers hold what it thinks elsewhere to it too.
+        // The grammar does not allow reasoning in the text, and many servers apply it to a separate field of reasoning
+        // too.
         let form = self.grammar.as_ref().and_then(|fact| Form::from_name(&fact.value));
         learned.grammar = form.filter(|_| match marks {
             Some(NONE) => true,
@@ -126,7 +127,7 @@ impl Known {
         learned
     }
 
-    /// Every fact by its name, in the order in which they are shown.
+    /// Returns all facts with their names, in the order of display.
     pub(crate) fn facts(&self) -> impl Iterator<Item = (&'static str, &Fact)> {
         let single = [
             ("dialect", &self.dialect),
@@ -142,12 +143,12 @@ impl Known {
         self.facts().next().is_none()
     }
 
-    /// Whether a system message does not reach the model.
+    /// Returns `true` if system messages do not reach the model.
     pub(crate) fn loses_system(&self) -> bool {
         self.system.as_ref().is_some_and(|fact| fact.value == LOST)
     }
 
-    /// Takes the answers to a probe. What has no answer stays.
+    /// Stores the answers to a probe. A fact without an answer is kept.
     fn take(&mut self, answers: &Answers) {
         let fact = |value: &str| Some(Fact::new(value, PROBE));
         if let Some(marks) = answers.reasoning.name() {
@@ -170,7 +171,8 @@ impl Known {
         self.reasons_beside_grammar = if reasons { fact(YES) } else { None };
     }
 
-    /// Takes what changed from `before` to `now`. What another process learned meanwhile of the rest stays.
+    /// Stores the values that differ between `before` and `now`. The other facts are kept, because another process may
+    /// have stored them meanwhile.
     fn change(&mut self, before: Learned, now: Learned) {
         if before.reasoning != now.reasoning {
             self.reasoning = (now.reasoning == Reasoning::Opened).then(|| Fact::new(OPENED, CLOSING_TAG));
@@ -186,7 +188,7 @@ impl Known {
 pub(crate) struct Profiles(PathBuf);
 
 impl Profiles {
-    /// Where they are; nowhere without a home.
+    /// Returns the profiles in the state folder; `None` without a home folder.
     pub(crate) fn of(places: &Places) -> Option<Profiles> {
         places.state.as_ref().map(|state| Profiles(state.join(FOLDER)))
     }
@@ -338,8 +340,8 @@ impl Profile {
     pub(crate) fn open(profiles: Profiles, base_url: String, model: String, config: &Config) -> Profile {
         let known = profiles.known(&base_url, &model);
         let mut last = counting(known.as_ref().map(Known::learned).unwrap_or_default(), config);
-        // A session runs no call before its reply is over, so nothing is gained by what a probe said, and a reply that shows
-        // otherwise would be read wrongly.
+        // A session runs no call before the end of its reply, so the answer to a probe gains nothing here, and a reply
+        // that contradicts it would be misread.
         if last.reasoning == Reasoning::Known {
             last.reasoning = Reasoning::Unknown;
         }

@@ -12,10 +12,10 @@ use toolfence_policy::settings::CommandRule;
 use toolfence_protocol::limits::LIMITS;
 use toolfence_protocol::{Limits, Text, text};
 
-/// The settings that the command line sets.
+/// Returns the settings of the command line.
 pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
     let mut typed = Settings::default();
-    // A program that the user names is meant to answer.
+    // `--command` without `--backend` selects the command backend.
     match (options.backend.flatten(), &options.command) {
         (None, Some(_)) => typed.backend.type_in("--command", Some(BackendKind::Command)),
         (backend, _) => typed.backend.type_in("--backend", backend),
