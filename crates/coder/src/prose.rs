@@ -149,6 +149,7 @@ impl Prose {
                 drawn.push_str(tail);
             }
             _ => {
+                // The drawn row cannot be continued, so erase it and write everything again.
                 if !before.is_empty() {
                     drawn.push_str(&to_the_first(&[&standing], self.out.columns()));
                     drawn.push_str(if is_wrapped { "\x1b[J" } else { "\x1b[K" });

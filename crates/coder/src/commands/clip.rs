@@ -204,6 +204,7 @@ fn split(text: &str, most: Option<usize>) -> Vec<String> {
             length += count;
             continue;
         }
+        // The line is longer than a part, so it is split at any character.
         for c in line.chars() {
             if length == room {
                 parts.push(std::mem::take(&mut part));

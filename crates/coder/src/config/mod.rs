@@ -148,6 +148,7 @@ impl Config {
         let text: String = set.map(|row| format!("{} = {}\n", row.key, row.default)).collect();
         let source = source(Layer::Default, "default", text);
         let built_in = read::read(&source, false).expect("a test reads the built-in settings");
+        // Without a text, these values get no line numbers, which would refer to the generated text above.
         config.merge(&Source { text: String::new(), ..source }, &built_in);
         config
     }

@@ -223,6 +223,7 @@ impl Profiles {
     }
 
     fn update(&self, base_url: &str, model: &str, change: impl FnOnce(&mut Known)) -> Result<(), Text> {
+        // The lock covers reading and writing, so that two processes do not lose each other's facts.
         let _locked = self.lock().map_err(|error| self.unwritable(&error))?;
         let path = self.path(base_url, model);
         let fresh = || Known {
@@ -264,6 +265,7 @@ impl Profiles {
     }
 
     fn path(&self, base_url: &str, model: &str) -> PathBuf {
+        // URLs and names of models may have any characters and any length, so a hash names the file.
         let name = hash(&format!("{}\n{model}", address(base_url)));
         self.0.join(format!("{}.json", &name[..32]))
     }
@@ -317,6 +319,7 @@ pub(crate) fn address(base_url: &str) -> String {
     let plain = base_url.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = plain.split_once("://").unwrap_or(("http", plain));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // A password may contain `@`, so the host follows the last one.
     let host = host.rsplit('@').next().unwrap_or_default();
     format!("{}://{}{}", scheme.to_ascii_lowercase(), host.to_ascii_lowercase(), path.trim_end_matches('/'))
 }

@@ -69,6 +69,7 @@ pub(crate) fn read(source: &Source, trusted: bool) -> Result<Settings, Mistake> 
     let values = keys.values;
     Settings::deserialize(toml::de::Deserializer::from(table)).map_err(|error| {
         let at = start(&error);
+        // The position of the error identifies the setting, whose allowed values the message lists.
         let value = values.iter().find(|(_, places)| places.iter().any(|place| place.contains(&at)));
         Mistake::new(at, value.map_or_else(|| error.message().into(), |(row, places)| explain(row, &places[0], &error)))
     })
@@ -121,9 +122,11 @@ impl Keys<'_> {
     fn check(&mut self, above: &str, table: &mut DeTable<'_>) -> Result<(), Mistake> {
         let name = |key: &str| if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") };
         let mut keys: Vec<_> = table.keys().cloned().collect();
+        // Of several mistakes, the first one in the file is reported.
         keys.sort_by_key(|key| key.span().start);
         for key in keys {
             let (at, name) = (key.span().start, name(key.get_ref()));
+            // The deserializer rejects unknown keys, so a key of an earlier version is removed.
             if REMOVED.contains(&&*name) {
                 table.remove(&key);
             }

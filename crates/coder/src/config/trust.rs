@@ -96,6 +96,7 @@ fn write(folder: &Path, trusted: &[Trusted]) -> Result<(), Failure> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(broken)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(broken)?;
     file.write_all(text.as_bytes()).map_err(broken)?;
+    // The rename replaces the whole file, so a reader never sees a part of it.
     file.persist(folder.join(FILE)).map_err(|error| broken(error.error))?;
     Ok(())
 }

@@ -210,6 +210,7 @@ impl<K: Kind, const MANY: bool> Setting<K, MANY> {
 
     /// Returns `true` if a single value replaces the weaker one. A looser value adds a note.
     fn admits(&self, key: &str, item: &Item<K::Value>, by: &mut Merging<'_>) -> bool {
+        // Values are compared only if a project or a persona sets a key that it may make stricter.
         let (Some(now), Some(rule @ (InProject::Stricter | InProject::Lower)), true) =
             (self.values().next(), in_project(key), by.source.layer.only_tightens())
         else {
@@ -306,6 +307,7 @@ impl<'de, K: Kind> Visitor<'de> for ItemsReader<K> {
         while let Some(name) = table.next_key::<String>()? {
             items.push(table.next_value_seed(ItemReader::<K>(&name, PhantomData))?);
         }
+        // The items are in the order of the file, whatever the order of the reader.
         items.sort_by_key(|item| item.at);
         Ok(items)
     }

@@ -178,6 +178,7 @@ fn text(file: &Path, project: Option<&Path>) -> Result<Option<String>, Failure> 
 
 /// Splits a text into the heading in the first line, which describes the command, and the message.
 fn parted(text: &str) -> (&str, &str) {
+    // Some editors begin a file with a byte order mark.
     let text = text.trim_start_matches('\u{feff}');
     match text.split_once('\n').unwrap_or((text, "")) {
         (head, body) if head.starts_with("# ") => (head[2..].trim(), body),
