@@ -185,6 +185,7 @@ impl Rules {
         session.limits = self.config.limits();
         session.parser = self.parser()?;
         session.window = self.window();
+        // Otherwise the user has pasted the instructions into the backend.
         if self.config.instructions.value() == Instructions::Inline {
             session.system = self.system_prompt(project, &catalog);
         }

@@ -376,6 +376,7 @@ fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
         if let Some(choice) = choice(&servers, wanted.as_deref()) {
             break choice;
         }
+        // No server offers the model. One that is still loading may have it, so wait for that.
         let Some(loading) = servers.iter().find(|server| server.loads) else {
             return Err(Failure::wrong_use(nothing_found(&servers, wanted.as_deref())));
         };

@@ -122,6 +122,7 @@ struct Argument {
 pub(crate) fn begin(output: Output, colour: bool, signs: bool, what: What, parted: bool) {
     // Rows that are already drawn on this output are overwritten instead of erased, which avoids flicker.
     let drawn = lock().as_mut().filter(|line| line.output == output).and_then(|line| line.drawn.take());
+    // A status on the other output is erased, and an open row ends.
     if drawn.is_none() {
         end();
     }

@@ -185,6 +185,7 @@ impl Terminal {
         let text = text.words();
         let shown = if self.is_terminal { escaped(&text) } else { Cow::Borrowed(&*text) };
         let (on, off) = if self.colour { codes(style) } else { ("", "") };
+        // Writing nothing must not end an open row.
         if !text.is_empty() {
             status::end();
         }

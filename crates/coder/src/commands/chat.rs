@@ -539,6 +539,7 @@ impl Conversation {
             }
             started.notes().iter().for_each(tell);
         }
+        // The server may describe other tools now than those that the user trusted.
         server.offered = server.is_trusted(&places);
         if let Some(descriptions) = server.trusted_text().filter(|_| !server.offered && stdin().is_terminal()) {
             let files = [descriptions];

@@ -204,6 +204,7 @@ impl Agents for Seats {
     ) -> Result<Agent, Text> {
         let seat = self.seat(persona)?;
         let (toolbox, learned, backend) = match backend {
+            // The profile belongs to the configured backend, so it does not apply to one of the client.
             Some(backend) => (seat.new_tools(tool)?, Learned::default(), backend),
             None => seat.turn(tool)?,
         };
@@ -252,7 +253,8 @@ impl Agents for Seats {
             return build(transcript);
         };
         let transcript = Transcript::resume(file)?;
-        // The open transcript is locked, so no other program changes the file from here on.
+        // The open transcript is locked, so no other program changes the file from here on. The length applies to one
+        // continuation; `ended` stores the next one.
         let is_unchanged = self.lengths().remove(file).is_some_and(|then| length(file) == Some(then));
         let note = (!is_unchanged).then(|| resumed_note(&transcript).into_string(language()));
         let mut agent = build(rules.continue_transcript(transcript, model))?;

@@ -227,6 +227,7 @@ fn choose(project: &Project) -> Result<Summary, Failure> {
     all.truncate(MOST_LISTED);
     let mut text = String::new();
     for (number, session) in all.iter().enumerate() {
+        // `put_until` writes to the terminal without escaping, and a title is text of any origin.
         text.push_str(&format!("{:>3}  {}\n", number + 1, crate::shown::escaped(&row(session, false))));
     }
     text.push_str(&text!("Which one? [1 to {count}, Enter for 1] ", count = all.len()).words());

@@ -263,6 +263,7 @@ fn print_outcome(outcome: &Outcome, mode: UndoMode, out: &mut Terminal) -> Resul
         return out.line(&as_json(outcome, mode).to_string());
     }
     out.line(&head(outcome, mode))?;
+    // Build folders are recognized in the whole name; only the printed name is shortened.
     let done = outcome.done.iter().map(|done| {
         let mut short = done.clone();
         short.name = clip::middle(&done.name, LONGEST_NAME).into_owned();

@@ -115,6 +115,7 @@ pub(crate) fn read_own(path: &Path) -> Result<Option<String>, Failure> {
 /// Returns `true` if a link is on the way from a folder down to a path below it, including the path itself: the link
 /// could lead anywhere. Components that do not exist are not links.
 pub(crate) fn has_link(folder: &Path, path: &Path) -> bool {
+    // A path that is not below the folder is refused like a link.
     let Ok(below) = path.strip_prefix(folder) else { return true };
     let mut at = folder.to_owned();
     below.components().any(|name| {
@@ -171,6 +172,7 @@ fn read_bytes(path: &Path, more: OFlags, most: u64) -> Result<Option<Vec<u8>>, F
         }
         Err(error) => return Err(system(error.into())),
     };
+    // The open file is checked, because the path may name another file by now.
     let stat = rustix::fs::fstat(&file).map_err(|error| system(error.into()))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(cannot_read(path, text!("it is not a plain file")));

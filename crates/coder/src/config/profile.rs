@@ -274,6 +274,7 @@ impl Profiles {
         let Some(text) = read_own(path).map_err(|failure| failure.message().clone())? else { return Ok(None) };
         match serde_json::from_str::<Known>(&text) {
             Ok(known) if known.v == VERSION => Ok(Some(known)),
+            // A later version of this program may still use this file, so it is not renamed.
             Ok(known) => Err(text!("it has version {version}, and this program reads version 1", version = known.v)),
             Err(error) => {
                 // If the rename fails, the file is reported again next time.
@@ -324,7 +325,7 @@ pub(crate) fn address(base_url: &str) -> String {
     format!("{}://{}{}", scheme.to_ascii_lowercase(), host.to_ascii_lowercase(), path.trim_end_matches('/'))
 }
 
-/// The profile of the backend that a run talks to.
+/// The profile of the backend of this run.
 #[derive(Debug)]
 pub(crate) struct Profile {
     profiles: Profiles,
@@ -416,7 +417,7 @@ mod tests {
         learned
     }
 
-    /// Two runs begin with the same and learn different things.
+    /// Two runs begin with the same values and learn different ones.
     #[test]
     fn two_runs_at_a_time_lose_nothing() {
         let folder = tempfile::tempdir().unwrap();
@@ -430,7 +431,7 @@ mod tests {
         });
         assert_eq!(profiles.learned(url, "m"), learned_of(true, Some(Dialect::Llama)));
         assert_eq!(profiles.learned(url, "other"), nothing);
-        // One that is given up leaves the other.
+        // Removing one value keeps the other.
         profiles.store(url, "m", learned_of(true, None), nothing).unwrap();
         assert_eq!(profiles.learned(url, "m"), learned_of(false, Some(Dialect::Llama)));
         assert_eq!(profiles.all().len(), 1);
@@ -469,7 +470,7 @@ mod tests {
             let known = store(ReasoningAnswer::Field, Form::Guided, reasons, true);
             assert_eq!(known.learned().grammar, want);
         }
-        // What has no answer stays.
+        // A fact without an answer is kept.
         let why = || Text::from("It is slow.");
         let mut answers =
             answers_of(ReasoningAnswer::NoAnswer { why: why() }, GrammarAnswer::NoAnswer { why: why() }, true);
@@ -477,7 +478,7 @@ mod tests {
         profiles.store_answers("http://h/v1", "m", &answers).unwrap();
         let learned = profiles.learned("http://h/v1", "m");
         assert_eq!((learned.grammar, learned.dialect), (Some(Form::Guided), Some(Dialect::Hermes)));
-        // A reply that shows otherwise counts more than an answer.
+        // A reply overrides the answer to a probe.
         profiles.store("http://h/v1", "m", Learned::default(), learned_of(true, None)).unwrap();
         let learned = profiles.learned("http://h/v1", "m");
         assert_eq!(learned.reasoning, Reasoning::Opened);
@@ -502,7 +503,7 @@ mod tests {
         std::fs::write(&path, later).unwrap();
         assert!(profiles.store(url, "m", nothing, learned_of(true, None)).is_err());
         assert_eq!((std::fs::read_to_string(&path).unwrap().as_str(), profiles.learned(url, "m")), (later, nothing));
-        // What is not known here is left out; what is known counts.
+        // Unknown values are ignored.
         let odd = "{\"v\":1,\"base_url\":\"\",\"model\":\"\",\"dialect\":{\"value\":\"new\",\"at\":1,\"how\":\"x\"},\
                    \"reasoning\":{\"value\":\"known\",\"at\":1,\"how\":\"x\"},\"allow\":[\"rm\"]}";
         std::fs::write(&path, odd).unwrap();

@@ -64,6 +64,7 @@ pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
         (&mut paths.deny, "--deny-path", &rules.deny_path),
         (&mut paths.only, "--only-path", &rules.only_path),
     ] {
+        // Check the globs here, where the error can name the option.
         PathRules::new(&[], globs)
             .map_err(|wrong| Failure::wrong_use(text!("{place}: {what}", place = option, what = wrong.text())))?;
         globs.iter().for_each(|glob| list.type_in(option, Some(glob.clone())));
@@ -91,6 +92,7 @@ pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
             |why: Text| Failure::wrong_use(text!("{place}: {what}", place = format!("--limit {written}"), what = why));
         let (key, number) =
             written.split_once('=').ok_or_else(|| wrong(text!("a limit is written KEY=NUMBER, such as rounds=40")))?;
+        // `set` checks the key and the range of the number.
         let mut limits = Limits::default();
         limits.set(key, number).map_err(|error| wrong(error.text()))?;
         if let (Some(limit), Some(number)) = (LIMITS.iter().find(|limit| limit.key == key), limits.get(key)) {

@@ -129,6 +129,7 @@ impl Session {
                 }
                 start_host(lock).await?;
             }
+            // While another client starts a host, the lock is taken and no host listens yet.
             if let Some(link) = self.link().await? {
                 return Ok(link);
             }

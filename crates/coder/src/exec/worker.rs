@@ -130,6 +130,7 @@ impl Worker {
                 return crate::failure::BROKEN;
             }
             Ok(RoundEnd::Send(message)) => (Some(message), None),
+            // These ends follow a reply with calls or mistakes, about which the model has read nothing yet.
             Ok(RoundEnd::Ended(reason @ (StopReason::Loop | StopReason::FormatErrors))) => {
                 (self.unsent(&reporter.results), Some(reason))
             }

@@ -161,6 +161,7 @@ impl Markdown {
     /// Processes the next piece and returns the rows that are now complete, each with a newline.
     pub(crate) fn feed(&mut self, look: Look, piece: &str) -> String {
         self.look = look;
+        // One character at a time, so that the rows do not depend on the pieces.
         for c in piece.chars() {
             match c {
                 '\n' => self.end_line(),
@@ -388,6 +389,7 @@ impl Markdown {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (length, number) = match text.as_bytes().get(digits)? {
             b'-' | b'+' | b'*' if digits == 0 => (1, None),
+            // A number has at most nine digits (CommonMark, 5.2).
             end @ (b'.' | b')') if (1..=9).contains(&digits) => {
                 (digits + 1, Some((text[..digits].parse::<u64>().ok()?, char::from(*end))))
             }
@@ -534,6 +536,7 @@ impl Markdown {
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
         match c {
             '\t' => paragraph.text.push(' '),
+            // These characters are escaped, because `BREAK` has its own meaning in the text of a paragraph.
             c if !c.is_ascii() && is_odd(c) => paragraph.text.push_str(&written_out(c)),
             c => paragraph.text.push(c),
         }
@@ -555,6 +558,7 @@ impl Markdown {
     fn settle(&mut self) {
         let room = self.room();
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
+        // A text with fewer bytes than columns seldom fills a row, so it is not parsed yet.
         if paragraph.text.len() <= room {
             return;
         }
@@ -780,6 +784,7 @@ fn expanded(line: &str) -> String {
 
 /// Removes a quote mark from a line; `None` if the line does not begin with one.
 fn quoted(line: &str) -> Option<&str> {
+    // Three blanks may precede the mark (CommonMark, 5.1).
     let inner = line.trim_start_matches(' ').strip_prefix('>').filter(|_| blanks(line) < 4)?;
     Some(inner.strip_prefix(' ').unwrap_or(inner))
 }

@@ -56,6 +56,7 @@ pub(super) fn cells(line: &str) -> Vec<String> {
 
 /// Parses the alignments in the delimiter row of a table; `None` for any other row.
 pub(super) fn sides(line: &str) -> Option<Vec<Side>> {
+    // Dashes alone are an underline or a rule (CommonMark, 4.1 and 4.3).
     if !line.contains('-') || !line.contains(['|', ':']) || line.chars().any(|c| !matches!(c, '|' | '-' | ':' | ' ')) {
         return None;
     }

@@ -154,6 +154,7 @@ fn in_folder(folder: &Path, project: Option<&Path>, all: &mut Vec<Own>, notes: &
 /// Reads a command file. Links of a project are not followed, because they may lead anywhere.
 fn text(file: &Path, project: Option<&Path>) -> Result<Option<String>, Failure> {
     let read = match project {
+        // `read_first_bytes` refuses only a link in the last component of the path.
         Some(root) if has_link(root, file) => {
             return Err(places::cannot_read(file, text!("it is a link; put the file itself there")));
         }
