@@ -32,6 +32,7 @@ impl Mentions {
     /// room in the model's window in bytes, if it is known; the files take at most half of it.
     pub(crate) fn of(message: &str, workspace: &Workspace, room: Option<usize>) -> Mentions {
         let mut found = Mentions::default();
+        // If the files filled the window, many servers would silently cut the request.
         let most = room.map_or(MOST_BYTES, |room| MOST_BYTES.min(room / 2));
         let mut left = most;
         for name in names(message) {

@@ -439,6 +439,7 @@ impl Conversation {
     /// Sends the message of a command that the user or the project has defined.
     fn send_custom_command(&mut self, number: usize, words: &str) -> Result<(), Failure> {
         let own = self.own[number].clone();
+        // The file is read again, because it may have changed, or have become a link, since it was found.
         let text = own.text()?;
         if own.is_of_project() && !self.is_trusted(own.file(), &text)? {
             return self.out.styled_line(Style::Dim, &text!("It is not trusted, and nothing was sent."));

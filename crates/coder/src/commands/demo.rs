@@ -153,7 +153,7 @@ fn play(agent: &mut Agent) -> Result<(), Failure> {
     let ended = crate::runtime::run(agent.canceller(), agent.round(FILE, &mut view))?;
     view.end()?;
     match ended.map_err(Failure::broken)? {
-        // The demo says that the sandbox stops the command, so it checks this.
+        // The demo claims that the sandbox stops the command, so it verifies this.
         RoundEnd::Send(results) if !results.contains(OUTSIDE.1.trim()) => Ok(()),
         RoundEnd::Ended(stopped) => status_of(&stopped).map(|_| ()),
         _ => Err(Failure::unsuccessful(text!("The sandbox of the demo let a command read {name}.", name = OUTSIDE.0))),

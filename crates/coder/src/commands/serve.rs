@@ -238,7 +238,7 @@ impl Agents for Seats {
             Some(backend) => (seat.new_tools(tool).map_err(Error::new)?, Learned::default(), backend),
             None => seat.turn(tool).map_err(Error::new)?,
         };
-        // With a backend from the client, a person carries each reply, so the number of rounds needs no limit.
+        // With a backend from the client, the user transfers each reply, so the number of rounds needs no limit.
         let build = |transcript| -> Result<Agent, Error> {
             let mut agent = rules.agent_with(toolbox, project, learned, backend, Some(transcript)).map_err(wrong)?;
             if is_client_backend {

@@ -205,7 +205,7 @@ impl Stats {
         for asked in &call.asked {
             self.asked += 1;
             *self.answers.entry(asked.answer.clone()).or_default() += 1;
-            // Without a person, this is not a time to answer.
+            // Without a user, this is not the time of an answer.
             if asked.answer != "nobody" {
                 self.person.add(asked.ms);
             }

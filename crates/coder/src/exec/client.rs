@@ -81,7 +81,8 @@ impl Session {
                          were read and what you always allowed."
                     ));
                 }
-                // The host is ending. A later attempt starts a new one when the lock is free.
+                // The host is ending and still holds the lock. Without this pause, all attempts would be over before it
+                // releases the lock.
                 Ended::Changed { jobs: false } | Ended::Gone { began: false } => sleep(GLANCE * 5).await,
                 // Calls of the reply may have run, so it is not sent again.
                 Ended::Gone { began: true } => {

@@ -28,6 +28,7 @@ pub(super) fn read(text: &str, look: Look, base: Ink) -> Inline {
     READ.with(|read| read.set(read.get() + text.len()));
     let source = format!("{BEFORE}{text}");
     let mut reader = InlineReader { look, inks: vec![base], cells: Vec::new(), links: Vec::new(), depth: 0 };
+    // All brackets are matched in one pass: a search for each of them would take quadratic time.
     let closed = closed_brackets(&source);
     let mut settled = text.len();
     for (event, range) in Parser::new_ext(&source, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {

@@ -109,7 +109,7 @@ impl Table {
         // A separator takes three columns: a line and a blank on each side.
         let room = look.width.saturating_sub(3 * self.head.len().saturating_sub(1));
         let widths = self.widths.get_or_insert_with(|| fitted(&head, &body, room)).clone();
-        // Without room for columns, each row is drawn as a list.
+        // A width of 0 means that the columns have no room.
         if widths.contains(&0) {
             let lists = body.iter().enumerate();
             return lists.flat_map(|(at, row)| as_list(&head, row, begins && at == 0, look)).collect();
