@@ -86,7 +86,7 @@ impl Watch {
     /// Waits for a new text with a call.
     async fn next_reply(&mut self) -> Result<String, Failure> {
         let mut polls = interval(POLL_INTERVAL);
-        // While calls run, the clipboard is not read; after that, read it once and not for each missed interval.
+        // After a slow read of the clipboard, the next one waits for a whole interval.
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             polls.tick().await;

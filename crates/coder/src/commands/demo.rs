@@ -195,7 +195,7 @@ impl Person for User {
         Box::pin(async { answer })
     }
 
-    // Because of `false`, the view displays the change of an edit.
+    // `false` makes the view display the change of an edit.
     fn has_seen(&self, _: &str) -> bool {
         false
     }

@@ -93,7 +93,7 @@ fn test_backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
         requests = step.number;
         tell(&text!("{number}: {question}", number = step.number, question = step.question.clone()));
     };
-    // The backend without a grammar, because one question brings its own.
+    // This backend sends no grammar, because one question brings its own.
     let answers = runtime.block_on(probe::ask_backend(&*model.bare, &wanted, &mut watch));
     let is_reached = !matches!(answers.stream, StreamAnswer::NoAnswer { .. });
     let kept = match (Profiles::of(&project.places), &place) {

@@ -52,7 +52,7 @@ impl Places {
         }
     }
 
-    /// The root of the project with all links resolved.
+    /// Returns the root of the project with all links resolved.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
