@@ -139,7 +139,7 @@ impl Prose {
         let mut drawn = String::new();
         let before = std::mem::replace(&mut rendered.tail, tail.to_owned());
         let standing = without_looks(&before);
-        // Terminals differ in where the cursor is after the last column, so a full row is not continued.
+        // A row is drawn with free columns at its end. If the terminal has become narrower since, the row has wrapped.
         let is_wrapped = width_of(&standing) >= self.out.columns();
         match tail.strip_prefix(&before).filter(|_| !is_wrapped) {
             // Text added to the row follows the part already drawn.

@@ -98,6 +98,7 @@ fn propose(project: &Project, rules: &Rules, next: &NextCommit, stats: bool) -> 
     let model = Model::open(&rules.config, &rules.persona, project)?;
     let mut options = rules.parser()?;
     options.settled_only = true;
+    // The profile fills in what the settings leave open.
     if options.reasoning == Reasoning::Unknown {
         options.reasoning = model.learned().reasoning;
     }

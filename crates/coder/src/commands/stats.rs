@@ -185,7 +185,7 @@ impl Stats {
         let verdict = call.decision.as_ref().map(|decision| decision.verdict.as_str());
         let denied = code == Some("denied") || verdict == Some("deny");
         let ran = !denied && matches!(verdict, Some("allow" | "ask"));
-        // A block that could not be read has no name of a tool.
+        // A block that could not be read has no tool name.
         if call.name.is_empty() {
             self.unreadable_blocks += 1;
         } else {

@@ -177,6 +177,7 @@ impl Config {
         for rule in commands.deny.values() {
             settings = settings.deny_command(rule.words());
         }
+        // Each layer narrows the list further: a command must be in the lists of all layers.
         settings = commands.only.by_layer().iter().fold(settings, |settings, rules| settings.narrow_commands(rules));
         settings = paths.allow.values().fold(settings, toolfence_policy::Settings::allow_path);
         settings = paths.deny.values().fold(settings, toolfence_policy::Settings::block_path);

@@ -386,6 +386,7 @@ pub(crate) fn counting(learned: Learned, config: &Config) -> Learned {
     }
     counting.grammar = match config.grammar.value() {
         Grammar::Off => None,
+        // Without a known form, that of llama.cpp is used.
         Grammar::On => Some(learned.grammar.unwrap_or(Form::Grammar)),
         Grammar::Auto => learned.grammar,
     };

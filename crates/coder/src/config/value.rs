@@ -181,6 +181,7 @@ impl<K: Kind, const MANY: bool> Setting<K, MANY> {
     pub(crate) fn by_layer(&self) -> Vec<Vec<K::Value>> {
         let mut items: Vec<&Item<K::Value>> = self.0.iter().collect();
         items.sort_by_key(|item| item.origin().layer);
+        // `chunk_by` joins only adjacent items, so they are sorted above.
         let layers = items.chunk_by(|a, b| a.origin().layer == b.origin().layer);
         layers.map(|items| items.iter().map(|item| item.value.clone()).collect()).collect()
     }

@@ -293,7 +293,7 @@ async fn start_host(lock: File) -> Result<(), Failure> {
         let read = timeout(START, output.read_line(&mut line)).await;
         read.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())).map_err(failed)?;
     }
-    // The host has ended without listening, so this status is its own.
+    // Without this line, the host has ended before it listened, and it has printed the reason itself.
     if line.is_empty() {
         let status = host.wait().await.map_err(failed)?;
         let status = status.code().and_then(|code| u8::try_from(code).ok()).filter(|code| *code != 0);

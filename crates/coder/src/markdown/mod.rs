@@ -784,7 +784,7 @@ fn expanded(line: &str) -> String {
 
 /// Removes a quote mark from a line; `None` if the line does not begin with one.
 fn quoted(line: &str) -> Option<&str> {
-    // Three blanks may precede the mark (CommonMark, 5.1).
+    // At most three blanks may precede the mark (CommonMark, 5.1).
     let inner = line.trim_start_matches(' ').strip_prefix('>').filter(|_| blanks(line) < 4)?;
     Some(inner.strip_prefix(' ').unwrap_or(inner))
 }
