@@ -101,7 +101,7 @@ impl<P: Person> View<P> {
     /// Returns a view on standard output. With `apart`, calls are displayed on standard error.
     pub(crate) fn new(person: P, canceller: Canceller, apart: bool) -> View<P> {
         let (out, work) = (Terminal::stdout(), apart.then(Terminal::stderr));
-        // The program that reads the pipe may print the answer to the same terminal at any time.
+        // If a program reads the answer, it may print to the same terminal at any time, so nothing there is redrawn.
         let live = work.as_ref().unwrap_or(&out).takes_back() && (out.is_terminal() || !out.is_read());
         View {
             prose: Prose::new(out),
