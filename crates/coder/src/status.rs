@@ -174,6 +174,7 @@ pub(crate) fn withdraw(id: &str) -> Option<String> {
         Some(Line { what: What::Call(call), .. }) if call.id == id => label(&call.known()),
         _ => return None,
     };
+    // The lock is free again here; `end` takes it itself.
     end();
     Some(label)
 }

@@ -559,7 +559,8 @@ fn glued_block(text: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Replaces the signs of success and failure in the outcome of a call by words, for a terminal that cannot show the signs.
+/// Replaces the signs of success and failure in the outcome of a call by words, for a terminal that cannot show the
+/// signs.
 fn without_signs(text: &str) -> String {
     [("✓", text!("[ok]")), ("✗", text!("[failed]"))]
         .into_iter()

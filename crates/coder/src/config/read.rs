@@ -54,7 +54,8 @@ impl Mistake {
 /// Reads the text of a layer. `trusted` means that the user has trusted this project's file.
 ///
 /// # Errors
-/// The text is too large or not TOML, or has a key that does not exist or is not allowed in this layer, or a wrong value.
+/// The text is too large or not TOML, or has a key that does not exist or is not allowed in this layer, or a wrong
+/// value.
 pub(crate) fn read(source: &Source, trusted: bool) -> Result<Settings, Mistake> {
     let text = &source.text;
     if text.len() > MOST_BYTES {
