@@ -154,7 +154,6 @@ impl<P: Person> View<P> {
     /// Displays a running tool in the status, if there is one.
     fn wait_for_tool(&mut self) -> Result<(), Failure> {
         let runs = |id: &&String| self.running.iter().any(|(running, _)| running == *id);
-        // The call with the open row comes first, so that its row and the status agree.
         let shown = self.current.as_ref().filter(runs).or_else(|| self.running.first().map(|(id, _)| id));
         let Some(id) = shown.cloned() else { return Ok(()) };
         let label = self.labels.get(&id).cloned().unwrap_or_default();
@@ -478,7 +477,7 @@ impl<P: Person> Host for View<P> {
     fn running(&mut self, call: &ToolCall) {
         self.labels.insert(call.id.clone(), label(call));
         self.running.push((call.id.clone(), Instant::now()));
-        // Only one call has the open row; `end_call` begins the rows of the others.
+        // Only one call is displayed at a time; `end_call` begins the display of the others.
         if self.current.is_none() {
             let written = self.begin_call(&call.id, &call.name).and_then(|()| self.wait_for_tool());
             self.keep(written);
