@@ -86,6 +86,7 @@ pub(crate) async fn in_editor(name: &str, text: &str) -> Result<String, Text> {
     let path = folder.path().join(name);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+    // The editor needs the terminal in its original modes, and what was typed before is not for it.
     let _shown = crate::input::modes::Shown::begin();
     let status = editor(&path).map_err(failed)?.status().await.map_err(failed)?;
     if !status.success() {
@@ -102,6 +103,7 @@ fn editor(path: &Path) -> io::Result<Command> {
     let terminal = || OpenOptions::new().read(true).write(true).open("/dev/tty");
     let (input, output, errors): (File, File, File) = (terminal()?, terminal()?, terminal()?);
     let mut command = Command::new("sh");
+    // The path is an argument of the shell, so that its characters have no meaning in the script.
     command.args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(path).kill_on_drop(true);
     command.stdin(input).stdout(output).stderr(errors);
     Ok(command)

@@ -127,6 +127,7 @@ fn translated_usage(usage: &str, language: Language) -> String {
 /// Returns the language from `--lang`, the settings files or the environment. The rest of the command line is ignored,
 /// since it may be invalid.
 pub(crate) fn language_for_help() -> Language {
+    // An empty command line gives the default options.
     let Ok(Cli { options, .. }) = Cli::try_parse_from(["coder"]) else { return Language::English };
     let typed: Vec<String> = std::env::args().collect();
     let named = typed.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--lang") {

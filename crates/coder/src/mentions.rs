@@ -32,6 +32,7 @@ impl Mentions {
     /// room in the model's window in bytes, if it is known; the files take at most half of it.
     pub(crate) fn of(message: &str, workspace: &Workspace, room: Option<usize>) -> Mentions {
         let mut found = Mentions::default();
+        // If the files filled the window, many servers would silently cut the request.
         let most = room.map_or(MOST_BYTES, |room| MOST_BYTES.min(room / 2));
         let mut left = most;
         for name in names(message) {
@@ -75,6 +76,7 @@ impl Mentions {
         let is_file =
             matches!(&listing.entries[..], [only] if only.path == listing.path && only.kind == EntryKind::File);
         let shown = if listing.path.is_empty() { ".".to_owned() } else { listing.path.clone() };
+        // Two names, such as `src` and `src/`, may mean the same path.
         if self.texts.iter().any(|(known, _)| *known == shown) {
             return Ok(());
         }
@@ -166,6 +168,7 @@ fn names(message: &str) -> Vec<String> {
         for (at, _) in line.match_indices('@') {
             let begins =
                 line[..at].chars().next_back().is_none_or(|before| before.is_whitespace() || "([".contains(before));
+            // Each name may be as long as the rest of the message, so no more of them are read than count.
             if names.len() == MOST_NAMES {
                 return names;
             }

@@ -69,6 +69,7 @@ impl Model {
             (Some(profiles), Some((base_url, model))) => Some(Profile::open(profiles, base_url, model, config)),
             _ => None,
         };
+        // Without a profile, a grammar that the settings demand still applies.
         let learned = profile.as_ref().map_or_else(|| counting(Learned::default(), config), Profile::learned);
         let loses_system = profile.as_ref().and_then(Profile::known).is_some_and(Known::loses_system);
         Ok(Model { server, bare, grammar: learned.grammar, loses_system, profile: profile.map(Mutex::new), choice })

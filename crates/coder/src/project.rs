@@ -65,8 +65,8 @@ impl Project {
             false => open_workspace(&options.root, &rules, self.history.as_ref())?,
         };
         let state = self.places.state.as_deref();
-        // The runner records the input of each job under the job's name, and new tools begin to number their jobs
-        // again.
+        // The project gets a new runner, because a runner records the input of each job under the job's name, and new
+        // tools number their jobs from the beginning.
         let commands = runner(&workspace, &rules.config, state)?;
         let project = Project { workspace, commands, ..self.clone() };
         rules.equip(&project)?;

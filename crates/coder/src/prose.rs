@@ -139,6 +139,7 @@ impl Prose {
         let mut drawn = String::new();
         let before = std::mem::replace(&mut rendered.tail, tail.to_owned());
         let standing = without_looks(&before);
+        // A row is drawn with free columns at its end. If the terminal has become narrower since, the row has wrapped.
         let is_wrapped = width_of(&standing) >= self.out.columns();
         match tail.strip_prefix(&before).filter(|_| !is_wrapped) {
             // Text added to the row follows the part already drawn.
@@ -149,6 +150,7 @@ impl Prose {
                 drawn.push_str(tail);
             }
             _ => {
+                // The drawn row cannot be continued, so erase it and write everything again.
                 if !before.is_empty() {
                     drawn.push_str(&to_the_first(&[&standing], self.out.columns()));
                     drawn.push_str(if is_wrapped { "\x1b[J" } else { "\x1b[K" });

@@ -76,7 +76,8 @@ impl Rules {
         rules.records = rules.config.sessions.transcripts.value() == Recording::On && !options.no_transcript;
         if rules.config.agents_files.value() == Switch::On {
             let limit = rules.config.limits().agents_bytes;
-            // At most a quarter of the window, at 3.5 bytes a token.
+            // At most a quarter of the window, at 3.5 bytes a token: many servers silently cut a request that does not
+            // fit.
             let most = rules.window().map_or(limit, |window| limit.min(window.saturating_mul(7) / 8));
             rules.agents_files = agents_files::read(&layers.places, rules.language, most);
         }
@@ -185,6 +186,7 @@ impl Rules {
         session.limits = self.config.limits();
         session.parser = self.parser()?;
         session.window = self.window();
+        // Otherwise the user has pasted the instructions into the backend.
         if self.config.instructions.value() == Instructions::Inline {
             session.system = self.system_prompt(project, &catalog);
         }

@@ -175,6 +175,7 @@ impl Turns {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot_start)?;
         let state: Arc<State> = Arc::default();
         let signals = runtime.block_on(async { Signals::new() })?;
+        // The worker thread handles signals even while the main thread reads a line.
         runtime.spawn(listen(signals, state.clone()));
         Ok(Turns { runtime: Some(runtime), state })
     }

@@ -140,6 +140,7 @@ impl Server {
             BackendKind::Http => {
                 let Some(url) = base_url else { return Ok(None) };
                 let model = model.unwrap_or_else(|| ANY.to_owned());
+                // A provider with an address of its own is not at this URL, so its preset and key do not apply.
                 let preset =
                     Preset::of_model(&model).map(|(preset, _)| preset).filter(|preset| preset.base_url.is_empty());
                 Some(server(Some(url), model, preset)?)
@@ -164,6 +165,7 @@ impl Server {
 
     /// Returns the base URL and the model, which identify the stored profile of a backend.
     pub(crate) fn place(&self) -> (String, String) {
+        // The prefix that names a provider is removed, so that each of its models has one profile.
         let named = Preset::of_model(self.model()).filter(|_| self.preset.is_some());
         let (preset, model) = named.map_or((None, self.model()), |(preset, model)| (Some(preset), model));
         let base_url = self.options.base_url.clone().or_else(|| Some(preset?.base_url.to_owned()));
@@ -376,6 +378,7 @@ fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
         if let Some(choice) = choice(&servers, wanted.as_deref()) {
             break choice;
         }
+        // No server offers the model. One that is still loading may have it, so wait for that.
         let Some(loading) = servers.iter().find(|server| server.loads) else {
             return Err(Failure::wrong_use(nothing_found(&servers, wanted.as_deref())));
         };

@@ -233,6 +233,7 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
+    // The servers answered in any order; lists show them in the order of the settings.
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, server)| server).collect()
 }

@@ -122,6 +122,7 @@ struct Argument {
 pub(crate) fn begin(output: Output, colour: bool, signs: bool, what: What, parted: bool) {
     // Rows that are already drawn on this output are overwritten instead of erased, which avoids flicker.
     let drawn = lock().as_mut().filter(|line| line.output == output).and_then(|line| line.drawn.take());
+    // A status on the other output is erased, and an open row ends.
     if drawn.is_none() {
         end();
     }
@@ -173,6 +174,7 @@ pub(crate) fn withdraw(id: &str) -> Option<String> {
         Some(Line { what: What::Call(call), .. }) if call.id == id => label(&call.known()),
         _ => return None,
     };
+    // The lock is free again here; `end` takes it itself.
     end();
     Some(label)
 }

@@ -185,6 +185,7 @@ impl Terminal {
         let text = text.words();
         let shown = if self.is_terminal { escaped(&text) } else { Cow::Borrowed(&*text) };
         let (on, off) = if self.colour { codes(style) } else { ("", "") };
+        // Writing nothing must not end an open row.
         if !text.is_empty() {
             status::end();
         }
@@ -246,11 +247,13 @@ pub(crate) fn columns_of_the_terminal() -> usize {
 
 fn has_utf8() -> bool {
     let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    // The order of precedence is that of POSIX (Base Definitions, 8.2).
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find(|name| set(name)).and_then(|name| std::env::var(name).ok());
     locale.is_some_and(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"))
 }
 
 fn colours_wanted() -> bool {
+    // An empty value does not disable colours (no-color.org).
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -101,7 +101,7 @@ impl<P: Person> View<P> {
     /// Returns a view on standard output. With `apart`, calls are displayed on standard error.
     pub(crate) fn new(person: P, canceller: Canceller, apart: bool) -> View<P> {
         let (out, work) = (Terminal::stdout(), apart.then(Terminal::stderr));
-        // The program that reads the pipe may print the answer to the same terminal at any time.
+        // If a program reads the answer, it may print to the same terminal at any time, so nothing there is redrawn.
         let live = work.as_ref().unwrap_or(&out).takes_back() && (out.is_terminal() || !out.is_read());
         View {
             prose: Prose::new(out),
@@ -201,6 +201,7 @@ impl<P: Person> View<P> {
     /// Ends the current thought. If thoughts are folded, this prints a short one in full and a summary line for a long
     /// one.
     fn end_thought(&mut self) -> Result<(), Failure> {
+        // Text with a glued tool block is held back for one event, which `event` has seen by now.
         if let Some(text) = self.glued.take() {
             self.say(Voice::Answer, &text)?;
         }
@@ -283,6 +284,7 @@ impl<P: Person> View<P> {
         } else {
             let kept_free = if is_short { needs } else { 0 };
             self.open_row(&result.id, kept_free)?;
+            // The outcome follows in the new row, so other output must not end that row.
             status::go_on();
             kept_free
         };
@@ -360,6 +362,7 @@ impl<P: Person> View<P> {
             }
             Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
                 if let Some(label) = status::withdraw(id) {
+                    // Such a call has no `Call` event, so the row of its error uses the label from the status.
                     self.labels.insert((**id).to_owned(), label);
                 }
                 Ok(())
@@ -401,6 +404,7 @@ impl<P: Person> View<P> {
                 self.aside(Style::Dim, text!("a call of {tool} above is in the reasoning and does not count", tool))
             }
             Event::ForgedResult { .. } => {
+                // This remark explains why the reply has no answer.
                 self.has_answer = true;
                 self.aside(Style::Bad, text!("the model invented a result; it and the rest of the reply are dropped"))
             }
@@ -473,6 +477,7 @@ impl<P: Person> Host for View<P> {
     fn running(&mut self, call: &ToolCall) {
         self.labels.insert(call.id.clone(), label(call));
         self.running.push((call.id.clone(), Instant::now()));
+        // Only one call is displayed at a time; `end_call` begins the display of the others.
         if self.current.is_none() {
             let written = self.begin_call(&call.id, &call.name).and_then(|()| self.wait_for_tool());
             self.keep(written);
@@ -502,6 +507,7 @@ impl<P: Person> Host for View<P> {
         let mut written = self.end_call(&result, ran);
         self.last = Some(result);
         if ran.is_some() {
+            // Other calls may still run; the status shows one of them again.
             written = written.and_then(|()| self.wait_for_tool());
         }
         self.keep(written);
@@ -521,6 +527,7 @@ impl<P: Person> Host for View<P> {
         terminal::notify(self.alone_since.elapsed(), &text!("coder has a question"));
         Box::pin(async move {
             let answer = self.answer(pending, later).await;
+            // The user has just answered, so the end of the turn notifies only after another long wait.
             self.alone_since = Instant::now();
             if matches!(answer, Answer::Yes | Answer::Always(_)) && self.person.has_seen(&pending.call().id) {
                 self.seen.insert(pending.call().id.clone());
@@ -551,7 +558,8 @@ fn glued_block(text: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Replaces the signs of success and failure in the outcome of a call by words, for a terminal that cannot show the signs.
+/// Replaces the signs of success and failure in the outcome of a call by words, for a terminal that cannot show the
+/// signs.
 fn without_signs(text: &str) -> String {
     [("✓", text!("[ok]")), ("✗", text!("[failed]"))]
         .into_iter()

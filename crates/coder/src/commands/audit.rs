@@ -65,6 +65,7 @@ impl Followed {
     /// Appends lines for the records that were written since the last call. An unreadable file adds nothing.
     fn read_new(&mut self, path: &Path, redactor: &Redactor, lines: &mut Vec<Value>) {
         let Ok(mut file) = File::open(path) else { return };
+        // Transcripts only grow, so a file with the same length has nothing new.
         if file.metadata().is_ok_and(|meta| meta.len() == self.at) || file.seek(SeekFrom::Start(self.at)).is_err() {
             return;
         }

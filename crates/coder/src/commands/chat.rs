@@ -90,6 +90,7 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
         plans: false,
         models,
     };
+    // Until here, Ctrl-C ends the program. From here on, it stops only the current work of the conversation.
     conversation.turns.converse();
     if let Some(first) = first {
         conversation.out.styled_line(Style::Dim, &format!("{MARK}{first}"))?;
@@ -117,7 +118,7 @@ fn describe_mode(mode: toolfence_policy::AskMode, commands: &CommandRunner) -> T
 enum Input {
     /// The line editor of a terminal.
     Edited(Box<LineEditor>),
-    /// Lines of stdin, one message per line.
+    /// Lines of stdin, each of which is a message.
     Lines(Box<dyn Iterator<Item = Result<String, Failure>>>),
 }
 
@@ -159,6 +160,7 @@ impl Input {
                         "the line editor does not work on this terminal ({why}); plain lines are read instead",
                         why
                     ));
+                    // The editor would fail at each message, so it is not tried again.
                     *self = Input::Lines(Box::new(stdin_lines()));
                 }
             }
@@ -167,6 +169,7 @@ impl Input {
         out.write(mark)?;
         let line = turns.at_prompt(mark, || lines.next().transpose());
         if let Ok(None) = &line {
+            // At the end of the input, the cursor is still after the mark of the prompt.
             out.write("\n")?;
         }
         Ok(line?.map(Typed::Line))
@@ -196,7 +199,7 @@ struct Conversation {
     turns: Turns,
     out: Terminal,
     own: Vec<Own>,
-    /// The text from the user's editor, for the next line.
+    /// The text from the user's editor. The line editor starts with it; without a line editor it is sent at once.
     draft: Option<String>,
     /// The last result of a call.
     last: Option<ToolResult>,
@@ -217,6 +220,7 @@ impl Conversation {
             let Some(typed) = input.next(mark, &context, &self.turns, &mut self.out)? else {
                 return Ok(ExitCode::SUCCESS);
             };
+            // Any other input in between clears the time, so only two Ctrl-C in a row end the conversation.
             let again = interrupted.take().is_some_and(|before| before.elapsed() < TWICE);
             let line = match typed {
                 Typed::Line(line) => line,
@@ -274,6 +278,7 @@ impl Conversation {
             return Ok(Next::Continue);
         };
         let (name, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        // `/exit` is an alias that /help and Tab leave out.
         let name = if name == "exit" { "quit" } else { name };
         let all = slash::all(&self.own);
         let Some(known) = all.iter().find(|known| known.name == name) else {
@@ -292,6 +297,7 @@ impl Conversation {
         // A failed command is reported and does not end the conversation.
         match self.run_command(known, words.trim()) {
             Ok(()) => {}
+            // A signal asked the whole program to end, so this failure must end the conversation.
             Err(failure) if self.turns.is_ending() => return Err(failure),
             Err(failure) => self.out.styled_line(Style::Bad, failure.message())?,
         }
@@ -433,10 +439,12 @@ impl Conversation {
     /// Sends the message of a command that the user or the project has defined.
     fn send_custom_command(&mut self, number: usize, words: &str) -> Result<(), Failure> {
         let own = self.own[number].clone();
+        // The file is read again, because it may have changed, or have become a link, since it was found.
         let text = own.text()?;
         if own.is_of_project() && !self.is_trusted(own.file(), &text)? {
             return self.out.styled_line(Style::Dim, &text!("It is not trusted, and nothing was sent."));
         }
+        // From now on, /help displays the command's heading, which it hides while the text is not trusted.
         self.own[number].trust();
         let message = slash::message(&text, words);
         self.out.styled_line(Style::Dim, &message)?;
@@ -532,6 +540,7 @@ impl Conversation {
             }
             started.notes().iter().for_each(tell);
         }
+        // The server may describe other tools now than those that the user trusted.
         server.offered = server.is_trusted(&places);
         if let Some(descriptions) = server.trusted_text().filter(|_| !server.offered && stdin().is_terminal()) {
             let files = [descriptions];
@@ -552,6 +561,7 @@ impl Conversation {
         let found = Mentions::of(message, &self.project.workspace, self.agent.session().room());
         found.notes.iter().try_for_each(|note| self.out.styled_line(Style::Bad, note))?;
         if let Err(failure) = images::attach(&self.project, &self.rules, &mut self.agent, &found.images) {
+            // The user mentioned these images, so the message is not sent without them.
             return self.out.styled_line(Style::Bad, failure.message());
         }
         if let Some(line) = found.summary() {
@@ -572,6 +582,7 @@ impl Conversation {
                     .styled_line(Style::Bad, &text!("cannot run bash: {error}", error = Text::from(&error)));
             }
         };
+        // The terminal has displayed the real output; only the note for the model is redacted.
         let redactor = self.rules.redactor(Some(&self.model));
         let (line, printed) = (redactor.text(line), ended.printed(&redactor));
         // A note instead of a message: the text of a command is not an instruction of the user.
@@ -630,6 +641,7 @@ impl Conversation {
             self.options.yes = false;
             self.options.rules.ask = Some(wanted);
             let (layers, _) = with_persona(Layers::read(&self.options)?)?;
+            // Merge all layers again: the project or the persona may demand a stricter mode than the wanted one.
             let ask = layers.merged().policy().ask;
             self.set_policy(|policy| policy.ask(ask));
             refusal = Some(name_of(ask)).filter(|name| *name != word).map(|name| {
@@ -663,6 +675,7 @@ impl Conversation {
     /// Changes the policy of this conversation and of conversations that are resumed from it.
     fn set_policy(&mut self, change: impl Fn(Policy) -> Policy) {
         self.rules.policy = change(self.rules.policy.clone());
+        // The agent's policy also has the `always` answers, so it is changed instead of replaced.
         let policy = change(self.agent.session().policy().clone());
         self.agent.set_policy(policy);
     }
@@ -756,10 +769,12 @@ impl Conversation {
         let Conversation { options, project, rules, model, agent, turns, out, .. } = self;
         let person = AtTheTerminal::new();
         let mut view = View::new(person, agent.canceller(), false).speaker(&rules.persona.name);
+        // Keys pressed during the turn are kept for the next message instead of echoed into the reply.
         let quiet = Quiet::begin();
         let stopped = turns.run(agent.canceller(), agent.run(text, &mut view));
         drop(quiet);
         let stopped = stopped?;
+        // After a turn without calls or reasoning, /last and /thoughts still print those of an earlier turn.
         self.last = view.last().or_else(|| self.last.take());
         let ended = view.end();
         self.thoughts = view.thoughts().or_else(|| self.thoughts.take());
@@ -798,6 +813,7 @@ fn clear(agent: &mut Agent) -> Text {
     let before = name(agent);
     agent.clear();
     let mut line = text!("a new conversation; files and your approvals stay as they are");
+    // A conversation without messages has no file; the agent keeps its transcript, and there is nothing to resume.
     if let Some(old) = before.filter(|old| name(agent).as_ref() != Some(old)) {
         line.push(text!("; `coder resume {session}` continues the old one", session = sessions::short(&old)));
     }

@@ -86,12 +86,14 @@ impl Watch {
     /// Waits for a new text with a call.
     async fn next_reply(&mut self) -> Result<String, Failure> {
         let mut polls = interval(POLL_INTERVAL);
+        // After a slow read of the clipboard, the next one waits for a whole interval.
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             polls.tick().await;
             let Some(text) = self.clipboard.read().await? else { continue };
             let fingerprint = fingerprint(&text);
             if self.seen.as_ref() == Some(&fingerprint) {
+                // The clipboard has the latest text, so the former one is a new reply if it appears again.
                 self.replaced = None;
                 continue;
             }
@@ -202,6 +204,7 @@ fn split(text: &str, most: Option<usize>) -> Vec<String> {
             length += count;
             continue;
         }
+        // The line is longer than a part, so it is split at any character.
         for c in line.chars() {
             if length == room {
                 parts.push(std::mem::take(&mut part));

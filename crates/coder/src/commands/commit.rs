@@ -98,6 +98,7 @@ fn propose(project: &Project, rules: &Rules, next: &NextCommit, stats: bool) -> 
     let model = Model::open(&rules.config, &rules.persona, project)?;
     let mut options = rules.parser()?;
     options.settled_only = true;
+    // The profile fills in what the settings leave open.
     if options.reasoning == Reasoning::Unknown {
         options.reasoning = model.learned().reasoning;
     }
@@ -153,6 +154,7 @@ impl Sink for Reply {
 fn request_reply(backend: &dyn Backend, question: String) -> Result<Result<Reply, Error>, Failure> {
     let messages = [Message::new(Role::User, question)];
     let mut reply = Reply { text: String::new(), finish: FinishReason::Cut, usage: Usage::default(), broke_off: None };
+    // The status is on standard error, because standard output is for the message.
     let err = Terminal::stderr();
     if err.takes_back() {
         err.wait(What::Model, false);
@@ -171,6 +173,7 @@ fn request_reply(backend: &dyn Backend, question: String) -> Result<Result<Reply
         Some(Err(error)) => Ok(Err(error)),
         Some(Ok(finish)) => {
             reply.finish = finish;
+            // The backend has not counted the tokens.
             if reply.usage.replies == 0 {
                 reply.usage = Usage::estimated(&messages, reply.text.len());
             }

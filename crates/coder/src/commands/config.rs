@@ -249,6 +249,7 @@ fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&
         Reasoning::Known => Some("known"),
         _ => None,
     };
+    // With `grammar = "on"`, `counting` returns a form that the setting demands and no reply has shown.
     let grammar = counts.grammar.filter(|_| !config.grammar.is_set()).map(|form| ("grammar", form.name()));
     Ok(dialect.into_iter().chain(reasoning.map(|value| ("reasoning", value))).chain(grammar).collect())
 }
@@ -369,6 +370,7 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
         return Ok(ExitCode::SUCCESS);
     }
     let (commands, mut failures) = slash::of_project(places);
+    // All files are read once here, so the text that is stored as trusted is the text that the user has seen.
     let settings = places::read_of_project(&places.project).unwrap_or_else(|failure| {
         failures.insert(0, failure);
         None

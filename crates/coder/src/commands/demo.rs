@@ -28,7 +28,7 @@ const FILE: &str = "settings.json";
 const OLD: &str = "{\n  \"retries\": 3,\n  \"verbose\": false\n}\n";
 const NEW: &str = "{\n  \"retries\": 5,\n  \"verbose\": false\n}\n";
 
-/// A file next to the project. Its content is in no result of a call.
+/// A file next to the project. Its content must not appear in the result of a call.
 const OUTSIDE: (&str, &str) = ("private.txt", "The user's private notes.\n");
 
 const QUOTED_CALL: &str = "> ```tool\n> {\"name\": \"bash\", \"args\": {\"command\": \"rm settings.json\"}}\n> ```\n";
@@ -104,7 +104,7 @@ fn create_project(folder: &Path) -> std::io::Result<PathBuf> {
     Ok(root)
 }
 
-/// The steps that this machine can show.
+/// Returns the steps that this machine can show.
 fn steps(commands: &CommandRunner) -> Vec<Step> {
     let step = |heading, reply: &str, after| Step { heading, reply: reply.to_owned(), after };
     let quote = text!("The README has an example:").into_string(language());
@@ -153,6 +153,7 @@ fn play(agent: &mut Agent) -> Result<(), Failure> {
     let ended = crate::runtime::run(agent.canceller(), agent.round(FILE, &mut view))?;
     view.end()?;
     match ended.map_err(Failure::broken)? {
+        // The demo claims that the sandbox stops the command, so it verifies this.
         RoundEnd::Send(results) if !results.contains(OUTSIDE.1.trim()) => Ok(()),
         RoundEnd::Ended(stopped) => status_of(&stopped).map(|_| ()),
         _ => Err(Failure::unsuccessful(text!("The sandbox of the demo let a command read {name}.", name = OUTSIDE.0))),
@@ -194,7 +195,7 @@ impl Person for User {
         Box::pin(async { answer })
     }
 
-    // The view then shows the changes of an edit.
+    // `false` makes the view display the change of an edit.
     fn has_seen(&self, _: &str) -> bool {
         false
     }

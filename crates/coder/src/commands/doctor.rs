@@ -93,9 +93,11 @@ fn test_backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
         requests = step.number;
         tell(&text!("{number}: {question}", number = step.number, question = step.question.clone()));
     };
+    // This backend sends no grammar, because one question brings its own.
     let answers = runtime.block_on(probe::ask_backend(&*model.bare, &wanted, &mut watch));
     let is_reached = !matches!(answers.stream, StreamAnswer::NoAnswer { .. });
     let kept = match (Profiles::of(&project.places), &place) {
+        // A backend that did not answer has shown nothing.
         (Some(profiles), Some((base_url, model))) if is_reached => {
             let stored = profiles.store_answers(base_url, model, &answers);
             stored

@@ -43,6 +43,7 @@ fn list(project: &Project, out: &mut Terminal) -> Result<(), Failure> {
 }
 
 fn keep(project: &Project, path: &Path, out: &mut Terminal) -> Result<(), Failure> {
+    // `./target` and `target` are the same output.
     let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
     let kept = project.commands.keep_output(&path);
     let (kept, notes) = kept.map_err(|failure| Failure::unsuccessful(failure.message))?;

@@ -48,6 +48,7 @@ pub(crate) fn batch<T: DeserializeOwned>(
     let mut status = ExitCode::SUCCESS;
     for (index, line) in stdin_lines().enumerate() {
         let line = line?;
+        // A parser may ignore a byte order mark (RFC 8259, 8.1), but serde_json rejects it.
         let line = if index == 0 { line.trim_start_matches('\u{feff}') } else { &line };
         if line.trim().is_empty() {
             continue;

@@ -64,6 +64,7 @@ fn stored_reply(line: Value) -> Result<Option<StoredReply>, Text> {
                 .map_err(|error| text!("expected {wanted}: {error}", wanted = EXPECTED, error = error.to_string()))
         }
         Some("assistant") => {
+            // `raw` is the whole reply; a record has it only if it differs from `content`.
             let text = line.get("raw").or(line.get("content")).and_then(Value::as_str).unwrap_or_default().to_owned();
             let id = line.get("id").cloned().unwrap_or_default();
             Ok(Some(StoredReply { id, text, chunk: None, finish: None, dialects: None, tools: None }))

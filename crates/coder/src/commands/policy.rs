@@ -139,6 +139,7 @@ fn print_decision(
         marks::rows(text, &decision.marks, false, marks::ROOM).iter().try_for_each(|row| out.write(row))?;
     }
     decision.commands.iter().try_for_each(|command| out.line(&text!("  command  {command}", command)))?;
+    // The first line has named the deciding rule already.
     for met in decision.met.iter().filter(|met| met.rule != decision.rule || met.reason != decision.reason) {
         let verdict = named(met.judgement).1;
         out.line(&text!(

@@ -149,6 +149,7 @@ impl Seats {
         let Some(name) = persona.filter(|name| *name != first.rules.persona.name) else { return Ok(first.clone()) };
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Folders::of(&first.project.places).find(name, first.rules.language).ok().flatten();
+        // A persona whose file can no longer be read keeps its seat.
         if let Some(seat) = others.get(name)
             && now.is_none_or(|found| found.persona == seat.rules.persona)
         {
@@ -203,6 +204,7 @@ impl Agents for Seats {
     ) -> Result<Agent, Text> {
         let seat = self.seat(persona)?;
         let (toolbox, learned, backend) = match backend {
+            // The profile belongs to the configured backend, so it does not apply to one of the client.
             Some(backend) => (seat.new_tools(tool)?, Learned::default(), backend),
             None => seat.turn(tool)?,
         };
@@ -236,7 +238,7 @@ impl Agents for Seats {
             Some(backend) => (seat.new_tools(tool).map_err(Error::new)?, Learned::default(), backend),
             None => seat.turn(tool).map_err(Error::new)?,
         };
-        // With a backend from the client, a person carries each reply, so the number of rounds needs no limit.
+        // With a backend from the client, the user transfers each reply, so the number of rounds needs no limit.
         let build = |transcript| -> Result<Agent, Error> {
             let mut agent = rules.agent_with(toolbox, project, learned, backend, Some(transcript)).map_err(wrong)?;
             if is_client_backend {
@@ -251,7 +253,8 @@ impl Agents for Seats {
             return build(transcript);
         };
         let transcript = Transcript::resume(file)?;
-        // The open transcript is locked, so no other program changes the file from here on.
+        // The open transcript is locked, so no other program changes the file from here on. The length applies to one
+        // continuation; `ended` stores the next one.
         let is_unchanged = self.lengths().remove(file).is_some_and(|then| length(file) == Some(then));
         let note = (!is_unchanged).then(|| resumed_note(&transcript).into_string(language()));
         let mut agent = build(rules.continue_transcript(transcript, model))?;
@@ -299,6 +302,7 @@ impl Agents for Seats {
                 && let Some(length) = length(&file)
             {
                 let mut lengths = self.lengths();
+                // Memory is bounded. Without its length, a conversation only gets the note about resuming.
                 if lengths.len() >= MOST_LENGTHS {
                     lengths.clear();
                 }

@@ -150,6 +150,7 @@ pub(crate) fn resumed_note(transcript: &Transcript) -> Text {
 /// Returns whether the last turn has no end because the program was killed.
 fn is_cut_short(records: &[Record]) -> bool {
     match records.last() {
+        // A reply without calls ends its turn. After a message or a result, a reply is missing.
         Some(record) if record.role == Role::Assistant => record.has_calls,
         Some(record) => matches!(record.role, Role::User | Role::Tool),
         None => false,
@@ -226,6 +227,7 @@ fn choose(project: &Project) -> Result<Summary, Failure> {
     all.truncate(MOST_LISTED);
     let mut text = String::new();
     for (number, session) in all.iter().enumerate() {
+        // `put_until` writes to the terminal without escaping, and a title is text of any origin.
         text.push_str(&format!("{:>3}  {}\n", number + 1, crate::shown::escaped(&row(session, false))));
     }
     text.push_str(&text!("Which one? [1 to {count}, Enter for 1] ", count = all.len()).words());
@@ -334,6 +336,7 @@ pub(crate) fn change_persona(
         note.push_str("\n\n");
         note.push_str(next.persona.text.trim());
     }
+    // All steps that can fail are above, so a failure leaves the conversation as it was.
     *agent = other.take_over(agent, &note);
     (*project, *rules) = (next_project, next);
     if let Some(replacement) = replacement {
@@ -419,6 +422,7 @@ fn line_with(session: &Summary, words: &[String]) -> Option<String> {
     if !words.iter().all(|word| texts.iter().any(|(lower, _)| lower.contains(word))) {
         return None;
     }
+    // The words may be in different lines; the line with most of them is printed.
     let lines = texts.iter().flat_map(|(_, text)| text.lines());
     let best = lines.max_by_key(|line| {
         let lower = line.to_lowercase();

@@ -185,6 +185,7 @@ impl Stats {
         let verdict = call.decision.as_ref().map(|decision| decision.verdict.as_str());
         let denied = code == Some("denied") || verdict == Some("deny");
         let ran = !denied && matches!(verdict, Some("allow" | "ask"));
+        // A block that could not be read has no tool name.
         if call.name.is_empty() {
             self.unreadable_blocks += 1;
         } else {
@@ -204,6 +205,7 @@ impl Stats {
         for asked in &call.asked {
             self.asked += 1;
             *self.answers.entry(asked.answer.clone()).or_default() += 1;
+            // Without a user, this is not the time of an answer.
             if asked.answer != "nobody" {
                 self.person.add(asked.ms);
             }

@@ -224,6 +224,7 @@ fn run_newest(
         outcomes.extend(outcomes_of_dry_run.map_err(Failure::broken)?);
         return outcomes.iter().try_for_each(|outcome| print_outcome(outcome, mode, out));
     }
+    // This list is read once: a refused turn stays the newest one, and asking again would return it again.
     let undoable = if mode.direction == Direction::Undo { history.undoable(workspace) } else { Vec::new() };
     let mut undoable = undoable.into_iter();
     let mut count = 0;
@@ -262,6 +263,7 @@ fn print_outcome(outcome: &Outcome, mode: UndoMode, out: &mut Terminal) -> Resul
         return out.line(&as_json(outcome, mode).to_string());
     }
     out.line(&head(outcome, mode))?;
+    // Build folders are recognized in the whole name; only the printed name is shortened.
     let done = outcome.done.iter().map(|done| {
         let mut short = done.clone();
         short.name = clip::middle(&done.name, LONGEST_NAME).into_owned();
@@ -356,6 +358,7 @@ fn folded_rows<'n>(names: impl Iterator<Item = (&'n str, &'n Text, Text)> + Clon
             Some(at) => {
                 let (_, count, same, _) = &mut rows[at];
                 *count += 1;
+                // The row names a change only if all names of the folder have it.
                 *same = same.filter(|same| *same == what);
             }
             None => {
@@ -464,6 +467,7 @@ fn show(project: &Project, turns: usize, as_json: bool, out: &mut Terminal) -> R
     let mut sentences = 0;
     for difference in &differences {
         if let Some(folder) = folder_of(difference) {
+            // The first file of a build folder prints the row for all of them.
             if let Some(count) = built.remove(&folder) {
                 let row = text!("{folder}: {count} {count|name|names} of build output changed", folder, count);
                 out.exact_line(Style::Dim, &*row.words())?;

@@ -7,10 +7,10 @@ use toolfence_policy::settings::{CommandRule, WrittenRule, check_glob};
 use toolfence_protocol::limits::{LIMITS, Limit};
 use toolfence_protocol::{Text, close_names, text};
 
-/// Characters of a value that are shown: a checker's command may be a script.
+/// Maximum number of displayed characters of a value. The command of a checker may be a whole script.
 const MOST_SHOWN: usize = 60;
 
-/// The beginning of a text in one line.
+/// Returns the beginning of a text on one line.
 pub(crate) fn short(text: &str) -> String {
     let mut shown: String = text.chars().take(MOST_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().nth(MOST_SHOWN).is_some() {
@@ -19,7 +19,7 @@ pub(crate) fn short(text: &str) -> String {
     shown
 }
 
-/// Declares kinds whose values are written as they are, with a check.
+/// Declares kinds whose values are used as they are written, after a check.
 macro_rules! plain_kinds {
     ($($(#[$meta:meta])* $name:ident: $value:ty, $takes:expr, $check:expr;)*) => {$(
         $(#[$meta])*
@@ -55,11 +55,12 @@ plain_kinds! {
     Glob: String, text!("a glob such as {example}", example = "\"*.pem\""), |glob| check_glob(glob);
 }
 
-/// One of the words of an option of the command line. Where a project may set it, they go from the loosest to the strictest.
+/// A word of a command-line option. If a project may set the key, its words are ordered from the loosest to the
+/// strictest.
 #[derive(Clone)]
 pub(crate) struct Word<T>(PhantomData<T>);
 
-/// The word for a value.
+/// Returns the word for a value.
 pub(crate) fn name_of<T: ValueEnum>(value: &T) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
@@ -93,20 +94,20 @@ impl<T: ValueEnum + Clone> Kind for Word<T> {
     }
 }
 
-/// A message with the values that a setting takes, and the reason why this one is wrong, if there is more to say.
+/// Returns the message about an invalid value: the allowed values, and the reason unless it is empty.
 pub(crate) fn wrong_value(key: &str, takes: Text, why: impl Into<Text>) -> Text {
     let (message, why) = (text!("{key} is {takes}.", key, takes), why.into());
     if why.is_empty() { message } else { message.then(why) }
 }
 
-/// A question about a name with names that are close to it; empty without any.
+/// Returns the question whether one of these close names was meant; empty without any.
 pub(crate) fn did_you_mean(close: impl IntoIterator<Item = String>) -> Text {
     let either = |first: Text, second: Text| text!("{first} or {second}", first, second);
     let close = close.into_iter().map(Text::from).reduce(either);
     close.map(|close| text!("Did you mean {close}?", close)).unwrap_or_default()
 }
 
-/// A whole number between two others.
+/// A whole number from `LEAST` to `MOST`.
 #[derive(Clone)]
 pub(crate) struct Whole<const LEAST: u64, const MOST: u64>;
 
@@ -135,7 +136,7 @@ impl<const LEAST: u64, const MOST: u64> Kind for Whole<LEAST, MOST> {
     }
 }
 
-/// A number from 0 to another, with decimals.
+/// A decimal number from 0 to `MOST`.
 #[derive(Clone)]
 pub(crate) struct Number<const MOST: u32>;
 
@@ -177,7 +178,7 @@ impl Kind for Command {
     }
 }
 
-/// One of the limits.
+/// The value of a limit, under its key.
 #[derive(Clone)]
 pub(crate) struct Bound;
 

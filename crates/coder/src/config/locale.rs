@@ -6,10 +6,10 @@ use crate::choices::Lang;
 use std::ffi::OsString;
 use toolfence_protocol::Language;
 
-/// The variables, the strongest first. The first one that is not empty counts, as POSIX has it for the category of messages.
+/// The variables, the strongest first. The first one that is not empty applies, as POSIX defines it for messages.
 const VARIABLES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
-/// The language of the environment.
+/// Returns the language of the environment.
 pub(crate) fn language() -> Language {
     match portuguese(|name| std::env::var_os(name)) {
         Some(_) => Language::Portuguese,
@@ -17,7 +17,7 @@ pub(crate) fn language() -> Language {
     }
 }
 
-/// The setting `lang` of the environment. A language that the program does not speak leaves the default.
+/// Returns the setting `lang` of the environment. It is unset for a language that the program does not support.
 pub(super) fn settings() -> Settings {
     let mut settings = Settings::default();
     if let Some(variable) = portuguese(|name| std::env::var_os(name)) {
@@ -26,7 +26,7 @@ pub(super) fn settings() -> Settings {
     settings
 }
 
-/// The variable that names Portuguese, where the one that counts does: `pt`, `pt_BR.UTF-8`, `pt_PT@euro`.
+/// Returns the variable that applies, if it names Portuguese: `pt`, `pt_BR.UTF-8`, `pt_PT@euro`.
 fn portuguese(value: impl Fn(&str) -> Option<OsString>) -> Option<&'static str> {
     let set = |name: &&str| value(name).filter(|value| !value.is_empty()).is_some();
     let name = VARIABLES.into_iter().find(set)?;

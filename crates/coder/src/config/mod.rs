@@ -1,5 +1,5 @@
-//! The settings of one run: the built-in values, the environment, the user's file, the project's file, the persona and the command
-//! line, merged.
+//! The settings of one run, merged from the built-in values, the environment, the user's file, the project's file, the
+//! persona and the command line.
 
 mod kinds;
 pub(crate) mod locale;
@@ -38,24 +38,24 @@ use value::{Layer, Merging, Source};
 pub(crate) struct Layers {
     pub(crate) places: Places,
     pub(crate) project: ProjectFile,
-    /// From the weakest to the strongest but for the command line.
+    /// The layers from the weakest to the strongest, except the command line.
     files: Vec<(Source, Settings)>,
     typed: Settings,
 }
 
-/// What is there of a project's file.
+/// The state of the project's settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProjectFile {
-    /// Nothing.
+    /// The file does not exist.
     Absent,
-    /// A file that may only tighten.
+    /// The file may only make rules stricter.
     Untrusted,
-    /// A file that the person has trusted as it is.
+    /// The user has trusted the file in its present form.
     Trusted,
 }
 
 impl Layers {
-    /// Reads the layers that these options name. From here on the program speaks their language.
+    /// Reads the layers for these options, and sets the language of messages to that of the settings.
     pub(crate) fn read(options: &Options) -> Result<Layers, Failure> {
         let places = Places::of(&options.root)?;
         let mut layers =
@@ -91,7 +91,7 @@ impl Layers {
         Ok(())
     }
 
-    /// These layers with the settings of the persona.
+    /// Adds the settings of the persona to the layers.
     pub(crate) fn with_persona(mut self, persona: &Persona) -> Result<Layers, Failure> {
         let Some(text) = &persona.policy else { return Ok(self) };
         let name = text!("the persona {name}", name = &persona.name);
@@ -99,19 +99,19 @@ impl Layers {
         let settings = read::read(&source, false).map_err(|mistake| {
             Failure::wrong_use(text!("{persona}: policy: {error}", persona = name, error = mistake.message))
         })?;
-        // Lines of this text are not those of the persona's file.
+        // The text is dropped, because its line numbers are not those of the persona's file.
         source.text.clear();
         self.files.push((source, settings));
         Ok(self)
     }
 
-    /// The texts that these layers were read from, and the files that the user trusts.
+    /// Returns the texts of these layers, the state of the project's file, and the trust records.
     pub(crate) fn sources(&self) -> Vec<String> {
         let files = self.files.iter().map(|(source, _)| source.text.clone());
         files.chain([format!("{:?}", self.project), trust::listed(&self.places)]).collect()
     }
 
-    /// All layers, merged.
+    /// Merges all layers.
     pub(crate) fn merged(&self) -> Config {
         let mut config = Config::built_in();
         self.files.iter().for_each(|(source, settings)| config.merge(source, settings));
@@ -124,11 +124,11 @@ fn source(layer: Layer, name: &str, text: String) -> Source {
     Source { layer, name: name.into(), text }
 }
 
-/// The settings that count.
+/// The effective settings.
 #[derive(Clone)]
 pub(crate) struct Config {
     settings: Settings,
-    /// Values of a layer that have no effect, in sentences for the user.
+    /// Sentences for the user about values that have no effect.
     pub(crate) notes: Vec<Text>,
 }
 
@@ -148,6 +148,7 @@ impl Config {
         let text: String = set.map(|row| format!("{} = {}\n", row.key, row.default)).collect();
         let source = source(Layer::Default, "default", text);
         let built_in = read::read(&source, false).expect("a test reads the built-in settings");
+        // Without a text, these values get no line numbers, which would refer to the generated text above.
         config.merge(&Source { text: String::new(), ..source }, &built_in);
         config
     }
@@ -156,14 +157,14 @@ impl Config {
         self.settings.merge(settings, &mut Merging { source, notes: &mut self.notes });
     }
 
-    /// The settings of the command line, and no others.
+    /// Returns the settings of the command line over the built-in values, without those of any file.
     pub(crate) fn typed(options: &Options) -> Result<Config, Failure> {
         let mut config = Config::built_in();
         config.merge(&source(Layer::CommandLine, "", String::new()), &typed::settings(options)?);
         Ok(config)
     }
 
-    /// The rules of the policy.
+    /// Returns the settings of the policy.
     pub(crate) fn policy(&self) -> toolfence_policy::Settings {
         let (commands, paths) = (&self.commands, &self.paths);
         let mut settings = toolfence_policy::Settings::default().ask(self.ask.value().into());
@@ -176,6 +177,7 @@ impl Config {
         for rule in commands.deny.values() {
             settings = settings.deny_command(rule.words());
         }
+        // Each layer narrows the list further: a command must be in the lists of all layers.
         settings = commands.only.by_layer().iter().fold(settings, |settings, rules| settings.narrow_commands(rules));
         settings = paths.allow.values().fold(settings, toolfence_policy::Settings::allow_path);
         settings = paths.deny.values().fold(settings, toolfence_policy::Settings::block_path);
@@ -186,14 +188,14 @@ impl Config {
         self.lang.value().into()
     }
 
-    /// Sets the display on a terminal from here on: whether there are colours, and which.
+    /// Sets how later output is displayed: the colours, and whether long thoughts are folded.
     pub(crate) fn settle_looks(&self) {
         terminal::set_colours(self.color.value());
         theme::settle(&name_of(&self.terminal.theme.value()));
         thoughts::settle(self.terminal.reasoning.value());
     }
 
-    /// The limits of everything.
+    /// Returns all limits.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         for limit in LIMITS {
@@ -203,13 +205,13 @@ impl Config {
         limits.in_force()
     }
 
-    /// How results are written for the model. Each call returns another nonce.
+    /// Returns the format of results for the model. Each call returns a new nonce.
     pub(crate) fn format(&self, language: Language) -> Format {
         let results = &self.results;
         let mut format = Format::default();
         format.kind = if results.format.value() == ResultFormat::Json { Kind::Json } else { Kind::Text };
         format.data = results.data.value() == Switch::On;
-        // The system's randomness is in the keys of the hasher.
+        // The keys of the hasher come from the randomness of the system.
         let nonce = || format!("{:016x}", RandomState::new().build_hasher().finish());
         format.nonce = (results.nonce.value() == Switch::On).then(nonce);
         format.break_tokens = results.break_tokens.value() == Switch::On;
@@ -219,7 +221,7 @@ impl Config {
     }
 }
 
-/// Takes secrets out of what is written down. It knows those of the environment too.
+/// Returns the redactor for text that is stored or displayed. It also redacts the secrets in the environment.
 pub(crate) fn redactor() -> Redactor {
     let own =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

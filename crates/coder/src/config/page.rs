@@ -6,10 +6,10 @@ use super::value::Shape;
 use std::fmt::Write as _;
 use toolfence_protocol::Language;
 
-/// The columns of a line of help.
+/// Maximum number of columns of a line of help.
 const WIDTH: usize = 118;
 
-/// A settings file with every setting explained and none set.
+/// Returns a settings file in which every setting is explained and none is set.
 pub(crate) fn documented(language: Language) -> String {
     let mut out = String::new();
     let mut table = "";

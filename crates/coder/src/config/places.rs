@@ -1,4 +1,4 @@
-//! Where files of settings are, and how they are read: whole, bounded, and never anything but a plain file.
+//! Locates the files of settings and reads them: completely, up to a limit, and only if they are regular files.
 
 use crate::failure::Failure;
 use rustix::fs::{FileType, Mode, OFlags};
@@ -11,24 +11,24 @@ use toolfence_protocol::{Text, text};
 /// The project's file, in its root.
 pub(crate) const PROJECT_FILE: &str = ".toolfence.toml";
 
-/// The most bytes of a file of settings.
+/// Maximum number of bytes of a settings file.
 const MOST_BYTES: u64 = 256 << 10;
 
-/// The places of one run.
+/// The paths of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
-    /// `$XDG_CONFIG_HOME/toolfence/config.toml`; none where there is no home.
+    /// `$XDG_CONFIG_HOME/toolfence/config.toml`; `None` without a home folder.
     pub(crate) user: Option<PathBuf>,
-    /// `$XDG_STATE_HOME/toolfence`, for what the program remembers.
+    /// `$XDG_STATE_HOME/toolfence`, for data that the program keeps between runs.
     pub(crate) state: Option<PathBuf>,
     /// The project's file.
     pub(crate) project: PathBuf,
-    /// The root with every link followed.
+    /// The root of the project with all links resolved.
     root: PathBuf,
 }
 
 impl Places {
-    /// Those for a project.
+    /// Returns the paths for the project at this root.
     pub(crate) fn of(root: &Path) -> Result<Places, Failure> {
         let root = root.canonicalize().map_err(|error| {
             Failure::wrong_use(text!(
@@ -52,7 +52,7 @@ impl Places {
         }
     }
 
-    /// The root with every link followed.
+    /// Returns the root of the project with all links resolved.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -66,7 +66,7 @@ impl Places {
         named.into_iter().any(|folder| folder.starts_with(&path) || path.starts_with(&folder))
     }
 
-    /// The folder of the commands that the project has written.
+    /// Returns the folder of the project's custom commands.
     pub(crate) fn commands(&self) -> PathBuf {
         self.root.join(".toolfence/commands")
     }
@@ -87,14 +87,15 @@ impl Places {
     }
 }
 
-/// A base folder of XDG: the variable where it is an absolute path, or else below the home folder.
+/// Returns an XDG base folder: the value of the variable, or otherwise the default below the home folder. The XDG Base
+/// Directory Specification demands that relative paths be ignored.
 fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
     let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
     let set = std::env::var_os(variable).and_then(absolute);
     set.or_else(|| Some(std::env::var_os("HOME").and_then(absolute)?.join(below_home)))
 }
 
-/// A path with every link in what exists of it followed.
+/// Resolves all links in the existing part of a path.
 fn real(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     for above in path.ancestors() {
@@ -111,9 +112,10 @@ pub(crate) fn read_own(path: &Path) -> Result<Option<String>, Failure> {
     read(path, OFlags::empty())
 }
 
-/// Whether a link is on the way from a folder down to a path below it, the path itself included: it could lead anywhere. What is
-/// not there is no link.
+/// Returns `true` if a link is on the way from a folder down to a path below it, including the path itself: the link
+/// could lead anywhere. Components that do not exist are not links.
 pub(crate) fn has_link(folder: &Path, path: &Path) -> bool {
+    // A path that is not below the folder is refused like a link.
     let Ok(below) = path.strip_prefix(folder) else { return true };
     let mut at = folder.to_owned();
     below.components().any(|name| {
@@ -122,13 +124,13 @@ pub(crate) fn has_link(folder: &Path, path: &Path) -> bool {
     })
 }
 
-/// Reads a file of the project, which may be anybody's work: a link there could lead anywhere, so it is refused.
+/// Reads a file of the project. The project may be untrusted, so a link, which could lead anywhere, is refused.
 pub(crate) fn read_of_project(path: &Path) -> Result<Option<String>, Failure> {
     read(path, OFlags::NOFOLLOW)
 }
 
-/// The first bytes of a file that is no link, and whether they are all of it; never half of a character. `None` where there is no
-/// such file.
+/// Returns the first bytes of a file, without an incomplete character, and whether they are the whole file; `None` if
+/// the file does not exist. A link is refused.
 pub(crate) fn read_first_bytes(path: &Path, most: usize) -> Result<Option<(String, bool)>, Failure> {
     let Some(mut bytes) = read_bytes(path, OFlags::NOFOLLOW, most as u64)? else { return Ok(None) };
     let whole = bytes.len() <= most;
@@ -157,10 +159,10 @@ pub(crate) fn cannot_read(path: &Path, why: Text) -> Failure {
     Failure::wrong_use(text!("cannot read {path}: {error}", path = path.display().to_string(), error = why))
 }
 
-/// At most one byte more than these, which tells that there are more.
+/// Reads at most one byte more than `most`. That byte shows that the file is longer.
 fn read_bytes(path: &Path, more: OFlags, most: u64) -> Result<Option<Vec<u8>>, Failure> {
     let system = |error: std::io::Error| cannot_read(path, Text::from(&error));
-    // A pipe must not make it wait.
+    // Without `NONBLOCK`, opening a named pipe would wait for its writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => file,
@@ -170,6 +172,7 @@ fn read_bytes(path: &Path, more: OFlags, most: u64) -> Result<Option<Vec<u8>>, F
         }
         Err(error) => return Err(system(error.into())),
     };
+    // The open file is checked, because the path may name another file by now.
     let stat = rustix::fs::fstat(&file).map_err(|error| system(error.into()))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(cannot_read(path, text!("it is not a plain file")));

@@ -22,40 +22,40 @@ use toolfence_protocol::grammar::Form;
 use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::{Dialect, Learned, Text, text};
 
-/// The folder of profiles, below that of what the program remembers.
+/// The folder of profiles in the state folder.
 const FOLDER: &str = "profiles";
 
-/// The version of the files: one of another version is left alone.
+/// The version of the file format. Files of other versions are left unchanged.
 const VERSION: u32 = 1;
 
-/// How the template of a backend was seen to open the reasoning.
+/// The source of a fact: a reply closed a reasoning section that it had not opened.
 const CLOSING_TAG: &str = "closing_tag";
 
-/// How the dialect of a model was seen.
+/// The source of a fact: three calls in a dialect succeeded.
 const THREE_CALLS: &str = "three_calls";
 
-/// How a fact was found out by asking for it.
+/// The source of a fact: the answer to a probe.
 const PROBE: &str = "probe";
 
-/// The value of `reasoning` that is learned from replies too.
+/// The value of `reasoning` if the backend opens the section itself. Replies show this too.
 const OPENED: &str = "opened";
 
-/// The value of `reasoning` if it has a separate field.
+/// The value of `reasoning` if the reasoning is in a separate field.
 const FIELD: &str = "field";
 
-/// The value of `reasoning` if it is between two tags.
+/// The value of `reasoning` if the reasoning is between two tags.
 const TAGS: &str = "tags";
 
-/// The value of a fact that the backend has none of it.
+/// The value of a fact if the backend lacks the feature.
 const NONE: &str = "none";
 
-/// The value of a fact that is so.
+/// The value of a fact that is true.
 const YES: &str = "yes";
 
-/// The value of `system` where a system message does not reach the model.
+/// The value of `system` if system messages do not reach the model.
 const LOST: &str = "lost";
 
-/// A file of what is known.
+/// The content of a profile file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Known {
     v: u32,
@@ -65,24 +65,24 @@ pub(crate) struct Known {
     pub(crate) dialect: Option<Fact>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reasoning: Option<Fact>,
-    /// How the server takes a grammar that it obeys.
+    /// The form of the grammar that the server obeys, or [`NONE`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) grammar: Option<Fact>,
-    /// Whether the model reasons in a field of its own while its answer is held to the grammar, where it does.
+    /// Set to [`YES`] if the model reasons in a separate field while the grammar constrains its answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reasons_beside_grammar: Option<Fact>,
-    /// Whether a system message reaches the model, where it does not.
+    /// Set to [`LOST`] if system messages do not reach the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) system: Option<Fact>,
 }
 
-/// One thing that is known.
+/// A fact about a backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fact {
     pub(crate) value: String,
-    /// When it was learned, in milliseconds since 1970.
+    /// The time at which the fact was learned, in milliseconds since the Unix epoch.
     pub(crate) at: u64,
-    /// What showed it, in one word.
+    /// The source of the fact, such as [`PROBE`].
     pub(crate) how: String,
 }
 
@@ -93,7 +93,7 @@ impl Fact {
         Fact { value: value.to_owned(), at, how: how.to_owned() }
     }
 
-    /// What showed it, in words.
+    /// Describes the source of the fact for the user.
     pub(crate) fn shown_by(&self) -> Text {
         match self.how.as_str() {
             CLOSING_TAG => text!("a reply closed a reasoning section that it had not opened"),
@@ -113,7 +113,8 @@ impl Known {
             Some(NONE | FIELD | TAGS) => Reasoning::Known,
             _ => Reasoning::Unknown,
         };
-        // The grammar has no word for what a model thinks in its text, and many servers hold what it thinks elsewhere to it too.
+        // The grammar does not allow reasoning in the text, and many servers apply it to a separate field of reasoning
+        // too.
         let form = self.grammar.as_ref().and_then(|fact| Form::from_name(&fact.value));
         learned.grammar = form.filter(|_| match marks {
             Some(NONE) => true,
@@ -126,7 +127,7 @@ impl Known {
         learned
     }
 
-    /// Every fact by its name, in the order in which they are shown.
+    /// Returns all facts with their names, in the order of display.
     pub(crate) fn facts(&self) -> impl Iterator<Item = (&'static str, &Fact)> {
         let single = [
             ("dialect", &self.dialect),
@@ -142,12 +143,12 @@ impl Known {
         self.facts().next().is_none()
     }
 
-    /// Whether a system message does not reach the model.
+    /// Returns `true` if system messages do not reach the model.
     pub(crate) fn loses_system(&self) -> bool {
         self.system.as_ref().is_some_and(|fact| fact.value == LOST)
     }
 
-    /// Takes the answers to a probe. What has no answer stays.
+    /// Stores the answers to a probe. A fact without an answer is kept.
     fn take(&mut self, answers: &Answers) {
         let fact = |value: &str| Some(Fact::new(value, PROBE));
         if let Some(marks) = answers.reasoning.name() {
@@ -170,7 +171,8 @@ impl Known {
         self.reasons_beside_grammar = if reasons { fact(YES) } else { None };
     }
 
-    /// Takes what changed from `before` to `now`. What another process learned meanwhile of the rest stays.
+    /// Stores the values that differ between `before` and `now`. The other facts are kept, because another process may
+    /// have stored them meanwhile.
     fn change(&mut self, before: Learned, now: Learned) {
         if before.reasoning != now.reasoning {
             self.reasoning = (now.reasoning == Reasoning::Opened).then(|| Fact::new(OPENED, CLOSING_TAG));
@@ -186,7 +188,7 @@ impl Known {
 pub(crate) struct Profiles(PathBuf);
 
 impl Profiles {
-    /// Where they are; nowhere without a home.
+    /// Returns the profiles in the state folder; `None` without a home folder.
     pub(crate) fn of(places: &Places) -> Option<Profiles> {
         places.state.as_ref().map(|state| Profiles(state.join(FOLDER)))
     }
@@ -221,6 +223,7 @@ impl Profiles {
     }
 
     fn update(&self, base_url: &str, model: &str, change: impl FnOnce(&mut Known)) -> Result<(), Text> {
+        // The lock covers reading and writing, so that two processes do not lose each other's facts.
         let _locked = self.lock().map_err(|error| self.unwritable(&error))?;
         let path = self.path(base_url, model);
         let fresh = || Known {
@@ -262,6 +265,7 @@ impl Profiles {
     }
 
     fn path(&self, base_url: &str, model: &str) -> PathBuf {
+        // URLs and names of models may have any characters and any length, so a hash names the file.
         let name = hash(&format!("{}\n{model}", address(base_url)));
         self.0.join(format!("{}.json", &name[..32]))
     }
@@ -270,6 +274,7 @@ impl Profiles {
         let Some(text) = read_own(path).map_err(|failure| failure.message().clone())? else { return Ok(None) };
         match serde_json::from_str::<Known>(&text) {
             Ok(known) if known.v == VERSION => Ok(Some(known)),
+            // A later version of this program may still use this file, so it is not renamed.
             Ok(known) => Err(text!("it has version {version}, and this program reads version 1", version = known.v)),
             Err(error) => {
                 // If the rename fails, the file is reported again next time.
@@ -315,11 +320,12 @@ pub(crate) fn address(base_url: &str) -> String {
     let plain = base_url.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = plain.split_once("://").unwrap_or(("http", plain));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // A password may contain `@`, so the host follows the last one.
     let host = host.rsplit('@').next().unwrap_or_default();
     format!("{}://{}{}", scheme.to_ascii_lowercase(), host.to_ascii_lowercase(), path.trim_end_matches('/'))
 }
 
-/// The profile of the backend that a run talks to.
+/// The profile of the backend of this run.
 #[derive(Debug)]
 pub(crate) struct Profile {
     profiles: Profiles,
@@ -338,8 +344,8 @@ impl Profile {
     pub(crate) fn open(profiles: Profiles, base_url: String, model: String, config: &Config) -> Profile {
         let known = profiles.known(&base_url, &model);
         let mut last = counting(known.as_ref().map(Known::learned).unwrap_or_default(), config);
-        // A session runs no call before its reply is over, so nothing is gained by what a probe said, and a reply that shows
-        // otherwise would be read wrongly.
+        // A session runs no call before the end of its reply, so the answer to a probe gains nothing here, and a reply
+        // that contradicts it would be misread.
         if last.reasoning == Reasoning::Known {
             last.reasoning = Reasoning::Unknown;
         }
@@ -380,6 +386,7 @@ pub(crate) fn counting(learned: Learned, config: &Config) -> Learned {
     }
     counting.grammar = match config.grammar.value() {
         Grammar::Off => None,
+        // Without a known form, that of llama.cpp is used.
         Grammar::On => Some(learned.grammar.unwrap_or(Form::Grammar)),
         Grammar::Auto => learned.grammar,
     };
@@ -411,7 +418,7 @@ mod tests {
         learned
     }
 
-    /// Two runs begin with the same and learn different things.
+    /// Two runs begin with the same values and learn different ones.
     #[test]
     fn two_runs_at_a_time_lose_nothing() {
         let folder = tempfile::tempdir().unwrap();
@@ -425,7 +432,7 @@ mod tests {
         });
         assert_eq!(profiles.learned(url, "m"), learned_of(true, Some(Dialect::Llama)));
         assert_eq!(profiles.learned(url, "other"), nothing);
-        // One that is given up leaves the other.
+        // Removing one value keeps the other.
         profiles.store(url, "m", learned_of(true, None), nothing).unwrap();
         assert_eq!(profiles.learned(url, "m"), learned_of(false, Some(Dialect::Llama)));
         assert_eq!(profiles.all().len(), 1);
@@ -464,7 +471,7 @@ mod tests {
             let known = store(ReasoningAnswer::Field, Form::Guided, reasons, true);
             assert_eq!(known.learned().grammar, want);
         }
-        // What has no answer stays.
+        // A fact without an answer is kept.
         let why = || Text::from("It is slow.");
         let mut answers =
             answers_of(ReasoningAnswer::NoAnswer { why: why() }, GrammarAnswer::NoAnswer { why: why() }, true);
@@ -472,7 +479,7 @@ mod tests {
         profiles.store_answers("http://h/v1", "m", &answers).unwrap();
         let learned = profiles.learned("http://h/v1", "m");
         assert_eq!((learned.grammar, learned.dialect), (Some(Form::Guided), Some(Dialect::Hermes)));
-        // A reply that shows otherwise counts more than an answer.
+        // A reply overrides the answer to a probe.
         profiles.store("http://h/v1", "m", Learned::default(), learned_of(true, None)).unwrap();
         let learned = profiles.learned("http://h/v1", "m");
         assert_eq!(learned.reasoning, Reasoning::Opened);
@@ -497,7 +504,7 @@ mod tests {
         std::fs::write(&path, later).unwrap();
         assert!(profiles.store(url, "m", nothing, learned_of(true, None)).is_err());
         assert_eq!((std::fs::read_to_string(&path).unwrap().as_str(), profiles.learned(url, "m")), (later, nothing));
-        // What is not known here is left out; what is known counts.
+        // Unknown values are ignored.
         let odd = "{\"v\":1,\"base_url\":\"\",\"model\":\"\",\"dialect\":{\"value\":\"new\",\"at\":1,\"how\":\"x\"},\
                    \"reasoning\":{\"value\":\"known\",\"at\":1,\"how\":\"x\"},\"allow\":[\"rm\"]}";
         std::fs::write(&path, odd).unwrap();

@@ -1,27 +1,27 @@
-//! What a file that comes with a project may set.
+//! The settings that a project's file may have.
 
 use super::value::Layer;
 use toolfence_protocol::{Text, text};
 
-/// What a project's file, or a persona, may do with a setting. None of it loosens what may run.
+/// The effect that a project's file or a persona may have on a setting. No effect loosens what may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InProject {
-    /// A word counts if it is stricter, which is a later one in the list of words.
+    /// A word applies if it is stricter. Stricter words are later in the list of words.
     Stricter,
-    /// A number counts if it is lower.
+    /// A number applies if it is lower.
     Lower,
-    /// Items are added. More of them are stricter.
+    /// Items are added, because more items are stricter.
     Adds,
-    /// What both lists allow stays allowed.
+    /// Only items that both lists allow stay allowed.
     Narrows,
-    /// An error until the user has trusted this very content: the setting names a program, a place, a model or a text that the
-    /// model is given. A persona cannot have it.
+    /// An error unless the user has trusted exactly this content of the file, because the setting names a program, a
+    /// server, a model or a text for the model. A persona cannot have it.
     Trusted,
 }
 
-/// The settings that a project's file may have. All others are an error there: they could only loosen, or concern the user alone.
-/// A file that is read cannot be trusted, because trust would not notice a change of it; nor can a checker of files, because trust
-/// would not notice a change of a script that it names.
+/// The settings that a project's file may have. All others are an error there, because they could only loosen rules, or
+/// concern only the user. Settings that name a file to read and checkers of files are missing: the trust in a settings
+/// file would not notice a change of the named file, or of a script that the checker runs.
 pub(crate) const IN_PROJECT: &[(&str, InProject)] = &[
     ("ask", InProject::Stricter),
     ("agents_files", InProject::Stricter),
@@ -61,7 +61,7 @@ pub(crate) const IN_PROJECT: &[(&str, InProject)] = &[
     ("checks.commands", InProject::Trusted),
 ];
 
-/// What a project's file may do with a setting; `None` if it cannot have it.
+/// Returns the effect that a project's file may have on a setting; `None` if it cannot have the setting.
 pub(crate) fn in_project(key: &str) -> Option<InProject> {
     let is_key = |row: &str| row == key || row.strip_suffix('*').is_some_and(|table| key.starts_with(table));
     IN_PROJECT.iter().find(|(row, _)| is_key(row)).map(|(_, rule)| *rule)
@@ -70,7 +70,7 @@ pub(crate) fn in_project(key: &str) -> Option<InProject> {
 /// Checks whether a file of this layer may have a setting.
 ///
 /// # Errors
-/// The reason if it may not, and whether it may if the file is trusted.
+/// The reason why the file may not have it, and whether a trusted file may.
 pub(crate) fn check(key: &str, layer: Layer, trusted: bool) -> Result<(), (Text, bool)> {
     match in_project(key) {
         _ if !layer.only_tightens() => Ok(()),
@@ -91,7 +91,7 @@ pub(crate) fn check(key: &str, layer: Layer, trusted: bool) -> Result<(), (Text,
     }
 }
 
-/// What a project's file may do with a setting, as a sentence of its help.
+/// Returns the sentence about project files in the help of a setting.
 pub(crate) fn help(key: &str) -> Text {
     match in_project(key) {
         Some(InProject::Lower) => text!("A project's file can only lower it."),

@@ -1,4 +1,4 @@
-//! Reads one settings file: its values with their places, or the first mistake in it.
+//! Reads one settings file: its values with their positions, or the first mistake in it.
 
 use super::kinds::{did_you_mean, wrong_value};
 use super::project;
@@ -10,11 +10,11 @@ use toml::de::{DeTable, DeValue};
 use toolfence_policy::settings::line_and_column;
 use toolfence_protocol::{Text, close_names, text};
 
-/// The most bytes of a text, and the most items of a list or a table.
+/// Maximum number of bytes of a text, and of items of a list or a table.
 const MOST_BYTES: usize = 256 * 1024;
 const MOST_ITEMS: usize = 1000;
 
-/// Keys of earlier versions. They have no effect, and a file that has one still counts.
+/// Keys of earlier versions. They have no effect, and a file with such a key is still valid.
 const REMOVED: &[&str] = &[
     "audit",
     "command_retries",
@@ -28,7 +28,7 @@ const REMOVED: &[&str] = &[
 #[derive(Debug)]
 pub(crate) struct Mistake {
     pub(crate) message: Text,
-    /// Whether it would be right in a file that is trusted.
+    /// Whether the key would be allowed in a trusted file.
     pub(crate) untrusted: bool,
     at: usize,
 }
@@ -38,7 +38,7 @@ impl Mistake {
         Mistake { message, untrusted: false, at }
     }
 
-    /// The mistake with its file, line and column.
+    /// Returns the message with the file, the line and the column.
     pub(crate) fn located(&self, source: &Source) -> Text {
         let (line, column) = line_and_column(&source.text, self.at);
         text!(
@@ -54,7 +54,8 @@ impl Mistake {
 /// Reads the text of a layer. `trusted` means that the user has trusted this project's file.
 ///
 /// # Errors
-/// The text is too large or not TOML, or has a key that does not exist or is not allowed in this layer, or a wrong value.
+/// The text is too large or not TOML, or has a key that does not exist or is not allowed in this layer, or a wrong
+/// value.
 pub(crate) fn read(source: &Source, trusted: bool) -> Result<Settings, Mistake> {
     let text = &source.text;
     if text.len() > MOST_BYTES {
@@ -69,12 +70,14 @@ pub(crate) fn read(source: &Source, trusted: bool) -> Result<Settings, Mistake> 
     let values = keys.values;
     Settings::deserialize(toml::de::Deserializer::from(table)).map_err(|error| {
         let at = start(&error);
+        // The position of the error identifies the setting, whose allowed values the message lists.
         let value = values.iter().find(|(_, places)| places.iter().any(|place| place.contains(&at)));
         Mistake::new(at, value.map_or_else(|| error.message().into(), |(row, places)| explain(row, &places[0], &error)))
     })
 }
 
-/// The values that the setting takes, and the reader's reason unless it only repeats them.
+/// Returns the message about an invalid value: the allowed values, and the reason of the TOML reader unless it only
+/// repeats them.
 fn explain(row: &Row, span: &Range<usize>, error: &toml::de::Error) -> Text {
     let repeats = error.message().starts_with("invalid ") && error.span().as_ref() == Some(span);
     let reason = match error.message() {
@@ -92,7 +95,7 @@ fn explain(row: &Row, span: &Range<usize>, error: &toml::de::Error) -> Text {
     wrong_value(row.key, row.takes.clone(), reason)
 }
 
-/// Collects the places of everything in a value. The place of a table is only its header.
+/// Collects the positions of all items in a value. The position of a table covers only its header.
 fn inner_places(value: &DeValue<'_>, places: &mut Vec<Range<usize>>) {
     match value {
         DeValue::Array(items) => items.iter().for_each(|item| {
@@ -107,7 +110,7 @@ fn inner_places(value: &DeValue<'_>, places: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The keys of a file and the places of their values: the first place is that of the whole value.
+/// The keys of a file, and the positions of their values. The first position is that of the whole value.
 struct Keys<'a> {
     rows: &'a [Row],
     source: &'a Source,
@@ -120,9 +123,11 @@ impl Keys<'_> {
     fn check(&mut self, above: &str, table: &mut DeTable<'_>) -> Result<(), Mistake> {
         let name = |key: &str| if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") };
         let mut keys: Vec<_> = table.keys().cloned().collect();
+        // Of several mistakes, the first one in the file is reported.
         keys.sort_by_key(|key| key.span().start);
         for key in keys {
             let (at, name) = (key.span().start, name(key.get_ref()));
+            // The deserializer rejects unknown keys, so a key of an earlier version is removed.
             if REMOVED.contains(&&*name) {
                 table.remove(&key);
             }
@@ -159,7 +164,7 @@ impl Keys<'_> {
         Ok(())
     }
 
-    /// A message about a key that does not exist, with close ones: first of the same table, then of all.
+    /// Returns the message about an unknown key, with close names of the same table, or otherwise of all tables.
     fn unknown(&self, name: &str) -> Text {
         let (table, leaf) = name.rsplit_once('.').unwrap_or(("", name));
         let split = |row: &Row| row.key.rsplit_once('.').unwrap_or(("", row.key));

@@ -96,7 +96,7 @@ impl Kind for Members {
             "model" | "messages" | "stream" => {
                 Err(text!("{name} is set by the program or by a setting of its own.", name))
             }
-            // TOML has no null: this is what becomes of `nan` and `inf`.
+            // TOML has no null, so a null here was `nan` or `inf`, which JSON lacks.
             _ if has_null(&value) => Err(text!("{name} has a number that JSON cannot represent, such as nan.", name)),
             _ => Ok((name.to_owned(), value)),
         }
@@ -178,8 +178,8 @@ pub(crate) struct CheckerRule {
 }
 
 impl CheckerRule {
-    /// The name of the file that marks the folder of a project, for a checker of the files on disk; `None` for one that gets the
-    /// text on its stdin.
+    /// Returns the name of the file that marks the folder of a project, if the checker reads the files on disk; `None`
+    /// if it reads the new text on its stdin.
     pub(crate) fn project(&self) -> Option<&str> {
         self.reads.as_deref()?.strip_prefix("project:").map(str::trim)
     }
@@ -279,8 +279,8 @@ impl TryFrom<WrittenCommand> for CommandLine {
     }
 }
 
-/// Beginnings of names of variables that steer how a program is loaded. The program that sets up the sandbox gets the server's
-/// variables too, and it runs outside.
+/// Prefixes of variables that control how a program is loaded. The program that sets up the sandbox also gets the
+/// server's variables, and it runs outside of the sandbox.
 const LOADED_BY: [&str; 6] = ["LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_", "GCONV_PATH", "TOOLFENCE_"];
 
 #[derive(Clone)]
@@ -297,7 +297,7 @@ impl Kind for Servers {
 
     fn read(rule: ServerRule, name: &str) -> Result<ServerRule, Text> {
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
-        // Some models write these words before the name of a tool, and they are taken off it.
+        // Some models write these words before the name of a tool, and they are removed from it.
         let is_reserved = ["functions", "default_api", "mcp"].contains(&name);
         if name.is_empty() || name.len() > 32 || is_reserved || !name.chars().all(is_plain) {
             return Err(text!(

@@ -1,4 +1,4 @@
-//! What each layer may do, the places of values, and the messages about mistakes.
+//! Tests of what each layer may do, of the positions of values, and of the messages about mistakes.
 
 use super::*;
 use project::InProject;
@@ -14,7 +14,7 @@ fn read_as(layer: Layer, text: &str) -> Result<(Source, Settings), String> {
     }
 }
 
-/// The settings of these layers in this order.
+/// Merges these layers in this order.
 fn merged(layers: &[(Layer, &str)]) -> Result<Config, String> {
     let mut config = Config::built_in();
     for (layer, text) in layers {
@@ -28,7 +28,7 @@ fn user_and_project(user: &str, project: &str) -> Result<Config, String> {
     merged(&[(Layer::User, user), (Layer::Project, project)])
 }
 
-/// The mistake in a user's file.
+/// Returns the message about the mistake in a user's file.
 #[track_caller]
 fn mistake(text: &str) -> String {
     read_as(Layer::User, text).map(drop).expect_err(text)
@@ -61,7 +61,7 @@ fn the_table_for_projects_names_only_settings() {
     }
 }
 
-/// Settings of the policy with a value of a project that would loosen what the user's file says.
+/// Settings of the policy in which a value of the project would loosen that of the user's file.
 const LOOSENING: &[(&str, &str, &str)] = &[
     ("ask", "ask = \"risky\"", "ask = \"never\""),
     ("ask", "ask = \"always\"", "ask = \"risky\""),

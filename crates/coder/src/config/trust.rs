@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use toolfence_protocol::{Text, text};
 use toolfence_workspace::Digest;
 
-/// One JSON object a line.
+/// The file with the trust records, one JSON object per line.
 const FILE: &str = "trusted.jsonl";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,13 +20,13 @@ struct Trusted {
     sha256: String,
 }
 
-/// Whether a file is trusted with exactly this content. What cannot be read is not trusted.
+/// Returns `true` if a file is trusted with exactly this content. If the records cannot be read, nothing is trusted.
 pub(crate) fn holds(places: &Places, file: &Path, content: &str) -> bool {
     let wanted = entry(file, content);
     wanted.is_ok_and(|wanted| list(places).unwrap_or_default().contains(&wanted))
 }
 
-/// Trusts files with these contents, and no more with what they held before.
+/// Trusts files with these contents. Their earlier contents are no longer trusted.
 pub(crate) fn store(places: &Places, files: &[(PathBuf, String)]) -> Result<(), Failure> {
     let new: Vec<Trusted> = files.iter().map(|(file, content)| entry(file, content)).collect::<Result<_, _>>()?;
     let mut kept = list(places)?;
@@ -35,7 +35,7 @@ pub(crate) fn store(places: &Places, files: &[(PathBuf, String)]) -> Result<(), 
     write(folder(places)?, &kept)
 }
 
-/// Trusts nothing of the project any more.
+/// Revokes the trust in all files of the project.
 pub(crate) fn forget(places: &Places) -> Result<(), Failure> {
     let mut kept = list(places)?;
     kept.retain(|known| {
@@ -45,14 +45,14 @@ pub(crate) fn forget(places: &Places) -> Result<(), Failure> {
     write(folder(places)?, &kept)
 }
 
-/// Trusts what has this name no more.
+/// Revokes the trust in the file of this name.
 pub(crate) fn forget_one(places: &Places, file: &Path) -> Result<(), Failure> {
     let mut kept = list(places)?;
     kept.retain(|known| Path::new(&known.path) != file);
     write(folder(places)?, &kept)
 }
 
-/// The SHA-256 of a text, in hexadecimal.
+/// Returns the SHA-256 of a text in hexadecimal.
 pub(crate) fn hash(content: &str) -> String {
     Digest::of(content.as_bytes()).to_string()
 }
@@ -96,6 +96,7 @@ fn write(folder: &Path, trusted: &[Trusted]) -> Result<(), Failure> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(broken)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(broken)?;
     file.write_all(text.as_bytes()).map_err(broken)?;
+    // The rename replaces the whole file, so a reader never sees a part of it.
     file.persist(folder.join(FILE)).map_err(|error| broken(error.error))?;
     Ok(())
 }

@@ -12,10 +12,10 @@ use toolfence_policy::settings::CommandRule;
 use toolfence_protocol::limits::LIMITS;
 use toolfence_protocol::{Limits, Text, text};
 
-/// The settings that the command line sets.
+/// Returns the settings of the command line.
 pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
     let mut typed = Settings::default();
-    // A program that the user names is meant to answer.
+    // `--command` without `--backend` selects the command backend.
     match (options.backend.flatten(), &options.command) {
         (None, Some(_)) => typed.backend.type_in("--command", Some(BackendKind::Command)),
         (backend, _) => typed.backend.type_in("--backend", backend),
@@ -64,6 +64,7 @@ pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
         (&mut paths.deny, "--deny-path", &rules.deny_path),
         (&mut paths.only, "--only-path", &rules.only_path),
     ] {
+        // Check the globs here, where the error can name the option.
         PathRules::new(&[], globs)
             .map_err(|wrong| Failure::wrong_use(text!("{place}: {what}", place = option, what = wrong.text())))?;
         globs.iter().for_each(|glob| list.type_in(option, Some(glob.clone())));
@@ -91,6 +92,7 @@ pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
             |why: Text| Failure::wrong_use(text!("{place}: {what}", place = format!("--limit {written}"), what = why));
         let (key, number) =
             written.split_once('=').ok_or_else(|| wrong(text!("a limit is written KEY=NUMBER, such as rounds=40")))?;
+        // `set` checks the key and the range of the number.
         let mut limits = Limits::default();
         limits.set(key, number).map_err(|error| wrong(error.text()))?;
         if let (Some(limit), Some(number)) = (LIMITS.iter().find(|limit| limit.key == key), limits.get(key)) {

@@ -1,4 +1,4 @@
-//! The values of settings with their places, and how one layer is merged over another.
+//! The values of settings with their positions, and the merging of layers.
 
 use super::project::{InProject, in_project};
 use crate::shown::language;
@@ -18,7 +18,7 @@ use toolfence_protocol::{Language, Text, text};
 pub(crate) enum Layer {
     /// The built-in values.
     Default,
-    /// A variable of the environment that other programs follow too.
+    /// Environment variables that other programs use too.
     Environment,
     /// The user's file.
     User,
@@ -31,13 +31,13 @@ pub(crate) enum Layer {
 }
 
 impl Layer {
-    /// Whether the layer may come from another person, so that it may only tighten.
+    /// Returns `true` if another person may have written the layer, so that it may only make rules stricter.
     pub(crate) fn only_tightens(self) -> bool {
         matches!(self, Layer::Project | Layer::Persona)
     }
 }
 
-/// The place of a value: `config.toml:3`, `--ask`.
+/// The origin of a value, displayed as `config.toml:3` or `--ask`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) layer: Layer,
@@ -68,38 +68,38 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What a setting takes: how its values are written, checked, shown and compared.
+/// A kind of setting: how its values are written, checked, displayed and compared.
 pub(crate) trait Kind: Clone {
-    /// A value; of a list or a table, one item.
+    /// The type of a value, or of an item in a list or table.
     type Value: Clone;
     /// A value as serde reads it from TOML.
     type Written: DeserializeOwned;
-    /// Whether the items are named, in a table.
+    /// Whether the setting is a table of named items.
     const IS_TABLE: bool = false;
 
-    /// The values that may be written: the end of a sentence that begins with `ask is`.
+    /// Describes the allowed values. The text completes a sentence that begins with `ask is`.
     fn takes() -> Text;
 
     /// Checks a value. `name` is the name of an item in a table.
     ///
     /// # Errors
-    /// The reason if it cannot be used. An empty reason means that [`Kind::takes`] is enough.
+    /// The reason why the value is not valid. An empty reason means that [`Kind::takes`] explains it.
     fn read(written: Self::Written, name: &str) -> Result<Self::Value, Text>;
 
-    /// A value in one line, without secrets.
+    /// Formats a value on one line, without secrets.
     fn show(value: &Self::Value) -> String;
 
-    /// A number by which values are compared if a project may set the key.
+    /// Returns the number by which values are compared if a project may set the key.
     fn rank(_value: &Self::Value) -> u64 {
         0
     }
 }
 
-/// A value and its place.
+/// A value and its position in the text of its layer.
 #[derive(Clone)]
 pub(crate) struct Item<V> {
     pub(crate) value: V,
-    /// The index of the first byte in the text of the layer.
+    /// The byte offset of the value in the text of its layer.
     at: usize,
     /// Set by the command line, or when layers are merged.
     origin: Option<Origin>,
@@ -111,7 +111,7 @@ impl<V: Clone> Item<V> {
     }
 }
 
-/// A setting: at most one value, or a list or a table of `MANY` values.
+/// A setting with at most one value, or with `MANY` a list or a table.
 #[derive(Clone)]
 pub(crate) struct Setting<K: Kind, const MANY: bool>(Vec<Item<K::Value>>);
 
@@ -135,7 +135,7 @@ impl<K: Kind> One<K> {
         self.values().next()
     }
 
-    /// The value of a setting that has a default.
+    /// Returns the value of a setting that has a default.
     pub(crate) fn value(&self) -> K::Value {
         self.get().cloned().expect("the built-in layer sets every setting that is read in this way")
     }
@@ -144,12 +144,12 @@ impl<K: Kind> One<K> {
         self.0.first().map(Item::origin).unwrap_or_default()
     }
 
-    /// Whether a layer sets it, so that the default does not count.
+    /// Returns `true` if a layer sets the value, so that the default does not apply.
     pub(crate) fn is_set(&self) -> bool {
         self.origin().layer != Layer::Default
     }
 
-    /// The folder of the user's file, if that sets it: a relative path there starts at this folder.
+    /// Returns the folder of the user's file if that file sets the value. Relative paths in the file start there.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
         let origin = Some(self.origin()).filter(|origin| origin.layer == Layer::User)?;
         Path::new(&*origin.name).parent().map(Path::to_owned)
@@ -161,7 +161,7 @@ impl<K: Kind<Value = String>> One<K> {
         self.get().map(String::as_str)
     }
 
-    /// The file that it names.
+    /// Returns the file that the setting names.
     pub(crate) fn file(&self) -> Option<PathBuf> {
         let path = PathBuf::from(self.text()?);
         Some(self.folder().map_or_else(|| path.clone(), |folder| folder.join(&path)))
@@ -177,10 +177,11 @@ impl<K: Kind, const MANY: bool> Setting<K, MANY> {
         self.0.iter().map(|item| &item.value)
     }
 
-    /// The values of each layer that has any.
+    /// Returns the values of each layer that has values.
     pub(crate) fn by_layer(&self) -> Vec<Vec<K::Value>> {
         let mut items: Vec<&Item<K::Value>> = self.0.iter().collect();
         items.sort_by_key(|item| item.origin().layer);
+        // `chunk_by` joins only adjacent items, so they are sorted above.
         let layers = items.chunk_by(|a, b| a.origin().layer == b.origin().layer);
         layers.map(|items| items.iter().map(|item| item.value.clone()).collect()).collect()
     }
@@ -194,8 +195,8 @@ impl<K: Kind, const MANY: bool> Setting<K, MANY> {
         self.0.extend(value.map(|value| Item { value, at: 0, origin: Some(origin) }));
     }
 
-    /// Merges a stronger layer over this one: its items are added, and a single value counts over the weaker one. A single value
-    /// of a layer that only tightens counts if it is stricter.
+    /// Merges a stronger layer over this one: its items are added to a list or table, and its single value replaces the
+    /// weaker one. In a layer that may only make rules stricter, a single value must be stricter to replace it.
     pub(crate) fn merge(&mut self, key: &str, over: &Setting<K, MANY>, by: &mut Merging<'_>) {
         for item in &over.0 {
             let origin = item.origin.clone().unwrap_or_else(|| by.source.origin(item.at));
@@ -208,8 +209,9 @@ impl<K: Kind, const MANY: bool> Setting<K, MANY> {
         }
     }
 
-    /// Whether a single value counts over the weaker one. A looser one is noted.
+    /// Returns `true` if a single value replaces the weaker one. A looser value adds a note.
     fn admits(&self, key: &str, item: &Item<K::Value>, by: &mut Merging<'_>) -> bool {
+        // Values are compared only if a project or a persona sets a key that it may make stricter.
         let (Some(now), Some(rule @ (InProject::Stricter | InProject::Lower)), true) =
             (self.values().next(), in_project(key), by.source.layer.only_tightens())
         else {
@@ -251,7 +253,8 @@ impl<'de, K: Kind, const MANY: bool> Deserialize<'de> for Setting<K, MANY> {
     }
 }
 
-/// Reads an item of this name. The newtype is only for the reader of TOML, which then adds the place to an error.
+/// Reads an item of this name. The item is read as a newtype, because the TOML reader then adds the position to an
+/// error.
 struct ItemReader<'a, K>(&'a str, PhantomData<K>);
 
 impl<'de, K: Kind> DeserializeSeed<'de> for ItemReader<'_, K> {
@@ -305,16 +308,17 @@ impl<'de, K: Kind> Visitor<'de> for ItemsReader<K> {
         while let Some(name) = table.next_key::<String>()? {
             items.push(table.next_value_seed(ItemReader::<K>(&name, PhantomData))?);
         }
+        // The items are in the order of the file, whatever the order of the reader.
         items.sort_by_key(|item| item.at);
         Ok(items)
     }
 }
 
-/// The text of a layer, for the places of its values.
+/// The text of a layer, in which the positions of its values are found.
 pub(crate) struct Source {
     pub(crate) layer: Layer,
     pub(crate) name: Arc<str>,
-    /// Empty if lines in it mean nothing to the user.
+    /// Empty if line numbers in it would mean nothing to the user.
     pub(crate) text: String,
 }
 
@@ -325,13 +329,13 @@ impl Source {
     }
 }
 
-/// The layer that is merged over weaker ones, and the notes about values of it that have no effect.
+/// The layer that is being merged over weaker ones, and the notes about its values that have no effect.
 pub(crate) struct Merging<'a> {
     pub(crate) source: &'a Source,
     pub(crate) notes: &'a mut Vec<Text>,
 }
 
-/// How the values of a setting are written.
+/// The form in which the values of a setting are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     One,
@@ -339,22 +343,22 @@ pub(crate) enum Shape {
     Table,
 }
 
-/// A setting as `coder config`, the documented file and the documentation show it.
+/// A setting as `coder config`, the documented file and the reference page display it.
 pub(crate) struct Row {
-    /// With its table: `commands.allow`.
+    /// The key with its table, such as `commands.allow`.
     pub(crate) key: &'static str,
     /// The built-in value as TOML; empty without one.
     pub(crate) default: &'static str,
-    /// With another line after each ` - `.
+    /// The help text, in which each ` - ` begins another line.
     pub(crate) help: Text,
-    /// The values that may be written.
+    /// The description of the allowed values.
     pub(crate) takes: Text,
     pub(crate) shape: Shape,
     pub(crate) values: Vec<(String, Origin)>,
 }
 
 impl Row {
-    /// The help in lines.
+    /// Returns the lines of the help.
     pub(crate) fn help(&self, language: Language) -> Vec<String> {
         self.help.render(language).trim().split(" - ").map(str::to_owned).collect()
     }

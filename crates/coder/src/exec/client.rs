@@ -81,8 +81,10 @@ impl Session {
                          were read and what you always allowed."
                     ));
                 }
-                // The host is ending. A later attempt starts a new one when the lock is free.
+                // The host is ending and still holds the lock. Without this pause, all attempts would be over before it
+                // releases the lock.
                 Ended::Changed { jobs: false } | Ended::Gone { began: false } => sleep(GLANCE * 5).await,
+                // Calls of the reply may have run, so it is not sent again.
                 Ended::Gone { began: true } => {
                     return Err(Failure::broken(text!(
                         "The process of the exec session ended before the reply was handled."
@@ -99,6 +101,7 @@ impl Session {
         let mut found = false;
         loop {
             if let Some(_lock) = self.place.try_lock()? {
+                // A socket without a host would look as if the host had been killed.
                 self.place.remove_socket();
                 return Ok(found);
             }
@@ -127,6 +130,7 @@ impl Session {
                 }
                 start_host(lock).await?;
             }
+            // While another client starts a host, the lock is taken and no host listens yet.
             if let Some(link) = self.link().await? {
                 return Ok(link);
             }
@@ -165,14 +169,17 @@ pub(crate) async fn run_alone(
     let (forwarded, mut received) = mpsc::channel(1);
     let (report, reported) = mpsc::unbounded_channel();
     let (forwarded_report, reports) = mpsc::channel(1);
+    // Dropping the sender would end the round.
     let (_never, mut stop) = watch::channel(false);
     let mut link = Link { requests, reports };
     let handle = async {
         worker.handle(reply, &mut received, &report, &mut stop).await;
+        // Without this sender, `forward` ends, and `converse` sees the end of the reports.
         drop(report);
     };
     let converse = async {
         let ended = converse(&mut link, signals, show).await;
+        // If a second signal ended `converse`, the closed requests cancel the round.
         drop(link);
         ended
     };
@@ -214,6 +221,7 @@ async fn converse(
     signals: &mut Signals,
     show: &mut (dyn FnMut(Report) -> Result<(), Failure> + Send),
 ) -> Result<Ended, Failure> {
+    // The question is a future of its own, so that signals and reports are handled while the user thinks.
     let mut asking: Option<Asking> = None;
     let (mut began, mut ending) = (false, None);
     loop {
@@ -273,7 +281,7 @@ async fn start_host(lock: File) -> Result<(), Failure> {
     };
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
-    // The model receives results as printed text, without images.
+    // The host parses the same arguments, takes the lock from standard input, and prints a line once it listens.
     command.args(std::env::args_os().skip(1)).arg("--host").stdin(lock).stdout(Stdio::piped());
     let mut starting = Starting(Some(command.spawn().map_err(failed)?));
     // Close our copy of the lock; otherwise the lock would outlast the host.
@@ -285,11 +293,13 @@ async fn start_host(lock: File) -> Result<(), Failure> {
         let read = timeout(START, output.read_line(&mut line)).await;
         read.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())).map_err(failed)?;
     }
+    // Without this line, the host has ended before it listened, and it has printed the reason itself.
     if line.is_empty() {
         let status = host.wait().await.map_err(failed)?;
         let status = status.code().and_then(|code| u8::try_from(code).ok()).filter(|code| *code != 0);
         return Err(Failure::reported(status.unwrap_or(crate::failure::BROKEN)));
     }
+    // From here on, the host must outlive this client.
     starting.0 = None;
     Ok(())
 }

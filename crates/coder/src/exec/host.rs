@@ -89,6 +89,7 @@ async fn serve(shared: &Arc<Shared>, place: &Place, root: &Path) -> Result<(), F
             () = stopped(&mut stop) => return Ok(()),
             _ = looks.tick() => {
                 let idle = match shared.worker.try_lock().as_deref() {
+                    // A locked worker handles a reply, so the session is not idle.
                     Ok(Some(worker)) => worker.last_reply.elapsed() >= IDLE,
                     _ => false,
                 };

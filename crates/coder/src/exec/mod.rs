@@ -67,6 +67,7 @@ fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
     variables.retain(|(name, _)| {
         VARIABLES.iter().any(|known| name == known) || name.as_encoded_bytes().starts_with(b"TOOLFENCE_")
     });
+    // The order of the environment must not change the fingerprint.
     variables.sort();
     let mut text = format!("{options:?} {persona:?} {:?} {variables:?}", layers.sources());
     // After an update of the program, the old version must not continue the session.

@@ -37,6 +37,7 @@ impl Place {
             )));
         };
         let folder = state.join("exec");
+        // The NUL, which no path contains, separates the two parts.
         let key = [root.as_os_str().as_encoded_bytes(), b"\0", session.as_bytes()].concat();
         let handle = open_folder(&folder).map_err(|error| failure(&folder, &error))?;
         let mut key = Digest::of(&key).to_string();
@@ -142,6 +143,7 @@ fn open_folder(folder: &Path) -> io::Result<OwnedFd> {
     if stat.st_uid != rustix::process::geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
+    // The mode above applies only to a new folder; an existing one may be open to other users.
     if stat.st_mode & 0o077 != 0 {
         rustix::fs::fchmod(&handle, rustix::fs::Mode::RWXU)?;
     }

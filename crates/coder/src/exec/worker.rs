@@ -93,6 +93,7 @@ impl Worker {
                     request = requests.recv() => match request {
                         Some(Request::Answer(answer)) => drop(answers.send(answer)),
                         Some(Request::Interrupt) => canceller.interrupt(),
+                        // These are valid only as the first line of a connection.
                         Some(Request::Reply(_) | Request::End) => {}
                         None => {
                             canceller.cancel();
@@ -103,6 +104,7 @@ impl Worker {
             }
         };
         if reply.debug {
+            // The next reply may come from a client without `--debug`.
             debug::stop();
         }
         self.note_jobs(&reporter.results);
@@ -128,6 +130,7 @@ impl Worker {
                 return crate::failure::BROKEN;
             }
             Ok(RoundEnd::Send(message)) => (Some(message), None),
+            // These ends follow a reply with calls or mistakes, about which the model has read nothing yet.
             Ok(RoundEnd::Ended(reason @ (StopReason::Loop | StopReason::FormatErrors))) => {
                 (self.unsent(&reporter.results), Some(reason))
             }
@@ -300,6 +303,7 @@ impl Host for Reporter {
         self.report(Report::Question(Box::new(question.clone())));
         Box::pin(async move {
             match self.answers.recv().await {
+                // Without a connection, no user can answer either.
                 None | Some(UserAnswer::NoTerminal) => {
                     self.not_kept.record(&question);
                     UserAnswer::NoTerminal.answer(pending)

@@ -58,6 +58,7 @@ impl Answer {
     /// terminal without paste marks sends the lines of a paste in one or several reads.
     pub(crate) fn press(&mut self, keys: &[u8]) -> Option<Ended> {
         let mut is_pasted = false;
+        // More input after Enter means that the line end was part of an unmarked paste.
         if !keys.is_empty() && std::mem::take(&mut self.sent) {
             is_pasted = true;
             self.add(' ');
@@ -74,6 +75,7 @@ impl Answer {
                 continue;
             }
             match first {
+                // Only a line end that is the last byte of a read can be the Enter key.
                 b'\r' | b'\n' if left.len() == 1 && !is_pasted && (!self.was_pasting || keys.len() == 1) => {
                     self.sent = true;
                     return Some(Ended::Sent);

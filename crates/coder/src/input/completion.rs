@@ -47,6 +47,7 @@ impl Completions {
                     Some(Argument::Persona) => self.personas.iter().flat_map(Folders::names).collect(),
                     Some(Argument::Model) => self.models.lock().unwrap_or_else(PoisonError::into_inner).clone(),
                     Some(Argument::Server) => {
+                        // After `restart`, only the name of a server can follow.
                         let again = command.split_whitespace().nth(1) != Some(RESTART) || !typed.ends_with(' ');
                         let words = self.servers.iter().cloned().chain(again.then(|| RESTART.to_owned()));
                         words.collect()

@@ -188,6 +188,7 @@ impl Highlighter {
         if language.line.iter().find(begins).is_some() {
             return (rest.len(), ink_of(Part::Comment));
         }
+        // Blocks precede quotes, because `"""` would otherwise be an empty string and a quote.
         if let Some((begin, end, part)) = language.blocks.iter().find(|(begin, ..)| rest.starts_with(begin)) {
             let length = rest[begin.len()..].find(end).map(|at| begin.len() + at + end.len());
             if length.is_none() {

@@ -28,12 +28,14 @@ pub(super) fn read(text: &str, look: Look, base: Ink) -> Inline {
     READ.with(|read| read.set(read.get() + text.len()));
     let source = format!("{BEFORE}{text}");
     let mut reader = InlineReader { look, inks: vec![base], cells: Vec::new(), links: Vec::new(), depth: 0 };
+    // All brackets are matched in one pass: a search for each of them would take quadratic time.
     let closed = closed_brackets(&source);
     let mut settled = text.len();
     for (event, range) in Parser::new_ext(&source, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
         if let Event::Text(_) = &event
             && let Some(open) = first_open(&source, range.clone(), &closed)
         {
+            // Later text could make this mark the beginning of a construct.
             settled = settled.min(open.saturating_sub(BEFORE.len()));
         }
         let skipped = BEFORE.len().saturating_sub(range.start);
@@ -206,6 +208,7 @@ impl InlineReader {
         let (target, begin) = self.links.pop().unwrap_or_default();
         let text: String = self.cells[begin.min(self.cells.len())..].iter().map(|cell| cell.c).collect();
         self.ends("", end);
+        // The target of an autolinked mail address has a scheme that the text lacks (CommonMark, 6.5).
         let is_text = text == target || target.strip_prefix("mailto:") == Some(&text);
         if !is_text && !target.is_empty() {
             let begin = self.cells.len();

@@ -67,6 +67,7 @@ struct Item {
     indent: usize,
     /// The mark before its first row.
     mark: String,
+    /// Whether the mark has been printed.
     shown: bool,
     /// The number of an item in an ordered list, and the character after the number.
     number: Option<(u64, char)>,
@@ -83,8 +84,8 @@ enum Leaf {
         indent: usize,
         code: Highlighter,
     },
-    /// A block of indented code. Blank lines are held back until more code follows, because they are not part of its
-    /// end.
+    /// A block of indented code. Blank lines are held back until more code follows, because at the end of the block
+    /// they do not belong to it (CommonMark, 4.4).
     Indented {
         blank: usize,
     },
@@ -160,6 +161,7 @@ impl Markdown {
     /// Processes the next piece and returns the rows that are now complete, each with a newline.
     pub(crate) fn feed(&mut self, look: Look, piece: &str) -> String {
         self.look = look;
+        // One character at a time, so that the rows do not depend on the pieces.
         for c in piece.chars() {
             match c {
                 '\n' => self.end_line(),
@@ -226,6 +228,7 @@ impl Markdown {
     fn push(&mut self, c: char) {
         let ends_word = c == ' ' && self.line.ends_with(|last: char| !last.is_whitespace());
         self.line.push(c);
+        // Each attempt parses the line from its start, so it follows only whole words, and only a few times.
         if ends_word && self.tries < MOST_TRIES {
             self.tries += 1;
             self.try_text();
@@ -246,6 +249,7 @@ impl Markdown {
         let reading = self.read(&line);
         let Kind::Text { text, .. } = &reading.kind else { return };
         let word = text.split(' ').next().unwrap_or_default();
+        // Otherwise a later character could still make the line a heading, list item, table, fence or HTML.
         let is_certain = word.contains(char::is_alphanumeric)
             && !text.starts_with(['#', '<', '|', '`', '~', '=', '+'])
             && !(word.ends_with(['.', ')']) && word[..word.len() - 1].bytes().all(|byte| byte.is_ascii_digit()));
@@ -287,6 +291,7 @@ impl Markdown {
             }
             matched += 1;
         }
+        // The open block continues only in a line that continues all of its containers.
         let all = matched == self.containers.len();
         let mut reading = Reading { matched, begins: Vec::new(), kind: Kind::Blank };
         match &self.leaf {
@@ -297,6 +302,7 @@ impl Markdown {
                 reading.kind = if ends { Kind::FenceEnd } else { Kind::Code(&rest[blanks(rest).min(*indent)..]) };
                 return reading;
             }
+            // A blank line ends HTML (CommonMark, 4.6, kinds 6 and 7).
             Leaf::Html if all && !rest.trim().is_empty() => {
                 reading.kind = Kind::Html(rest);
                 return reading;
@@ -307,6 +313,7 @@ impl Markdown {
         loop {
             let (indent, text) = (blanks(rest), rest.trim_start());
             let goes_on = paragraph.is_some() && reading.begins.is_empty();
+            // Only a single line that has not been printed can still become a heading or the head of a table.
             let head = paragraph.filter(|paragraph| goes_on && all && paragraph.lines == 1 && !paragraph.given);
             if text.is_empty() {
                 return reading;
@@ -333,6 +340,7 @@ impl Markdown {
                     return reading;
                 }
                 if let Some(head) = head {
+                    // A delimiter row must have as many cells as the head (GFM, 4.10).
                     if head.piped
                         && let Some(sides) = table::sides(text)
                         && sides.len() == table::cells(&head.text).len()
@@ -340,11 +348,13 @@ impl Markdown {
                         reading.kind = Kind::Sides(sides);
                         return reading;
                     }
+                    // Below a paragraph, `---` is an underline and not a rule (CommonMark, 4.1).
                     if let Some(level) = underline(text) {
                         reading.kind = Kind::Underline(level);
                         return reading;
                     }
                 }
+                // `* * *` is a rule and not a list, so rules precede list items (CommonMark, 4.1).
                 if is_rule(text) {
                     reading.kind = Kind::Rule;
                     return reading;
@@ -356,6 +366,7 @@ impl Markdown {
                     rest = inner;
                     continue;
                 }
+                // A line of a paragraph may begin with an inline tag (CommonMark, 4.6, kind 7).
                 if !goes_on && is_html(text) {
                     reading.kind = Kind::Html(rest);
                     return reading;
@@ -365,6 +376,7 @@ impl Markdown {
                     return reading;
                 }
             }
+            // A paragraph continues even in a line without the marks of its containers (CommonMark, 5.1).
             reading.kind = Kind::Text { text, lazy: goes_on && !all };
             return reading;
         }
@@ -377,6 +389,7 @@ impl Markdown {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (length, number) = match text.as_bytes().get(digits)? {
             b'-' | b'+' | b'*' if digits == 0 => (1, None),
+            // A number has at most nine digits (CommonMark, 5.2).
             end @ (b'.' | b')') if (1..=9).contains(&digits) => {
                 (digits + 1, Some((text[..digits].parse::<u64>().ok()?, char::from(*end))))
             }
@@ -414,6 +427,7 @@ impl Markdown {
         let line = if is_code && self.containers.is_empty() { line.to_owned() } else { expanded(line) };
         let reading = self.read(&line);
         let Reading { matched, begins, kind } = reading;
+        // First the lines that continue or complete the open block.
         match kind {
             Kind::Text { text, lazy } => {
                 self.begin_text(matched, begins, lazy);
@@ -444,6 +458,7 @@ impl Markdown {
                 return;
             }
             Kind::Sides(sides) => {
+                // The line above was read as a paragraph, but it waited for this one and was not printed.
                 if let Leaf::Paragraph(paragraph) = std::mem::replace(&mut self.leaf, Leaf::Nothing) {
                     self.leaf = Leaf::Table(Table::new(table::cells(&paragraph.text), sides));
                 }
@@ -465,6 +480,7 @@ impl Markdown {
             {
                 if let Leaf::Indented { blank } = &mut self.leaf {
                     let blank = std::mem::take(blank);
+                    // These blank lines are rows of the code, so no gap precedes the next row.
                     self.gap = false;
                     self.give(vec![Vec::new(); blank]);
                 }
@@ -472,6 +488,7 @@ impl Markdown {
             }
             _ => {}
         }
+        // All other lines close the open block and begin another one.
         self.close(matched);
         self.containers.extend(begins);
         match kind {
@@ -519,9 +536,11 @@ impl Markdown {
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
         match c {
             '\t' => paragraph.text.push(' '),
+            // These characters are escaped, because `BREAK` has its own meaning in the text of a paragraph.
             c if !c.is_ascii() && is_odd(c) => paragraph.text.push_str(&written_out(c)),
             c => paragraph.text.push(c),
         }
+        // A first line with `|` waits for the next line, which may make it the head of a table.
         paragraph.piped |= c == '|' && paragraph.lines == 0;
         let waits = paragraph.piped && !paragraph.given;
         if paragraph.text.len() >= MOST_OPEN {
@@ -539,6 +558,7 @@ impl Markdown {
     fn settle(&mut self) {
         let room = self.room();
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
+        // A text with fewer bytes than columns seldom fills a row, so it is not parsed yet.
         if paragraph.text.len() <= room {
             return;
         }
@@ -568,7 +588,7 @@ impl Markdown {
         if text.ends_with('\r') {
             text.pop();
         }
-        // An escaped backslash does not break the line.
+        // A backslash or two blanks at its end break a line (CommonMark, 6.7), but an escaped backslash does not.
         let is_signed = text.ends_with('\\') && !text.ends_with("\\\\");
         let is_hard = is_signed || text.ends_with("  ");
         if is_signed {
@@ -584,6 +604,7 @@ impl Markdown {
     fn close(&mut self, matched: usize) {
         match std::mem::replace(&mut self.leaf, Leaf::Nothing) {
             Leaf::Paragraph(paragraph) => {
+                // A line break at the end of a paragraph has no effect (CommonMark, 6.7).
                 let text = paragraph.text.trim_end_matches([' ', BREAK]);
                 if !text.is_empty() {
                     let cells = inline::read(text, self.look, self.base).cells;
@@ -591,6 +612,7 @@ impl Markdown {
                 }
             }
             table @ Leaf::Table(_) => {
+                // `give_table` expects the table in `self.leaf`.
                 self.leaf = table;
                 self.give_table();
                 self.leaf = Leaf::Nothing;
@@ -609,6 +631,7 @@ impl Markdown {
         let base = Ink { bold: true, underline: level == 1, ..self.base };
         let mut cells = Vec::new();
         if !self.look.colour {
+            // Without styles, only its marks show that this row is a heading.
             push(&mut cells, &format!("{} ", "#".repeat(level)), base);
         }
         cells.extend(inline::read(text, self.look, base).cells);
@@ -624,7 +647,7 @@ impl Markdown {
     /// Writes a row without wrapping it, so that the user can copy it. The terminal wraps it.
     fn as_it_is(&mut self, text: &str, ink: Ink) {
         let mut cells = Vec::new();
-        // In the source, this character is not a line break of the author.
+        // Here U+2028 is a character of the text and not the mark of a line break.
         push(&mut cells, &text.replace(BREAK, "\\u{2028}"), ink);
         self.row(&cells);
     }
@@ -678,6 +701,7 @@ impl Markdown {
         draw(&prefix, self.look, &mut self.out);
         for container in &mut self.containers {
             if let Container::Item(item) = container {
+                // The next rows of the item are indented instead of marked.
                 item.shown = true;
             }
         }
@@ -760,6 +784,7 @@ fn expanded(line: &str) -> String {
 
 /// Removes a quote mark from a line; `None` if the line does not begin with one.
 fn quoted(line: &str) -> Option<&str> {
+    // At most three blanks may precede the mark (CommonMark, 5.1).
     let inner = line.trim_start_matches(' ').strip_prefix('>').filter(|_| blanks(line) < 4)?;
     Some(inner.strip_prefix(' ').unwrap_or(inner))
 }

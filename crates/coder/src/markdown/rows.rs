@@ -163,6 +163,8 @@ pub(crate) fn rub_out(text: &mut String) {
     while let Some((at, c)) = before.next() {
         kept = at;
         let joined = before.peek().is_some_and(|(_, previous)| match is_flag(c) && is_flag(*previous) {
+            // Two letters make a flag, so a letter is joined to the one before it if an odd number of letters precedes
+            // it.
             true => text[..at].chars().rev().take(MOST_FLAGS).take_while(|c| is_flag(*c)).count() % 2 == 1,
             false => joins(*previous, c),
         });
@@ -346,6 +348,7 @@ pub(crate) fn rows_of(text: &str, most: usize) -> (usize, bool) {
     let (mut fewest, mut widest, mut agree) = ((1, 0), (1, 0), true);
     for sign in signs(text) {
         let joined = match sign.contains(SELECTOR) {
+            // Some terminals ignore the selector.
             true => sign.replace(SELECTOR, "").width(),
             false => sign.width(),
         };

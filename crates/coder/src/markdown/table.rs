@@ -47,6 +47,7 @@ pub(super) fn cells(line: &str) -> Vec<String> {
         }
         escaped = c == '\\' && !escaped;
     }
+    // A `|` at the end of a row does not begin another cell.
     if !cell.trim().is_empty() {
         out.push(cell);
     }
@@ -55,6 +56,7 @@ pub(super) fn cells(line: &str) -> Vec<String> {
 
 /// Parses the alignments in the delimiter row of a table; `None` for any other row.
 pub(super) fn sides(line: &str) -> Option<Vec<Side>> {
+    // Dashes alone are an underline or a rule (CommonMark, 4.1 and 4.3).
     if !line.contains('-') || !line.contains(['|', ':']) || line.chars().any(|c| !matches!(c, '|' | '-' | ':' | ' ')) {
         return None;
     }
@@ -80,6 +82,7 @@ impl Table {
     /// Adds a row. Returns `true` if the rows must be drawn because no more can be kept.
     pub(super) fn push(&mut self, line: &str) -> bool {
         let mut row = cells(line);
+        // Surplus cells are dropped and missing ones are empty (GFM, 4.10).
         row.truncate(self.head.len());
         row.resize(self.head.len(), String::new());
         self.bytes += line.len();
@@ -106,6 +109,7 @@ impl Table {
         // A separator takes three columns: a line and a blank on each side.
         let room = look.width.saturating_sub(3 * self.head.len().saturating_sub(1));
         let widths = self.widths.get_or_insert_with(|| fitted(&head, &body, room)).clone();
+        // A width of 0 means that the columns have no room.
         if widths.contains(&0) {
             let lists = body.iter().enumerate();
             return lists.flat_map(|(at, row)| as_list(&head, row, begins && at == 0, look)).collect();

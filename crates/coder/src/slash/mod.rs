@@ -40,7 +40,7 @@ pub(crate) enum Act {
     Model,
     Init,
     Quit,
-    /// A command of the person or the project: its number among them.
+    /// A custom command of the user or the project, with its index in the list of custom commands.
     Own(usize),
 }
 
@@ -72,18 +72,18 @@ pub(crate) struct Slash {
 }
 
 impl Slash {
-    /// The command in one line, for people.
+    /// Returns the description of the command for /help.
     pub(crate) fn summary(&self) -> String {
         self.help.words().into_owned()
     }
 
-    /// The command as it is typed.
+    /// Returns the command and its argument as the user types them.
     pub(crate) fn usage(&self) -> String {
         format!("/{} {}", self.name, self.shown).trim_end().to_owned()
     }
 }
 
-/// Those that come with the program, in the order in which they are listed.
+/// Returns the built-in commands in the order of /help.
 pub(crate) fn built_in() -> impl Iterator<Item = Slash> {
     use Argument::{Model, None, OneOf, Persona, Server, Words};
     type Row = (&'static str, &'static str, Argument, fn() -> Text, Act);
@@ -173,7 +173,7 @@ pub(crate) fn built_in() -> impl Iterator<Item = Slash> {
     })
 }
 
-/// All commands: those that come with the program, then the person's and the project's own.
+/// Returns all commands: first the built-in ones, then those of the user and the project.
 pub(crate) fn all(own: &[Own]) -> Vec<Slash> {
     let own = own.iter().enumerate().map(|(number, own)| Slash {
         name: own.name.clone(),

@@ -18,12 +18,12 @@ use toolfence_protocol::{Text, text};
 const ENDING: &str = ".md";
 /// The placeholder for the arguments of a command.
 const ARGUMENTS: &str = "$ARGUMENTS";
-/// The most places that they take: words may be as long as a paste.
+/// Maximum number of placeholders that are replaced, because the arguments may be as long as a paste.
 const MOST_PLACES: usize = 16;
-/// The most files of a folder that are looked at, and bytes of one.
+/// Maximum number of files of a folder that are examined, and of bytes of a file.
 const MOST_FILES: usize = 200;
 const MOST_BYTES: usize = 64 << 10;
-/// Characters of a description that are shown.
+/// Maximum number of characters of a displayed description.
 const LONGEST: usize = 100;
 
 /// A command.
@@ -31,16 +31,16 @@ const LONGEST: usize = 100;
 pub(crate) struct Own {
     pub(crate) name: String,
     file: PathBuf,
-    /// The root of the project that has written it; none for one of the person.
+    /// The root of the project that contains the command; `None` for a command of the user.
     project: Option<PathBuf>,
-    /// Whether the person wrote it, or trusted what it says.
+    /// Whether the command is the user's own, or the user has trusted its text.
     trusted: bool,
     /// The heading of the file.
     summary: String,
 }
 
 impl Own {
-    /// The command in one line, for people.
+    /// Returns the description of the command for /help.
     pub(super) fn summary(&self) -> Text {
         match (self.summary.as_str(), self.is_of_project()) {
             _ if !self.trusted => text!("of the project; you see its text before it is used"),
@@ -50,32 +50,32 @@ impl Own {
         }
     }
 
-    /// The file that holds it.
+    /// Returns the file of the command.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Whether the project has written it, and not the person.
+    /// Returns `true` if the command belongs to the project and not to the user.
     pub(crate) fn is_of_project(&self) -> bool {
         self.project.is_some()
     }
 
-    /// The person has trusted it, or has written it.
+    /// Marks the command as trusted.
     pub(crate) fn trust(&mut self) {
         self.trusted = true;
     }
 
-    /// What the file holds now: who changes it wants the change.
+    /// Reads the current text of the file, so that an edit takes effect at once.
     ///
     /// # Errors
-    /// The file is gone, a link is on the way to one of a project, or it is too long.
+    /// The file does not exist or is too long, or the path of a project's file contains a link.
     pub(crate) fn text(&self) -> Result<String, Failure> {
         let text = text(&self.file, self.project.as_deref())?;
         text.ok_or_else(|| Failure::wrong_use(text!("there is no file {path}", path = self.file.display().to_string())))
     }
 }
 
-/// The message that a file says, with these words in it.
+/// Returns the message of a command file, with `words` in place of the placeholder, or otherwise below the text.
 pub(crate) fn message(text: &str, words: &str) -> String {
     let (_, body) = parted(text);
     let body = body.trim();
@@ -99,7 +99,8 @@ pub(crate) fn find(places: &Places) -> (Vec<Own>, Vec<Text>) {
     (all, notes)
 }
 
-/// The files of the project's commands with their text, and a failure for each that cannot be read or is below a link.
+/// Returns the project's command files with their texts, and a failure for each file that cannot be read or whose path
+/// contains a link.
 pub(crate) fn of_project(places: &Places) -> (Vec<(PathBuf, String)>, Vec<Failure>) {
     let (mut files, mut failures) = (Vec::new(), Vec::new());
     for (_, file) in names_in(&places.commands()) {
@@ -112,9 +113,9 @@ pub(crate) fn of_project(places: &Places) -> (Vec<(PathBuf, String)>, Vec<Failur
     (files, failures)
 }
 
-/// The names of the commands of a folder, with their files.
+/// Returns the names of the commands in a folder, with their files.
 fn names_in(folder: &Path) -> Vec<(String, PathBuf)> {
-    // A folder that is not there has no commands.
+    // A folder that does not exist has no commands.
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
     let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let named = |file: String| {
@@ -153,6 +154,7 @@ fn in_folder(folder: &Path, project: Option<&Path>, all: &mut Vec<Own>, notes: &
 /// Reads a command file. Links of a project are not followed, because they may lead anywhere.
 fn text(file: &Path, project: Option<&Path>) -> Result<Option<String>, Failure> {
     let read = match project {
+        // `read_first_bytes` refuses only a link in the last component of the path.
         Some(root) if has_link(root, file) => {
             return Err(places::cannot_read(file, text!("it is a link; put the file itself there")));
         }
@@ -175,8 +177,9 @@ fn text(file: &Path, project: Option<&Path>) -> Result<Option<String>, Failure> 
     }
 }
 
-/// The heading in the first line, which describes the command, and the message.
+/// Splits a text into the heading in the first line, which describes the command, and the message.
 fn parted(text: &str) -> (&str, &str) {
+    // Some editors begin a file with a byte order mark.
     let text = text.trim_start_matches('\u{feff}');
     match text.split_once('\n').unwrap_or((text, "")) {
         (head, body) if head.starts_with("# ") => (head[2..].trim(), body),
