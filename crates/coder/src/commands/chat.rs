@@ -638,9 +638,12 @@ impl Conversation {
                     word = format!("{word:?}")
                 ))
             })?;
-            self.options.yes = false;
-            self.options.rules.ask = Some(wanted);
-            let (layers, _) = with_persona(Layers::read(&self.options)?)?;
+            let mut options = self.options.clone();
+            options.yes = false;
+            options.rules.ask = Some(wanted);
+            let (layers, _) = with_persona(Layers::read(&options)?)?;
+            // Everything that can fail is above: a mode that was not applied must not apply with the next `/persona`.
+            self.options = options;
             // Merge all layers again: the project or the persona may demand a stricter mode than the wanted one.
             let ask = layers.merged().policy().ask;
             self.set_policy(|policy| policy.ask(ask));
