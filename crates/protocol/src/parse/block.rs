@@ -225,6 +225,7 @@ impl Block {
     pub(super) fn follow(&mut self, json: &str, queue: &mut Queue) -> bool {
         let mut rest = json;
         while !rest.is_empty() {
+            // Fed up to each closing bracket, because the text after the first value need not be JSON.
             let end = memchr::memchr2(b'}', b']', rest.as_bytes()).map_or(rest.len(), |at| at + 1);
             self.lexer.feed(&rest[..end], &mut Listener { outline: &mut self.outline, queue, emitted: Emitted::Name });
             rest = &rest[end..];
@@ -366,6 +367,7 @@ impl Block {
         }
         let over = self.body.len() > self.limits.block;
         if over {
+            // The newline of the line before may have exceeded the limit already, and the lexer has read that far.
             self.body.truncate(floor_boundary(&self.body, self.limits.block).max(from));
         }
         if self.phase == Phase::Object && self.form != BlockForm::Result && self.text_call.is_none() {
@@ -535,6 +537,7 @@ impl Block {
     pub(super) fn end_after_call(&mut self, end: usize) {
         self.body.truncate(end);
         if self.phase == Phase::Object {
+            // The lexer has read the discarded text too, so a new one reads the rest.
             self.lexer = Lexer::new(self.limits.nesting);
             self.lexer.feed(&self.body, &mut ());
         }

@@ -52,7 +52,7 @@ const MOST_NAME: usize = 512;
 
 /// Returns the spec of an offered tool; `None` for every name if there is no catalog.
 pub(super) fn spec<'a>(catalog: Option<&'a Catalog>, name: &str) -> Option<&'a ToolSpec> {
-    // This runs for every string of a block, so a longer name would be searched just as often.
+    // This runs for every string of a block. The limit keeps long texts from being searched each time.
     catalog.filter(|_| name.len() <= MOST_NAME)?.find(&strip_decoration(name))
 }
 
@@ -122,7 +122,7 @@ struct Shapes<'a> {
 }
 
 impl Shapes<'_> {
-    /// Reads a call, or an array of calls. `around` holds what the enclosing values said about them.
+    /// Reads a call, or an array of calls. `around` has the id, the reason and the repairs of the enclosing values.
     fn read_calls(&mut self, value: Value, around: &Draft) -> Result<(), Text> {
         match value {
             Value::Array(items) if items.is_empty() => {
@@ -384,6 +384,7 @@ impl Draft {
     }
 
     fn take_envelope(&mut self, object: &mut Map<String, Value>, is_argument: &dyn Fn(&str) -> bool) {
+        // A reason or id next to the name replaces that of a wrapper.
         if !is_argument("reason") {
             self.reason = object.remove("reason").and_then(|reason| self.text(reason)).or_else(|| self.reason.take());
         }

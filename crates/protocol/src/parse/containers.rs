@@ -244,6 +244,7 @@ impl Containers {
             match container {
                 Container::Quote if cursor.indent() < 4 && cursor.peek() == Some(b'>') => consume_quote(cursor),
                 Container::Quote => return index,
+                // A list item can begin with at most one blank line (CommonMark 0.31.2, section 5.2).
                 Container::Item { empty: true, .. } if cursor.is_blank() => return index,
                 Container::Item { indent, .. } if cursor.indent() >= *indent => cursor.skip(*indent),
                 Container::Item { .. } if cursor.is_blank() => return self.blank_reaches(index, cursor),
@@ -367,12 +368,14 @@ impl<'a> Opener<'_, 'a> {
         let first_depth = self.depth;
         while let Some(byte) = self.cursor.peek() {
             if self.cursor.indent() > 3 {
+                // Indented code cannot interrupt a paragraph (CommonMark 0.31.2, section 4.4).
                 if meets {
                     break;
                 }
                 self.open_leaf(Leaf::Indented);
                 return LineKind::Indented(self.cursor.rest());
             }
+            // Before the containers: `* * *` is a thematic break, not a list item (CommonMark 0.31.2, section 4.1).
             if let Some(kind) = self.leaf_block(byte, meets, meets && continued) {
                 return kind;
             }
@@ -402,6 +405,8 @@ impl<'a> Opener<'_, 'a> {
                 self.open_leaf(if end.is_in_line(rest) { Leaf::None } else { Leaf::Html(end) });
                 return Some(LineKind::Html { text: rest, raw: end != html::BlockEnd::Blank });
             }
+            // Before the thematic break: below a paragraph, `---` is an underline (CommonMark 0.31.2, section 4.1). A
+            // paragraph of definitions has no text to underline.
             b'=' | b'-' if interrupts && is_underline(rest) && self.blocks.paragraph_has_text() => {
                 self.open_leaf(Leaf::None);
             }
@@ -422,6 +427,8 @@ impl<'a> Opener<'_, 'a> {
         let offset = self.cursor.indent();
         self.cursor.consume(width);
         let blanks = self.cursor.indent();
+        // With five spaces or more, the item begins with indented code, and only one space belongs to the marker
+        // (CommonMark 0.31.2, section 5.2).
         let padding = if self.cursor.is_blank() || blanks > 4 { 1 } else { blanks };
         self.cursor.skip(padding);
         self.nest(Container::Item { indent: offset + width + padding, empty: true });
@@ -485,6 +492,7 @@ fn list_marker(rest: &str, interrupts: bool) -> Option<usize> {
     let width = match bytes[0] {
         b'*' | b'-' | b'+' => 1,
         b'0'..=b'9' => {
+            // A marker has at most nine digits (CommonMark 0.31.2, section 5.2).
             let digits = bytes.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
             let one = bytes[..digits].iter().rev().skip(1).all(|byte| *byte == b'0') && bytes[digits - 1] == b'1';
             let closed = digits < 10 && matches!(bytes.get(digits), Some(b'.' | b')'));

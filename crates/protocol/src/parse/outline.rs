@@ -324,6 +324,7 @@ impl Watch for Listener<'_> {
         };
         match role {
             StringRole::Name(name) => {
+                // Further names are equal to this one, or the call has no object of arguments and is not announced.
                 outline.name.get_or_insert_with(|| strip_decoration(&name).into_owned());
             }
             StringRole::Id(id) => outline.model_id = Some(id),

@@ -47,7 +47,7 @@ pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, ending: Endin
             0,
             text!("the object is on the line of the opening fence, where it is not read; begin it on the next line"),
         )),
-        // The object may follow the fence that was meant to close it.
+        // The object may follow this closing fence, so the text after the block is not trusted.
         (Phase::Object, Status::Between { values: 0 }) => {
             Err(unfinished(0, text!("the block is empty; write one object with name and args")))
         }
@@ -115,6 +115,7 @@ impl<'a> BlockReader<'a> {
         if pieces.is_empty() {
             return Ok(Cow::Borrowed(&body[start..end]));
         }
+        // The pieces are from two lists and are inserted in the order of the text.
         pieces.sort_by_key(|(token, _)| token.start);
         let (mut out, mut at) = (String::new(), start);
         for (token, text) in pieces {
@@ -314,6 +315,7 @@ fn is_whole(text: &str) -> bool {
     }
     let bytes = text.as_bytes();
     let mut open = Vec::new();
+    // `before` is the last byte that is not whitespace; the newline means that there was none.
     let (mut at, mut before) = (0, b'\n');
     while let Some(byte) = bytes.get(at).copied() {
         at += 1;

@@ -42,6 +42,7 @@ pub(super) struct WrongForm {
 impl WrongForm {
     /// Adds a line of prose or HTML, or of a fenced code block if `fenced`.
     pub(super) fn line(&mut self, text: &str, span: Span, fenced: bool, dialects: Dialects, catalog: Option<&Catalog>) {
+        // After a call in a fence, the lines only show whether the reply has prose, in which the fence is an example.
         if dialects.is_empty() || self.found.as_ref().is_some_and(|(_, _, fenced)| !fenced) {
             return;
         }

@@ -169,6 +169,7 @@ impl CallBlock {
             CallBlock::SearchReplace { path, .. } => {
                 let begins = |line: &str| search_replace::mark(line).is_some();
                 match path {
+                    // The block itself begins with the path.
                     _ if !body.lines().next().is_some_and(begins) => ("patch", body.to_owned()),
                     Some(path) => ("patch", format!("{path}\n{body}")),
                     None => {

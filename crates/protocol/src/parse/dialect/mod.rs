@@ -226,6 +226,7 @@ pub(super) fn read(
         };
         // Reading continues after the closing token; without a closing token, the whole rest may be part of the call.
         let from = crate::clip::floor_boundary(text, problem.at);
+        // A single bracket ends nothing here: the text of the broken call may have many of them.
         let closers = row.shape.closers().filter(|close| close.len() > 1);
         let end = closers.filter_map(|close| text[from..].find(close).map(|at| from + at + close.len())).min();
         let reading = match (end, ended) {
@@ -332,6 +333,7 @@ pub(super) fn stray_closer(
         };
         at += match reading {
             CallReading::Calls(_, _, end) | CallReading::Malformed(_, _, end) => end,
+            // The rest of the reply belongs to the call that broke off.
             CallReading::Incomplete(_) => return None,
             _ => 1,
         };

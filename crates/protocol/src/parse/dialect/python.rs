@@ -131,6 +131,7 @@ fn argument<'a>(scan: &mut Scan<'a>, name: &str) -> Read<(Option<&'a str>, Value
     let rest = scan.rest();
     let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
     let after = rest[length..].trim_start_matches([' ', '\t']);
+    // Whether this word is a key depends on the following character.
     if length > 0 && after.is_empty() && !scan.is_over() {
         return scan.wait();
     }

@@ -305,6 +305,8 @@ impl<'a> Scan<'a> {
             return self.read_json(start, false);
         }
         match lexer.status() {
+            // Broken JSON has no certain end, so it extends to the closing token. Tokens before the error may be in
+            // strings.
             Status::Broken { at, .. } => match self.find_any(start + at, closers) {
                 Some(close) => {
                     self.at = close;
@@ -402,7 +404,7 @@ impl<'a> Scan<'a> {
 
     /// Adds the calls that JSON values describe.
     pub(super) fn calls(&mut self, start: usize, mut values: Vec<Value>, repairs: &[Repair]) -> Read {
-        // Cohere numbers the calls of a list.
+        // Cohere numbers the calls of a list; as an unknown key, the number would be recorded as a repair.
         for call in values.iter_mut().filter_map(Value::as_array_mut).flatten().filter_map(Value::as_object_mut) {
             call.remove("tool_call_id");
         }
@@ -449,6 +451,8 @@ impl<'a> Scan<'a> {
                 }
                 Some(b';') => self.at += 1,
                 Some(b'{') => {}
+                // Surplus brackets: all calls up to the closing token are read again as one text, which can be
+                // repaired.
                 Some(b'}' | b']') if !closers.is_empty() => {
                     let Some(close) = self.find_any(self.at, closers) else { return self.wait() };
                     self.at = close;
@@ -526,6 +530,7 @@ impl<'a> Scan<'a> {
         let start = self.at;
         self.thought = Some(match self.until(close) {
             Ok(text) => ((start, start + text.len()), true),
+            // Reasoning without its closing token is no call that broke off.
             Err(Stop::Incomplete) => {
                 self.at = self.text.len();
                 ((start, self.at), false)

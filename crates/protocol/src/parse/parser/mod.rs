@@ -153,6 +153,7 @@ const MOST_WHOLE: u32 = 16;
 impl Parser {
     /// Creates a parser at the beginning of a reply.
     pub fn new(mut options: Options) -> Parser {
+        // A reply that begins inside reasoning is not one bare call.
         options.bare &= options.reasoning != Reasoning::Opened;
         if options.bare {
             // A reply that is constrained to one call has no reasoning.
@@ -285,6 +286,7 @@ impl Parser {
 /// Prose.
 impl Parser {
     fn advance_prose(&mut self) -> bool {
+        // A byte order mark would hide a fence or a token at the beginning of the first line.
         if self.input.offset(self.input.at) == 0 && self.input.rest().starts_with('\u{feff}') {
             self.input.pass_within('\u{feff}'.len_utf8(), 1);
         }
@@ -300,6 +302,7 @@ impl Parser {
             if !self.has_paragraph_of(line) || !self.has_beginning_of_block(line) {
                 return false;
             }
+            // The next line begins a document, which is tried as a whole before it is read line by line.
             let precedes_document = matches!(self.state, ParserState::Prose(ProsePlace::QuotedRest));
             self.prose_line(line);
             if precedes_document || !self.queue.is_empty() || !matches!(self.state, ParserState::Prose(_)) {
@@ -309,12 +312,16 @@ impl Parser {
         if self.input.finished.is_none() {
             return self.beginning_of_line();
         }
+        // The reply is over. Queued first, because any event about ignored text already reminds the model: only a reply
+        // without one is searched for a wrong form.
         let ignored = self.ignored.end_all();
         self.queue_ignored(ignored, self.input.len());
         if self.findings == Findings::Nothing && !self.ignored.has_candidate() {
             let wrong_form = self.ignored.take_wrong_form();
             self.queue_ignored(wrong_form, self.input.len());
         }
+        // A candidate counts only if nothing else in the whole reply is a call, and a reply that was cut off is not
+        // whole.
         if self.input.finished == Some(FinishReason::Stop) && self.findings < Findings::Block {
             self.accept_candidate();
         }
@@ -341,6 +348,7 @@ impl Parser {
             return true;
         }
         let (after_call, mid_line) = (matches!(place, ProsePlace::AfterCall), matches!(place, ProsePlace::MidLine));
+        // In the middle of a line only special tokens count, and `prose_tokens` finds those when the line is complete.
         if !mid_line && self.section_opens(rest.len(), false, after_call) {
             return true;
         }
@@ -389,7 +397,7 @@ impl Parser {
             if !mid_line && self.section_opens(length, true, after_call) {
                 return;
             }
-            // CommonMark sees no block in the line of a call.
+            // The rest of a line cannot open a block. A blank rest after a call is read like a blank line.
             let moved = if mid_line || after_call && !blank {
                 self.prose_tokens(line, self.dialects(), self.containers.in_quote())
             } else {
@@ -401,6 +409,8 @@ impl Parser {
             if blank && matches!(place, ProsePlace::Document(_)) {
                 next = place;
             }
+            // Kept for a SEARCH/REPLACE block on the next line. Cut at twice the limit of a path: a longer line is
+            // still too long.
             if self.dialects().contains(Dialect::SearchReplace) {
                 let text = self.input.slice(self.input.at, line.end);
                 self.line_before.clear();
@@ -457,7 +467,10 @@ impl Parser {
         let text = self.input.slice(at, line.end);
         let span = self.input.span(at, line.end);
         let in_html = self.containers.in_html();
+        // Asked before `line` below changes the containers.
         let is_lazy = self.containers.continues_lazily(text);
+        // A code span ends with its paragraph, because block structure takes precedence (CommonMark 0.31.2, section
+        // 3.1).
         if self.spans.is_open()
             && !((self.containers.in_paragraph() || in_html) && containers::continues_paragraph(text))
         {
@@ -639,10 +652,11 @@ impl Parser {
     /// Queues the calls that were held back as reasoning, which the closing tag at `at` ends.
     fn release_thought(&mut self, at: usize, tag: &'static TagPair) {
         let span = self.input.span(at, at + tag.close.len());
-        // Queued before the calls, so that the first event after the decision tells what was decided.
+        // Queued before the calls: the first event after the decision reports the decision.
         self.queue.push(Queued::Unopened(span));
         self.queue.release(true);
         self.input.use_up(span.end);
+        // Calls in reasoning do not count towards the limit.
         self.calls = 0;
     }
 
