@@ -69,6 +69,7 @@ impl HeadTail {
         self.total_lines += newlines(bytes);
         let (first, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
         self.head.extend_from_slice(first);
+        // Bytes before the last `tail_limit` ones would be overwritten at once.
         self.push_tail(&rest[rest.len().saturating_sub(self.tail_limit)..]);
     }
 

@@ -158,7 +158,7 @@ impl Dialects {
     /// No dialect: only blocks of the protocol are calls.
     pub const NONE: Dialects = Dialects(0);
 
-    /// All dialects except those that [must be enabled by name](Dialect::is_opt_in).
+    /// All dialects except those that [must be enabled by name](Dialect::is_opt_in), which are the last variants.
     pub const ALL: Dialects = Dialects((1 << Dialect::ShellBlock as u64) - 1);
 
     /// Returns `true` if calls in this dialect are read.

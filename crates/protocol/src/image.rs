@@ -142,6 +142,7 @@ impl TryFrom<SerializedImage> for Image {
         let SerializedImage { name, data, .. } = written;
         let name = sanitize_name(&name);
         let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
+        // The length of the Base64 text bounds the memory, so it is checked before the text is decoded.
         if data.len() > Image::MOST_BYTES.div_ceil(3) * 4 {
             return wrong(image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }

@@ -5,7 +5,8 @@
 //! for constrained models. It does not decide whether a call may run and it runs nothing: it touches no file, no process,
 //! no clock, no environment and no network.
 //!
-//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+//! It is internal and may change in any version. Users depend on the crate `toolfence`, which re-exports the public
+//! items.
 
 #![forbid(unsafe_code)]
 

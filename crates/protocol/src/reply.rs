@@ -80,6 +80,8 @@ impl Summary {
     pub fn is_behind_forgery(&self, event: &Event<'_>) -> bool {
         let Some(forged) = self.forged else { return false };
         match event {
+            // A call that was held back is delivered after a forged result that follows it in the reply, and still
+            // counts.
             Event::Call { span, .. } => span.start > forged,
             Event::Ignored { why: Ignored::Reasoning, .. } | Event::Reasoning { unopened: true, .. } => false,
             _ => true,

@@ -236,8 +236,8 @@ impl Text {
         }
     }
 
-    /// The key of the template, which a program can compare: the English template, or a name such as `"patch.no_match"` for a
-    /// message from a table. Keys may be added and removed in any version. `None` if the text is not a single template.
+    /// The key of the template, which a program can compare: its English text. Keys may be added and removed in any
+    /// version. `None` if the text is not a single template.
     pub fn key(&self) -> Option<&'static str> {
         match &self.0 {
             Wording::Filled(template, _) => Some(template.english),
@@ -373,6 +373,7 @@ impl Eq for Text {}
 impl Hash for Text {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.0 {
+            // Equal texts must have equal hashes, so a filled template is hashed as its English sentence.
             Wording::Verbatim(words) => words.hash(state),
             _ => self.to_string().hash(state),
         }

@@ -127,6 +127,7 @@ fn clip_output(text: &str, most: usize, language: Language) -> String {
     }
     let Some(room) = most.checked_sub(WORDS) else { return String::new() };
     let head = &text[..floor_boundary(text, room * 2 / 3)];
+    // Three bytes further on, so that rounding down to a character boundary cannot make the tail too long.
     let tail = &text[floor_boundary(text, text.len() - room / 3 + 3)..];
     let lost = text.len() - head.len() - tail.len();
     format!(

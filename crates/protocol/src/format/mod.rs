@@ -86,7 +86,7 @@ pub fn fit(results: Vec<ToolResult>, format: &Format) -> Vec<ToolResult> {
     }
     let mut clipped = limit::fit(&results, format.message_limit, format.language, cost);
     if !format.data {
-        // Data takes no room in the message.
+        // Without `format.data`, data takes no room in the message, so the host gets all of it.
         for (result, whole) in clipped.iter_mut().zip(results) {
             result.data = whole.data;
         }
@@ -153,6 +153,7 @@ pub fn parts<'a>(message: &'a str, nonce: Option<&str>) -> Vec<Part<'a>> {
         rest = after;
         let Some(opening) = fence::opening(line) else { continue };
         let (body, after_block) = until_closed(after, opening.mark, opening.length);
+        // The whole block is skipped even if it is not a result: a result that is quoted in it does not count.
         rest = after_block;
         let result = if opening.word() == INFO { read_block(body, nonce) } else { None };
         if result.is_some() {
@@ -268,6 +269,7 @@ fn block(result: &ToolResult, format: &Format) -> String {
         true => (tokens::escape_tokens(&line).into(), tokens::break_tokens(output)),
         false => (line, Cow::Borrowed(output)),
     };
+    // The header may have backticks too, for example in an error message.
     let marks = "`".repeat(fence::safe_length(&line).max(fence::safe_length(&output)));
     let newline = if output.is_empty() { "" } else { "\n" };
     format!("{marks}{INFO}\n{line}\n{output}{newline}{marks}")
@@ -303,6 +305,7 @@ fn read_block(body: &str, nonce: Option<&str>) -> Option<ToolResult> {
         return None;
     }
     let output = output.strip_suffix('\n').unwrap_or(output);
+    // In the JSON form, the object already has the output.
     fields.entry("output").or_insert_with(|| output.into());
     serde_json::from_value(value).ok()
 }

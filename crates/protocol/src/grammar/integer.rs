@@ -41,6 +41,7 @@ fn same_length_range(from: &[u8], to: &[u8]) -> String {
     if first == last {
         return format!("{} ({})", digit_class(first, first), same_length_range(low, high));
     }
+    // The numbers with the first digit of `from`, those with the first digit of `to`, and those between them.
     let mut choices = Vec::new();
     let (mut begin, mut end) = (first, last);
     if low.iter().any(|digit| *digit != b'0') {

@@ -4,7 +4,7 @@
 //! duplicate keys or numbers that exceed a double; [`read`](super::read) does. Several objects or arrays may follow one
 //! another, separated by whitespace. There is no recursion; each nesting level takes one bit.
 
-/// The deepest nesting that the lexer can follow.
+/// The deepest nesting that the lexer can follow: one bit of a `u128` for each level.
 pub const MOST_NESTING: usize = 128;
 
 /// The callbacks of the lexer. Offsets count bytes from the beginning of the input.
@@ -264,6 +264,7 @@ impl Lexer {
 
     fn open(&mut self, object: bool, watch: &mut impl Watch) {
         self.depth += 1;
+        // `depth` stays above the limit, because `is_too_deep` reads it.
         if self.depth > self.most_depth {
             self.state = State::Broken;
             return;

@@ -315,7 +315,7 @@ fn is_whole(text: &str) -> bool {
     }
     let bytes = text.as_bytes();
     let mut open = Vec::new();
-    // `before` is the last byte that is not whitespace; the newline means that there was none.
+    // `before` is the last byte that is not whitespace, or a newline if nothing was read yet.
     let (mut at, mut before) = (0, b'\n');
     while let Some(byte) = bytes.get(at).copied() {
         at += 1;

@@ -131,6 +131,7 @@ impl<'s> View<'s> {
     }
 
     pub(super) fn is_any_type(&self) -> bool {
+        // `types` leaves out `integer` next to `number`.
         self.types().len() == TYPES.len() - 1
     }
 

@@ -256,6 +256,7 @@ impl<'s> List<'s> {
             if let Some(default) = inner.get("default").filter(|value| !value.is_null()) {
                 what.push(text!("; the default is {value}", value = short(&default.to_string())));
             }
+            // On the first level, the signature of the tool already marks optional arguments.
             if !field.required && level > 1 {
                 what.push(text!("; optional"));
             }

@@ -93,6 +93,7 @@ impl<'a> Look<'a> {
         }
         let all = count >= frames.len();
         match self.peek() {
+            // Another quote follows all brackets, so these brackets are content of the string.
             Some(byte) if all && byte == self.mark => Follow::Text,
             _ if all => {
                 if exact {

@@ -159,6 +159,7 @@ impl<'a> RepairReader<'a> {
     fn end(&mut self, next: &Next) -> Result<Value, Problem> {
         // More digits may have followed.
         let in_number = self.text.trim_end().ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.');
+        // The missing brackets may be in a comment, or in a string whose end was a guess.
         let doubtful = self.comment_hides_members || in_number || self.has(Repair::InnerQuotes);
         if !self.closed || !matches!(next, Next::After) || doubtful {
             return self.problem(text!("the object is not finished; write it to its last closing bracket"));
@@ -207,6 +208,7 @@ impl<'a> RepairReader<'a> {
         }
         let object = value.is_object();
         self.put(value);
+        // After `put`, which resets it.
         self.after_object = object;
         None
     }

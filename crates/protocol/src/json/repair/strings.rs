@@ -58,6 +58,7 @@ impl RepairReader<'_> {
             return self.text(mark, start, 3).map(Some);
         }
         let length = self.value_end(mark, start)?;
+        // Only a text that has other quotes than those of JSON can mix them up.
         if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
             self.refuse_other_quotes(mark, start)?;
         }
@@ -68,6 +69,7 @@ impl RepairReader<'_> {
     fn plain_string(&mut self, key: bool) -> Option<String> {
         let inside = self.rest().strip_prefix('"')?;
         let length = inside.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
+        // An empty string may be the beginning of three quotes.
         let whole = length > 0 && inside.as_bytes()[length] == b'"';
         let mixed = self.has(Repair::Quotes)
             && !inside.as_bytes()[..length].iter().all(|byte| byte.is_ascii() && *byte != b'\'');
@@ -126,6 +128,7 @@ impl RepairReader<'_> {
             } else if let Some(length) = mark.closing(rest) {
                 return Some(length);
             } else {
+                // A character whose first byte is that of a typographic quote has three bytes.
                 self.advance(if rest[0] < 0x80 { 1 } else { 3 });
             }
         }
@@ -168,11 +171,13 @@ impl RepairReader<'_> {
         inner.weigh(&self.text.as_bytes()[from..self.at]);
         let odd = inner.count % 2 == 1;
         match follow {
+            // Within open brackets, the string contains JSON: the quote ends a key or, below, a value in it.
             Follow::Colon if inner.balance > 0 => {
                 inner.keys = true;
                 Ok(false)
             }
             Follow::Next if odd && inner.balance > 0 => Ok(false),
+            // Quotes and brackets before this quote are in pairs.
             Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(true),
             _ => self.problem(text!(
                 "it is not certain where the string around this quote ends; inside a string write quotes as \\\", or \
