@@ -1,4 +1,4 @@
-//! Clips long text to a budget: keeps the head and the tail, with a note between them about what was left out.
+//! Clips long text to a budget: keeps the head and the tail, with a note between them about the omitted text.
 //!
 //! Architecture invariant: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the
 //! very end, and no cut splits a character.

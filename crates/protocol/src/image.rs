@@ -50,8 +50,8 @@ impl Image {
     /// The maximum number of images in a message.
     pub const MOST: usize = 8;
 
-    /// The estimated tokens of an image if the backend reports no count: about what most models use for one that fills
-    /// their view.
+    /// The estimated tokens of an image if the backend reports no count: about the number that most models use for an
+    /// image that fills their view.
     pub const TOKENS: usize = 1500;
 
     /// Creates an image from the content of a file. The first bytes determine its type.

@@ -52,6 +52,7 @@ impl Summary {
             Event::Ignored { why, body, .. } if why.is_misplaced() => self.note_misplaced(body),
             Event::Ignored { .. } => {}
             Event::Reasoning { unopened: true, span, .. } => {
+                // Everything before the tag was reasoning, where none of these findings count.
                 (self.misplaced, self.misplaced_text, self.forged, self.open) = (false, None, None, None);
                 self.opened = Some(span.end);
             }

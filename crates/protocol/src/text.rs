@@ -1,9 +1,9 @@
 //! Messages for people and models as data: a template and the values of its fields, rendered in any language.
 //!
-//! A failure, a reason or a note is often read in another place, and in another language, than where it is produced. A [`Text`]
-//! therefore keeps the template and the values apart until it is rendered. The English sentence is in the source, at the place
-//! that produces the message: [`text!`](crate::text!). Translations are data, keyed by the English template, in
-//! `locales/pt.toml`.
+//! A failure, a reason or a note is often read in another place, and in another language, than where it is produced. A
+//! [`Text`] therefore keeps the template and the values apart until it is rendered. The English sentence is in the
+//! source, at the place that produces the message: [`text!`](crate::text!). Translations are data, keyed by the English
+//! template, in `locales/pt.toml`.
 //!
 //! ```
 //! use toolfence_protocol::{Language, text};
@@ -56,8 +56,8 @@ impl Language {
 
 /// The template of a message and the names of its fields. Made by [`text!`](crate::text!).
 ///
-/// In a template, `{name}` is replaced by the value of a field, `{name|one|several}` by the first alternative if the field is
-/// the number 1 and by the second otherwise, and `{{` and `}}` by a single brace.
+/// In a template, `{name}` is replaced by the value of a field, `{name|one|several}` by the first alternative if the
+/// field is the number 1 and by the second otherwise, and `{{` and `}}` by a single brace.
 #[derive(Debug)]
 pub struct Template {
     fields: &'static [&'static str],
@@ -484,9 +484,10 @@ impl From<usize> for Field {
 
 /// Creates a [`Text`] from an English template and the values of its fields.
 ///
-/// `text!("{path} is blocked by {rule}.", path, rule = found.name())` fills the placeholder of each field with a variable of the
-/// same name or with an expression, which is converted to a [`Field`](crate::text::Field). A template whose placeholders and
-/// fields differ does not compile. See [`text`](mod@crate::text) for the form of a template and for translations.
+/// `text!("{path} is blocked by {rule}.", path, rule = found.name())` fills the placeholder of each field with a
+/// variable of the same name or with an expression, which is converted to a [`Field`](crate::text::Field). A template
+/// whose placeholders and fields differ does not compile. See [`text`](mod@crate::text) for the form of a template and
+/// for translations.
 #[macro_export]
 macro_rules! text {
     (@value $field:ident) => { $field };

@@ -17,6 +17,7 @@ pub(super) fn fit(
     cost: impl Fn(&ToolResult) -> usize,
 ) -> Vec<ToolResult> {
     let mut results: Vec<ToolResult> = results.iter().map(|result| limit_details(result, language)).collect();
+    // The outputs are taken out, so that `bare` is the cost of everything else.
     let whole: Vec<String> = results.iter_mut().map(|result| std::mem::take(&mut result.output)).collect();
     let bare = shrink_to_headers(&mut results, limit, language, &cost);
     let mut room = limit.saturating_sub(bare);

@@ -332,6 +332,7 @@ impl Lexer {
     fn code_unit(&mut self, watch: &mut impl Watch) {
         let unit = std::mem::take(&mut self.unit);
         let high = std::mem::take(&mut self.high);
+        // 0 is no surrogate: it means that no high one precedes.
         if high == 0 && (0xd800..0xdc00).contains(&unit) {
             self.high = unit;
             self.state = State::LowBackslash;

@@ -173,8 +173,7 @@ pub(super) struct Block {
     /// Whether the object is on the line of the opening fence, where nothing is read.
     pub(super) object_on_fence_line: bool,
     limits: ParserLimits,
-    /// For each line whose content does not begin at the start of the line in the reply, the length of what precedes
-    /// it.
+    /// The prefixes of the lines whose content does not begin at the start of the line in the reply.
     prefixes: Vec<Prefix>,
     /// The number of closing tags of reasoning for which the text before them was read.
     tags_tried: usize,
@@ -220,8 +219,8 @@ impl Block {
         self.form = BlockForm::Dialect(dialect);
     }
 
-    /// Follows the JSON of a call in some dialect up to the end of its first value. Returns `true` if more of it may
-    /// come.
+    /// Follows the JSON of a call in some dialect up to the end of its first value. Returns `true` if the value may
+    /// continue.
     pub(super) fn follow(&mut self, json: &str, queue: &mut Queue) -> bool {
         let mut rest = json;
         while !rest.is_empty() {
@@ -320,8 +319,8 @@ impl Block {
         (same_line && self.body[at..].starts_with(['`', '~'])).then_some(at)
     }
 
-    /// Ends the block at the fence that is glued to its object or to the TAG of its last body. Discards what was read
-    /// of that fence.
+    /// Ends the block at the fence that is glued to its object or to the TAG of its last body. Discards the part of
+    /// that fence that was read.
     pub(super) fn end_at_glued_fence(&mut self) {
         if let Some(at) = self.glued_fence() {
             self.end_after_call(at);
@@ -495,7 +494,7 @@ impl Block {
     /// Returns the lines after the object if there are no bodies, or after the last bracket if the object was repaired.
     /// They may be content that lost its quotes or its tag. `repairs` were needed to read the block.
     pub(super) fn lines_after_object(&self, repairs: &[Repair]) -> &str {
-        // Surplus brackets, separators and further objects are no content if nothing else is there.
+        // If only surplus brackets, separators or further objects follow, no content was lost.
         let marks = [Repair::SurplusClosers, Repair::Separator];
         let other = [Repair::SurroundingText, Repair::Comment];
         let holds = |some: &[Repair]| some.iter().any(|repair| repairs.contains(repair));
@@ -524,6 +523,7 @@ impl Block {
             let before = &self.body[..from + at];
             let end = match object_end {
                 _ if self.phase == Phase::After => before.len(),
+                // Without another brace, the text after the object contains no further call.
                 Some(end) if !before[end..].contains('{') => end,
                 _ if holds_calls(before, self.form == BlockForm::Python, catalog) => before.len(),
                 _ => continue,

@@ -115,7 +115,7 @@ pub(super) fn drafts(values: Vec<Value>, repairs: &[Repair], catalog: Option<&Ca
     Ok(shapes.drafts)
 }
 
-/// Reads the shapes in their order.
+/// The calls read so far, for reading values shape by shape.
 struct Shapes<'a> {
     catalog: Option<&'a Catalog>,
     drafts: Vec<Draft>,
@@ -248,7 +248,7 @@ impl NameKey<'_> {
                 let args = inside.as_ref().and_then(Value::as_object).filter(|args| !args.is_empty());
                 args.is_some_and(|args| args.keys().all(|key| self.is_argument(key)))
             }
-            // Without a spec any word may be an argument, but not one that is taught.
+            // Without a spec, a key such as `input` may be an argument of the unknown tool, but `args` is never one.
             other => {
                 !self.is_argument(key)
                     && (looks_like_args(other) || is_empty(other) || key == "args" || self.spec.is_some())
@@ -364,7 +364,7 @@ impl Draft {
     }
 
     fn decode(&mut self, encoded: &str) -> Result<Args, Text> {
-        // Between other quotes than JSON's, the text may already be JSON with correct escapes.
+        // If the string had other quotes than those of JSON, its backslashes may be escapes of the JSON inside.
         if self.repairs.contains(&Repair::Quotes) && encoded.contains('\\') {
             return Err(text!("the backslashes of this string can be read in two ways; write each as \\\\"));
         }

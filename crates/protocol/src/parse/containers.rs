@@ -34,8 +34,8 @@ enum Leaf {
     },
     Html(html::BlockEnd),
     Indented,
-    /// Nothing is open, but a fence is for CommonMark: the parser ended its block early. The first line that is not
-    /// blank may be its closing fence.
+    /// The parser ended a fenced code block early, which for CommonMark is still open. The first line that is not blank
+    /// may be its closing fence.
     LateFence {
         mark: u8,
         length: usize,
@@ -185,7 +185,7 @@ impl Containers {
         if open_leaf && matched == self.containers.len() {
             return None;
         }
-        // A lazy continuation belongs to the paragraph, wherever that is.
+        // A lazy continuation belongs to the open paragraph, even if that is in a quote or a list item.
         let lazy = matched < self.containers.len() && self.in_paragraph();
         let (held, ..) = self.quotes.split_at(self.quotes.partition_point(|quote| lazy || *quote < matched));
         if !held.is_empty() {
@@ -205,6 +205,7 @@ impl Containers {
             cursor.consume(marker);
             cursor.skip(1);
             in_item = true;
+            // Only the first marker meets the paragraph that was open before the line.
             interrupts = false;
         }
     }
@@ -255,8 +256,8 @@ impl Containers {
     }
 
     /// Returns how many containers a blank line continues that has reached the item `index`: all up to the next quote,
-    /// except for an item that is still empty. It does not walk over them, because a blank line is one byte and the
-    /// depth is not bounded by that.
+    /// except for an item that is still empty. It does not walk over them: a blank line may be one byte, whatever the
+    /// number of containers, and each line must take time linear in its bytes.
     fn blank_reaches(&self, index: usize, cursor: &mut Cursor<'_>) -> usize {
         cursor.skip(usize::MAX / 2);
         let next_quote = self.quotes.partition_point(|quote| *quote < index);
@@ -443,7 +444,7 @@ impl<'a> Opener<'_, 'a> {
         self.depth += 1;
     }
 
-    /// Closes what the line does not continue and opens a leaf.
+    /// Closes the containers that the line does not continue and opens a leaf.
     fn open_leaf(&mut self, leaf: Leaf) {
         self.blocks.truncate(self.depth);
         self.blocks.set_leaf(leaf);

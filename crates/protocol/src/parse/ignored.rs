@@ -183,13 +183,13 @@ impl IgnoredCalls {
         self.candidate.take()
     }
 
-    /// Gives up the block that could be a call, because something else in the reply is one or follows later.
+    /// Drops the candidate, because something else in the reply is a call or may still be one.
     pub(super) fn drop_candidate(&mut self) -> Option<Event<'static>> {
         let IgnoredCall { body, span, why, .. } = self.candidate.take()?;
         Some(Event::Ignored { why, id: None, name: None, body: body.into(), span })
     }
 
-    /// Decides what a suspect is. `closed`: it ended properly.
+    /// Judges a suspect: it is a candidate, an ignored call, or neither. `closed`: it ended properly.
     fn judge(&mut self, suspect: Suspect, closed: bool) -> Option<Event<'static>> {
         if self.is_lenient()
             && closed

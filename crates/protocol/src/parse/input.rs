@@ -47,7 +47,7 @@ impl Input {
         if self.finished.is_some() {
             return;
         }
-        // Only if the text would have to move anyway: each byte is moved a bounded number of times.
+        // Done only if appending would move the text anyway, so that each byte is moved a bounded number of times.
         if drained && self.text.capacity() - self.text.len() < chunk.len() {
             self.discard_consumed();
         }

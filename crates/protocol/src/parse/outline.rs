@@ -246,6 +246,7 @@ impl Watch for Listener<'_> {
         if depth == 0 {
             outline.value_start = at;
         }
+        // Before the name, an array or object without a key, or under the key of a wrapper, surrounds the call.
         if depth == outline.envelope && outline.name.is_none() && outline.member_key().is_none_or(is_wrapper) {
             outline.envelope += 1;
         } else if object && outline.member_key().is_some_and(is_args) {

@@ -93,7 +93,7 @@ impl Queue {
         self.held.push(HeldCall { event, body });
     }
 
-    /// Queues the held calls and holds back no more. With `thought`, none of them counts.
+    /// Queues the held calls and stops holding back calls. With `thought`, none of them counts.
     pub(super) fn release(&mut self, thought: bool) {
         self.reasoning = Reasoning::Known;
         for HeldCall { mut event, body } in std::mem::take(&mut self.held) {

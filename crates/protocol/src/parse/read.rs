@@ -271,8 +271,8 @@ fn holds_body(text: &str, literal: &HashSet<&str>) -> bool {
     }
 }
 
-/// Returns the words after each `<<` whose first character is written as an escape. For text that is not exact JSON,
-/// where the extent of each string is unknown.
+/// Returns the words after each `<<` whose first character is written as an escape. Used for text that is not exact
+/// JSON, in which the extent of each string is unknown.
 fn literal_words(text: &str) -> HashSet<&str> {
     let mut words = HashSet::new();
     for at in memchr::memmem::find_iter(text.as_bytes(), b"\\u003") {
@@ -321,6 +321,7 @@ fn is_whole(text: &str) -> bool {
         at += 1;
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => continue,
+            // A quote in any other place is ambiguous and is refused below.
             b'"' if matches!(before, b'{' | b'[' | b',' | b':') => {
                 loop {
                     match bytes.get(at) {

@@ -76,8 +76,8 @@ impl ReasoningSection {
         containers.in_quote()
     }
 
-    /// Returns how many bytes of `text` are certainly reasoning, and the length of the closing tag after them, or 0 without
-    /// one. More text may follow unless it is `whole`.
+    /// Returns how many bytes of `text` are certainly reasoning, and the length of the closing tag after them, or 0
+    /// without one. More text may follow unless it is `whole`.
     pub(super) fn find_end(&self, text: &str, whole: bool) -> (usize, usize) {
         for at in memchr::memchr3_iter(b'<', b'[', FIRST_OF_TRIANGLE, text.as_bytes()) {
             for tag in &TAGS {

@@ -225,8 +225,8 @@ pub fn teaches_bodies(catalog: &Catalog) -> bool {
     long_text(catalog).is_some()
 }
 
-/// Returns `true` if a built-in tool can do more than read. The effects of other servers' tools are unknown, so all of
-/// them would be asked for reasons.
+/// Returns `true` if a built-in tool can do more than read. The effects of other servers' tools are unknown, so every
+/// call of them would need a reason.
 fn does_more_than_read(spec: &ToolSpec) -> bool {
     !spec.is_foreign() && spec.effect_of(&Args::new()) != Effect::Read
 }
@@ -291,6 +291,7 @@ fn shown_call(call: &ToolCall) -> (String, bool) {
             None => "…".into(),
         };
         args.insert(key.clone(), short);
+        // An argument that does not fit is left out; a later one may be shorter.
         if object(&args).len() > MOST_SHOWN {
             args.remove(key);
         }

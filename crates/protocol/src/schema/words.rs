@@ -15,8 +15,8 @@ const MOST_LISTED_LEVELS: usize = 8;
 const MOST_LINES: usize = 300;
 const MOST_BYTES: usize = 32 << 10;
 
-/// The maximum number of schemas that a list examines, and the maximum number that are open inside one another. Not
-/// each of them has a line.
+/// The maximum number of schemas that a list examines, including those without a line, and the maximum number that are
+/// open inside one another.
 const MOST_EXAMINED: usize = 1000;
 const MOST_OPEN: usize = 64;
 

@@ -246,7 +246,8 @@ pub struct ToolSpec {
     pub example: Option<Str>,
     /// Whether the user is usually asked before a call runs, as far as the host knows. The instructions mention it.
     pub asks_first: bool,
-    /// Whether its calls usually run on a private copy of the project, as far as the host knows. The instructions mention it.
+    /// Whether its calls usually run on a private copy of the project, as far as the host knows. The instructions
+    /// mention it.
     pub on_private_copy: bool,
     /// Whether an external program runs its calls, such as a server of the Model Context Protocol. The command sandbox
     /// does not contain it, and "always" allows the tool by name, whatever the arguments.

@@ -3,9 +3,9 @@
 //! It runs only after strict reading failed. A lossless repair has only one plausible reading; a guess is either named
 //! as lossy or refused. A text with two plausible readings is refused: no string is ever shortened silently.
 //!
-//! This file handles brackets, `around` the text outside of them, `members` keys, commas and colons, `strings` the end
-//! of a string (with `look_ahead`), `escapes` the content of a string, `scalars` everything without quotes, and
-//! `whitespace` the text between tokens.
+//! This file handles brackets. `around` reads the text outside of them, and `members` reads keys, commas and colons.
+//! `strings` finds the end of a string with `look_ahead`, and `escapes` decodes its content. `scalars` reads values
+//! without quotes, and `whitespace` skips whitespace and comments.
 
 mod around;
 mod delimiter;

@@ -177,7 +177,7 @@ impl RepairReader<'_> {
                 Ok(false)
             }
             Follow::Next if odd && inner.balance > 0 => Ok(false),
-            // Quotes and brackets before this quote are in pairs.
+            // The quotes before this one are in pairs, and so are the brackets if the string has keys.
             Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(true),
             _ => self.problem(text!(
                 "it is not certain where the string around this quote ends; inside a string write quotes as \\\", or \
@@ -211,7 +211,7 @@ impl RepairReader<'_> {
     fn refuse_other_quotes(&mut self, mark: Delimiter, start: usize) -> Result<(), Problem> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
-        // The following comma is in the string, or after a comment that begins in it.
+        // The comma after such a quote is in the string, or after a comment that begins in the string.
         let joins = memchr::memchr3(b',', b'#', b'/', raw.as_bytes());
         let quotes = memchr::memchr3(b'"', b'\'', 0xe2, raw.as_bytes()); // the first byte of the typographic quotes
         if joins.is_none() || quotes.is_none() {

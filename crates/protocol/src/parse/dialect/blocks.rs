@@ -2,8 +2,8 @@
 //! because such blocks are examples in most replies.
 //!
 //! - `shell_block`: a block with the word `bash`, `sh` or `shell` is a call of `bash`.
-//! - `search_replace`: a block that begins with a SEARCH/REPLACE block, perhaps after the path of its file, is a call of
-//!   `apply_patch`.
+//! - `search_replace`: a block that begins with a SEARCH/REPLACE block, perhaps after the path of its file, is a
+//!   call of `apply_patch`.
 //!
 //! The content of a block is followed line by line, so that a closing fence inside a here-document, a string of the
 //! shell or the text of a file can count as content.

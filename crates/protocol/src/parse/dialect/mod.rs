@@ -251,8 +251,8 @@ pub(super) enum LineRest {
     Text,
 }
 
-/// Returns what follows the call that ends at `at`, and any calls directly after it, on the same line; and the position
-/// of that text.
+/// Classifies the text on the same line after the call that ends at `at` and any calls directly after it. Also returns
+/// the position of that text.
 pub(super) fn line_rest(
     text: &str,
     mut at: usize,

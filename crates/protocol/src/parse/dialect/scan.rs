@@ -24,7 +24,7 @@ pub(super) enum Stop {
 
 pub(super) type Read<T = ()> = Result<T, Stop>;
 
-/// The text after the opening token of a dialect, and what was read of it.
+/// The text after the opening token of a dialect, and the state of its reader.
 pub(super) struct Scan<'a> {
     pub(super) text: &'a str,
     /// The position in bytes.
@@ -51,7 +51,7 @@ const MOST_DEPTH: usize = 64;
 /// The maximum number of bytes in the head of a tag: a name and a few attributes.
 const MOST_HEAD: usize = 512;
 
-/// Repairs that are not recorded for a dialect: what deviates from the shape of a tool block is the dialect's own form.
+/// Repairs that are not recorded for a dialect, because these shapes are the dialect's own form.
 const OWN_SHAPES: [Repair; 5] =
     [Repair::ArgsAlias, Repair::NameAlias, Repair::SeveralCalls, Repair::Wrapper, Repair::NameDecoration];
 

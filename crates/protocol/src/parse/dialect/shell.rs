@@ -23,7 +23,7 @@ enum Quote {
     Parenthesis,
     /// `$((..))` and `((..))`
     Arithmetic,
-    /// Parentheses inside of it.
+    /// Parentheses inside of an arithmetic expression.
     Group,
     /// `${..}`
     Brace,

@@ -51,6 +51,7 @@ pub(in crate::parse) fn read(
         },
         Err(Stop::More) => Whole::Undecided,
         Err(Stop::Incomplete) if names_a_tool(text, catalog) => Whole::Incomplete(dialect),
+        // A broken call counts only if the reply ended by itself.
         Err(Stop::Bad(_)) if ended.is_none() => Whole::Undecided,
         Err(Stop::Bad(problem)) if ended == Some(FinishReason::Stop) && names_a_tool(text, catalog) => {
             Whole::Malformed(dialect, problem)

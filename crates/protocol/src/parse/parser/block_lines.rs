@@ -53,8 +53,8 @@ impl Parser {
         }
     }
 
-    /// Feeds the block what is certainly content of the first `length` bytes of a line whose ending has not arrived or
-    /// is far away.
+    /// Feeds the block the certain content among the first `length` bytes of a line whose ending has not arrived or is
+    /// far away.
     fn feed_block(&mut self, length: usize) {
         let ParserState::Block(fed) = &mut self.state else { return };
         if length == 0 || !self.block.takes_parts() {

@@ -34,7 +34,8 @@ impl Parser {
         self.resume_prose();
         if matches!(ending, Ending::Fence | Ending::LooseFence { .. } | Ending::ClosingTag) {
             self.block.span.end = self.input.offset(line_end);
-            // Any other line that ends the block is read again as prose.
+            // Any other line that ends the block is read again as prose, and so is the rest of a line after a closing
+            // tag.
             if let Some(line) = self.input.next_line(usize::MAX).filter(|line| line.end == line_end) {
                 self.input.pass(line);
             }

@@ -139,7 +139,7 @@ enum FedPrefix {
     Part(usize),
     /// Nothing, whatever follows: the line does not continue the block's container.
     Withheld,
-    /// Everything that counts: the line exceeded the limit.
+    /// Everything up to the limit, which the line exceeded. The rest of the line is skipped.
     Rest,
 }
 
@@ -201,6 +201,7 @@ impl Parser {
     /// events were delivered.
     #[must_use]
     pub fn poll(&mut self) -> Option<Event<'_>> {
+        // The parser advances only when everything was delivered, because a queued event may refer to the open block.
         while self.queue.is_empty() && self.advance() {}
         match self.queue.pop()? {
             Queued::Text(span) => Some(Event::Text { text: self.input.text(span).into(), span }),
@@ -370,6 +371,7 @@ impl Parser {
         let is_whole = self.input.finished.is_some();
         !blocks::are_read(dialects)
             || !blocks::may_open(text)
+            // The info word is irrelevant here: only the first lines of the block may leave its dialect undecided.
             || blocks::dialect_of("", content, is_whole, dialects, catalog).is_some()
     }
 
@@ -447,8 +449,8 @@ impl Parser {
         false
     }
 
-    /// Finds a closing tag of reasoning after a closing fence on its line, and its offset in the line. CommonMark treats
-    /// such a line as content, or as an opening fence with an info string.
+    /// Finds a closing tag of reasoning after a closing fence on its line, and its offset in the line. CommonMark
+    /// treats such a line as content, or as an opening fence with an info string.
     fn find_closing_tag_after_fence(&self, kind: LineKind<'_>, text: &str) -> Option<(usize, &'static TagPair)> {
         let after_fence = match kind {
             LineKind::Inside(_) => self.containers.after_closing_run(self.containers.at_fence(text)?)?,
@@ -481,6 +483,7 @@ impl Parser {
         let content = self.input.slice(line.next, self.input.len());
         let text_call = match &kind {
             LineKind::Opens(opening, _) if block_form(opening, dialects).is_none() && blocks::may_open(text) => {
+                // `has_beginning_of_block` has waited for enough text.
                 blocks::dialect_of(opening.word(), content, true, dialects, catalog).flatten()
             }
             _ => None,
@@ -499,7 +502,7 @@ impl Parser {
                 let dialects = if in_quote { Dialects::NONE } else { self.dialects() };
                 return self.prose_tokens(line, dialects, in_quote && !is_lazy);
             }
-            // The same applies if a paragraph continues: a call in it is indented too far.
+            // In the indented continuation of a paragraph, a closing tag also counts, but a call is indented too far.
             LineKind::Indented(_) if self.containers.in_paragraph() && (is_lazy || !in_quote) => {
                 if self.finds_in_prose(line.end - at, Dialects::NONE) {
                     return true;

@@ -34,7 +34,7 @@ pub(super) struct Section {
     lead: Lead,
     emission: Emission,
     tries: Tries,
-    /// The readings of the rest of the line.
+    /// Counts the readings of the rest of the line.
     looks: Tries,
     /// What the last reading recognised of the first call.
     sketch: Sketch,
@@ -318,7 +318,7 @@ impl Parser {
         self.pass_section(token.len());
     }
 
-    /// Gives up the block under a wrong word, because something else in the reply is a call.
+    /// Drops the candidate, a block under a wrong word, because something else in the reply is a call.
     pub(super) fn drop_candidate(&mut self, at: usize) {
         let ignored = self.ignored.drop_candidate();
         self.queue_ignored(ignored, at);
@@ -390,8 +390,7 @@ impl Parser {
             section.decided = Some(CallReading::Calls(dialect, drafts, end));
             return true;
         }
-        // Only raw text between tags can contain a closing tag, so only such a call must wait for the rest of the
-        // reply.
+        // Only the end of a raw text is uncertain, so only such a call must wait for the rest of the reply.
         let stray = if section.sketch.raw { self.has_stray_closer(dialect, end) } else { Some(false) };
         let Some(stray) = stray else {
             if let ParserState::Section(section) = &mut self.state {
@@ -561,6 +560,7 @@ impl Parser {
         let at = self.input.at + offset;
         let span = self.input.span(at, at + length);
         let body = self.input.slice(at, at + length).to_owned().into();
+        // The call is also delivered as text, since the sentence around it is for the user.
         self.advance_to(offset + length);
         let why = Ignored::NotAtLineStart;
         self.queue.push_event(Event::Ignored { why, id: None, name: None, body, span });
@@ -658,7 +658,8 @@ impl Parser {
         let indent = text[..blanks].rsplit(['\n', '\r']).next().unwrap_or_default();
         let quoted = indent.len() > 3 || indent.contains('\t');
         let fits = !dialects.is_empty() && !quoted && calls.len() <= self.options.limits.block;
-        // A short text is read for each piece, since an answer is text that must not wait until it has doubled.
+        // Up to 256 bytes, the first pieces are read one by one, so that an answer is not held back until its text has
+        // doubled.
         let due = tries.is_due(calls.len(), ended.is_some(), |before| before < 256);
         if fits && !due {
             return true;
