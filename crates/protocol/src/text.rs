@@ -307,7 +307,8 @@ impl Text {
     }
 }
 
-/// Writes the filled template. [`Template::new`] has checked all braces and names.
+/// Writes the filled template. [`Template::new`] has checked the braces and names of the English sentence, and a test
+/// checks those of the translations.
 fn fill(template: &Template, fields: &[Field], language: Language, out: &mut String) {
     let mut rest = template.words(language);
     while let Some(at) = rest.find(['{', '}']) {

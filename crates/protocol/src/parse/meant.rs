@@ -91,8 +91,8 @@ fn read_arguments(rest: &str, spec: &ToolSpec, name: &str, catalog: &Catalog) ->
     args
 }
 
-/// Reads the value of the argument `key`: `key="v"`, `"key": "v"`, `<key>v</key>`, `<parameter
-/// name="key">v</parameter>`, or `<arg_key>key</arg_key><arg_value>v</arg_value>`.
+/// Reads the value of the argument `key`: `key="v"`, `"key": "v"`, `<key>v</key>`,
+/// `<parameter name="key">v</parameter>`, or `<arg_key>key</arg_key><arg_value>v</arg_value>`.
 fn read_value(text: &str, key: &str) -> Option<Value> {
     let (at, _) = words(text).find(|(_, word)| *word == key)?;
     let mut rest = text[at + key.len()..].trim_start_matches(['"', '\'', ' ']);

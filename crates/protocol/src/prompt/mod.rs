@@ -226,7 +226,7 @@ pub fn teaches_bodies(catalog: &Catalog) -> bool {
 }
 
 /// Returns `true` if a built-in tool can do more than read. The effects of other servers' tools are unknown, so every
-/// call of them would need a reason.
+/// call of such a tool would need a reason.
 fn does_more_than_read(spec: &ToolSpec) -> bool {
     !spec.is_foreign() && spec.effect_of(&Args::new()) != Effect::Read
 }
