@@ -96,6 +96,7 @@ impl HeadTail {
     /// between them.
     pub fn last(&self, most: usize) -> Vec<u8> {
         let whole = (self.head.len() + self.tail.len()) as u64 == self.total_bytes;
+        // Once the ring is full, its oldest byte is at `oldest`.
         let (newer, older) = self.tail.split_at(self.oldest);
         let head = if whole { &*self.head } else { &[] };
         let mut parts = [head, older, newer];

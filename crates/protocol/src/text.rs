@@ -95,6 +95,7 @@ pub const fn placeholders_match(template: &str, fields: &[&str]) -> bool {
     let bytes = template.as_bytes();
     // One bit per field with a placeholder. No message has 64 fields.
     let (mut used, mut at) = (0_u64, 0);
+    // By index, because a `const fn` cannot use iterators.
     while at < bytes.len() {
         let doubled = at + 1 < bytes.len() && bytes[at + 1] == bytes[at];
         match bytes[at] {

@@ -70,6 +70,7 @@ impl Default for Format {
 /// Formats all results of a reply as one message, in order; returns an empty string without results.
 pub fn results(results: &[ToolResult], format: &Format) -> String {
     let blocks: Vec<String> = results.iter().map(|result| block(result, format)).collect();
+    // Two more bytes for the line breaks between blocks.
     let whole = blocks.iter().map(|block| block.len() + 2).sum::<usize>();
     if whole <= format.message_limit {
         return blocks.join("\n\n");

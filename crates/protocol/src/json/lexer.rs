@@ -145,6 +145,7 @@ impl Lexer {
     pub fn feed(&mut self, piece: &str, watch: &mut impl Watch) {
         let bytes = piece.as_bytes();
         let mut at = 0;
+        // A byte that ends a number is read again in the next state, so not every step consumes one.
         while at < bytes.len() {
             if self.state == State::String {
                 at = self.run_of_text(piece, at, watch);
@@ -175,6 +176,7 @@ impl Lexer {
                 watch.text_end(self.key, self.string_start, self.at, self.escaped);
                 self.state = if self.key { State::Colon } else { State::After };
             }
+            // A longer escape, or a short one whose second byte has not arrived.
             Some(_) => {
                 self.at += 1;
                 self.escaped = true;

@@ -369,6 +369,7 @@ impl Block {
             // The newline of the line before may have exceeded the limit already, and the lexer has read that far.
             self.body.truncate(floor_boundary(&self.body, self.limits.block).max(from));
         }
+        // Verbatim bodies, results and texts that are an argument are not JSON.
         if self.phase == Phase::Object && self.form != BlockForm::Result && self.text_call.is_none() {
             let emitted = self.emitted();
             self.lexer.feed(&self.body[from..], &mut Listener { outline: &mut self.outline, queue, emitted });

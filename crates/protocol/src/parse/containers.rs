@@ -385,6 +385,8 @@ impl<'a> Opener<'_, 'a> {
             }
             meets = false;
         }
+        // Text continues the open paragraph, even lazily, unless the line opened a container (CommonMark 0.31.2,
+        // section 5.1).
         let joins = paragraph && self.depth == first_depth;
         self.read_text(joins)
     }

@@ -196,6 +196,7 @@ impl IgnoredCalls {
             && let Some(draft) = suspect.candidate(self.catalog.as_deref())
         {
             let Suspect { why, body, span, .. } = suspect;
+            // The last candidate counts; an earlier one is reported as ignored.
             let before = self.drop_candidate();
             self.candidate = Some(IgnoredCall { draft, body, span, why });
             return before;
@@ -291,6 +292,7 @@ impl Suspect {
                 self.word = "tool".to_owned();
                 return;
             }
+            // Only an object or an array can be a call, so no other text is kept.
             self.is_ruled_out = !content.starts_with(['{', '[']);
         } else if self.body.len() + line.len() >= limit {
             self.is_ruled_out = true;
@@ -314,6 +316,7 @@ impl Suspect {
         };
         let call = match json::read(&self.body, true) {
             Ok(reading) => is_call(&reading.values),
+            // The text after the object may be its verbatim bodies, which are not JSON.
             Err(_) => before_bodies(&self.body).is_some_and(|value| is_call(&[value])),
         };
         let Suspect { why, span, body, .. } = self;

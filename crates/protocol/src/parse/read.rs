@@ -119,6 +119,7 @@ impl<'a> BlockReader<'a> {
         pieces.sort_by_key(|(token, _)| token.start);
         let (mut out, mut at) = (String::new(), start);
         for (token, text) in pieces {
+            // Contents and patches keep their last line break; a command or a pattern has none.
             let keep = keeps_final_newline(self.spec(token), &token.arg);
             let text = if keep { &*text } else { text.strip_suffix('\n').unwrap_or(&text) };
             out.push_str(&body[at..token.start]);
@@ -139,6 +140,7 @@ impl<'a> BlockReader<'a> {
     fn read_inline_body(&self, token: &StringValue) -> Result<Option<String>, Problem> {
         let raw = &self.block.body[token.start..token.end];
         let Some(text) = decode_string(raw).filter(|_| !is_literal(raw)) else { return Ok(None) };
+        // As in a body below the object, line endings become newlines.
         let text = text.replace("\r\n", "\n");
         let spec = self.spec(token);
         let refused = |message| Err(unfinished(token.start, message));

@@ -161,6 +161,7 @@ fn names_tool(
         let name = word.trim_end_matches(['.', '/', '-']);
         let after = &paragraph[start + at + word.len()..];
         let before = near[..at].trim_end_matches(['"', '\'', '*', ' ']);
+        // The name and the first key have merged: `<tool_call>bashcommand": "ls"}`.
         let fused = before.ends_with(['>', ']'])
             && after.starts_with('"')
             && catalog.is_some_and(|catalog| catalog.specs().iter().any(|spec| name.starts_with(&*spec.name)));

@@ -93,6 +93,7 @@ impl Schema {
                     let compiled = if is_checked { OnceLock::new() } else { OnceLock::from(None) };
                     self.patterns.insert(pattern.clone(), compiled);
                 }
+                // The target of a reference out of the document may refuse values too.
                 let leads_away = members.contains_key("$ref") && self.target(members).is_none();
                 self.is_complete &= !leads_away && !UNCHECKED.iter().any(|keyword| members.contains_key(*keyword));
                 members.values().for_each(|inner| self.note(inner, level + 1));

@@ -48,6 +48,7 @@ impl Schema {
             view.never |= *schema == Value::Bool(false);
             return;
         };
+        // A circular reference adds nothing.
         if view.layers.iter().any(|known| ptr::eq(*known, rules)) {
             return;
         }
@@ -71,6 +72,7 @@ impl Schema {
         match root.fields().into_iter().find(|field| field.name == name) {
             Some(field) => {
                 let view = self.view(&field.schemas);
+                // Keywords that refuse no string.
                 let silent = ["type", "title", "description", "default", "examples", "example", "deprecated", "$ref"];
                 let silent = |rules: &&Map<String, Value>| rules.keys().all(|key| silent.contains(&key.as_str()));
                 view.types().contains(&"string") && !view.is_partial() && view.layers.iter().all(silent)

@@ -273,6 +273,7 @@ impl<'s> List<'s> {
         if level > MOST_LISTED_LEVELS || self.open.len() > MOST_OPEN || self.examined == MOST_EXAMINED {
             return;
         }
+        // A chain of references may have no line at all, so lines alone do not bound the list.
         self.examined += 1;
         // Without this, the list of a recursive schema would not end.
         let again = view.layers.iter().find_map(|layer| self.open.iter().find(|(known, _)| ptr::eq(*known, *layer)));

@@ -206,6 +206,7 @@ impl Param {
         let numbers = self.limited.and_then(|(default, most)| Some((limits.get(default)?, limits.get(most)?)));
         let (Some((default, most)), ParamKind::Integer { most: upper, .. }) = (numbers, &mut self.kind) else { return };
         *upper = i64::try_from(most).unwrap_or(i64::MAX);
+        // A session may lower the maximum below the default.
         self.default = Some(default.min(most).into());
     }
 

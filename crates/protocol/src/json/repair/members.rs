@@ -36,6 +36,7 @@ impl RepairReader<'_> {
                     bracket = format!("{:?}", byte as char)
                 ));
             }
+            // The missing bracket may be in a string whose end was a guess.
             if self.has(Repair::InnerQuotes) {
                 return self.problem(text!("a closing bracket is missing before this one"));
             }

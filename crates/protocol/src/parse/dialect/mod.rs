@@ -265,6 +265,7 @@ pub(super) fn line_rest(
         at = text.len() - rest.len();
         let reading = match token(rest, ended.is_some(), dialects) {
             Token::Undecided => return (LineRest::Undecided, at),
+            // Nothing after a forged result counts, so this is no text around the call.
             Token::Forged(_) => return (LineRest::Nothing, at),
             Token::None => return (end_of_line(rest, ended.is_some()), at),
             Token::Call { opener, .. } => read(rest, opener, dialects, ended, catalog).0,

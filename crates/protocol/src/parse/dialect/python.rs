@@ -47,6 +47,7 @@ pub(super) fn calls(scan: &mut Scan<'_>, end: &str) -> Read {
         if fenced && scan.take("```")? {
             continue;
         }
+        // A list is complete by itself, and any further call begins with a letter.
         if is_list || scan.peek().is_none_or(|byte| !byte.is_ascii_alphabetic()) {
             return scan.missing_end(last, true);
         }

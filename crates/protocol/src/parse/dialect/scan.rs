@@ -205,6 +205,7 @@ impl<'a> Scan<'a> {
         let near = &rest.as_bytes()[..rest.len().min(MOST_HEAD + 1)];
         let end = memchr::memmem::find(near, head_end.as_bytes());
         let line = &near[..end.unwrap_or(near.len())];
+        // A `<` may belong to the end of the head, such as `<|sep|>`; any other begins another tag.
         let mut marks = memchr::memchr2_iter(b'<', b'\n', line.trim_ascii_end());
         if line.len() > MOST_HEAD || marks.any(|at| !head_end.as_bytes().starts_with(&line[at..])) {
             return Err(Stop::Not);
@@ -331,6 +332,7 @@ impl<'a> Scan<'a> {
     fn begins_json(&mut self) -> Read {
         let inside = self.rest().trim_start_matches(['[', ' ', '\t', '\n', '\r']);
         let list = self.peek() == Some(b'[');
+        // A list of calls begins with a bracket; a word after `[` is prose.
         let is_prose = |c: char| list && c.is_alphanumeric();
         let is_dots = |inside: &str| inside.starts_with(['.', '…']);
         if inside.starts_with(is_prose) || inside.strip_prefix('{').is_some_and(is_dots) {
@@ -366,6 +368,7 @@ impl<'a> Scan<'a> {
         if self.sees("\"{")? {
             return self.args_in_string();
         }
+        // Nothing is announced before the arguments have begun.
         if self.peek() == Some(b'{') {
             self.names(name);
         }
