@@ -223,6 +223,7 @@ fn edit_distance(a: &str, b: &str, allowed: usize) -> Option<usize> {
     if a.len() > 64 || b.len() > 64 || a.len().abs_diff(b.len()) > allowed {
         return None;
     }
+    // The row above `above`, which a swap of neighbours refers to.
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();
     for i in 1..=a.len() {

@@ -29,6 +29,7 @@ pub(super) fn fit(
         if spent <= limit {
             return results;
         }
+        // The next room is in proportion to the real cost of the outputs, less a sixteenth.
         let outputs = (spent - bare.min(spent)).max(1) as u128;
         let wanted = limit.saturating_sub(bare) as u128;
         room = usize::try_from(room as u128 * wanted / outputs * 15 / 16).unwrap_or(0);

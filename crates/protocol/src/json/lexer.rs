@@ -220,6 +220,7 @@ impl Lexer {
             State::LowBackslash if byte == b'\\' => self.state = State::LowU,
             State::LowU if byte == b'u' => self.state = State::Hex(4),
             State::Literal(rest) if rest.first() == Some(&byte) => self.literal(&rest[1..], watch),
+            // A high surrogate without a low one is half a character.
             State::LowBackslash | State::LowU | State::Literal(_) => return self.fail(),
             _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => {}
             _ => return self.token(byte, watch),

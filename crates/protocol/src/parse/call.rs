@@ -103,6 +103,7 @@ fn holds_markdown_escape(text: &str) -> bool {
 
 /// Reads values as calls. `repairs` were needed to read the values.
 pub(super) fn drafts(values: Vec<Value>, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<Vec<Draft>, Text> {
+    // An array is not the canonical form, even with one call.
     let several = values.len() > 1 || matches!(values.first(), Some(Value::Array(_)));
     let mut shapes = Shapes { catalog, drafts: Vec::new() };
     let around = Draft { repairs: repairs.to_vec(), ..Draft::default() };
@@ -263,6 +264,7 @@ fn unwrap(object: &mut Args) -> Option<Value> {
     let key = WRAPPERS.into_iter().find(holds)?;
     let empty = |value: &Value| value.is_null() || value.as_str() == Some("");
     let idle = |(other, value): (&String, &Value)| match other.as_str() {
+        // Except for `reason`, these are fields of the messages and tool calls of OpenAI's API.
         "type" | "id" | "index" | "role" | "reason" => true,
         "content" => empty(value),
         other => other == key,

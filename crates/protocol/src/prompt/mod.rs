@@ -244,7 +244,7 @@ fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     let on_copy = if is_on_copy { words.on_private_copy } else { "" };
     let params = || catalog.specs().iter().flat_map(|spec| &spec.params);
     let can_ask = params().any(|param| param.request == Some(Request::Write));
-    // The policy offers this request only in a project that is read-only for commands.
+    // Tools have such an argument only in a project that is read-only for commands.
     let on_copy = if can_ask { words.read_only } else { on_copy };
     let (several, quoting) = if plain { (words.several_in, words.quoting_in) } else { (words.several, words.quoting) };
     format!("{several}{}{cancelled}{asking}{on_copy}{quoting}{paths}", words.rules)

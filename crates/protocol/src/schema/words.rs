@@ -289,6 +289,7 @@ impl<'s> List<'s> {
         let branches = branches.map(|branch| self.schema.view(&[branch])).filter(is_structured);
         let branches: Vec<View<'s>> = branches.collect();
         for branch in &branches {
+            // A single structured alternative needs no line of its own.
             if let [only] = &branches[..] {
                 self.inside(name, only, level);
             } else {

@@ -117,6 +117,7 @@ impl<'a> Look<'a> {
     }
 
     fn comma(&mut self, in_object: bool) -> Follow {
+        // Several commas show as well that the string did end; the reader refuses them then.
         while self.peek() == Some(b',') {
             self.at += 1;
             if !self.skip_whitespace() {

@@ -63,6 +63,7 @@ fn begins_search(content: &str, whole: bool) -> Option<bool> {
     const SEARCH: &str = "<<<<<<< SEARCH";
     let mut rest = content;
     for _ in 0..2 {
+        // This runs again with each awaited piece of the reply, so only a few bytes are examined.
         let near = &rest[..crate::clip::floor_boundary(rest, 2 * MOST_PATH)];
         let end = near.find(['\n', '\r']);
         let line = near[..end.unwrap_or(near.len())].trim();

@@ -411,6 +411,7 @@ pub(super) fn has_closing(text: &str, dialects: Dialects) -> bool {
 /// Returns `true` if `text`, whose bytes from `seen` on are new, contains a token that may end a call after `opener`.
 pub(super) fn may_end(text: &str, seen: usize, opener: &str, dialects: Dialects) -> bool {
     rows(dialects).filter(|row| row.opener == opener).flat_map(|row| row.shape.closers()).any(|close| {
+        // A closing token may begin in the bytes that were searched before.
         let from = crate::clip::floor_boundary(text, seen.saturating_sub(close.len()));
         memchr::memmem::find(&text.as_bytes()[from..], close.as_bytes()).is_some()
     })

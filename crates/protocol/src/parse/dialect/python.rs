@@ -12,6 +12,7 @@ pub(super) fn list(scan: &mut Scan<'_>) -> Read {
     scan.want("[")?;
     loop {
         scan.skip_whitespace();
+        // An empty list is no call.
         if !scan.drafts.is_empty() && scan.take("]")? {
             return Ok(());
         }
@@ -206,6 +207,7 @@ fn word(scan: &mut Scan<'_>) -> Read<Value> {
         "True" | "true" => Value::Bool(true),
         "False" | "false" => Value::Bool(false),
         "None" | "null" => Value::Null,
+        // Python allows underscores between digits.
         digits => match number(&digits.replace('_', "")) {
             Some(number) => Value::Number(number),
             None => return scan.bad(python_call_unreadable()),
@@ -305,6 +307,7 @@ fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
             '\\' => "\\",
             '\'' => "'",
             '"' => "\"",
+            // A backslash at the end of a line joins it with the next line.
             '\n' => "",
             _ => &rest[at..rest.len() - after.len()],
         };
