@@ -95,7 +95,7 @@ pub fn fit(results: Vec<ToolResult>, format: &Format) -> Vec<ToolResult> {
     clipped
 }
 
-/// Formats results as as many messages as the limit requires, for web chats. A result is never divided, only clipped if
+/// Formats results in as many messages as the limit requires, for web chats. A result is never divided, only clipped if
 /// it exceeds the limit by itself. Every message except the last one announces the next.
 pub fn results_in_parts(results: &[ToolResult], format: &Format) -> Vec<String> {
     const NOTICE: usize = 80;

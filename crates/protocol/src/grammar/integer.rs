@@ -1,6 +1,6 @@
 //! Expressions for the whole numbers of a range, digit by digit.
 
-/// The bound of a range without one of its own; nine digits are enough.
+/// The bound that is used for a range without a bound; nine digits are enough.
 const ENOUGH: i64 = 999_999_999;
 
 /// Returns an expression for the whole numbers from `least` to `most` in JSON notation. A range beyond nine digits is

@@ -91,7 +91,7 @@ pub(super) struct BodyPhase {
     indentation: Indentation,
 }
 
-/// How much of the fence's own indentation the lines of the bodies have.
+/// How much of the fence's indentation the lines of the bodies have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Indentation {
     Unknown,
@@ -147,7 +147,7 @@ struct Prefix {
     pad: usize,
 }
 
-/// The open block, or the content of the last one until another opens.
+/// The open block, or the last block until another one opens.
 #[derive(Debug)]
 pub(super) struct Block {
     /// From the opening fence to the end of the last line so far, without its line ending.

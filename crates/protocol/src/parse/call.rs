@@ -47,7 +47,7 @@ pub(super) fn is_args(key: &str) -> bool {
     ARGS_KEYS.contains(&key)
 }
 
-/// The maximum number of bytes in a name that is looked up in the catalog; no tool has a longer one.
+/// The maximum number of bytes in a name that is looked up in the catalog.
 const MOST_NAME: usize = 512;
 
 /// Returns the spec of an offered tool; `None` for every name if there is no catalog.

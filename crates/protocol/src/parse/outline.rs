@@ -297,7 +297,8 @@ impl Watch for Listener<'_> {
                 if continues_tag || may_be_tag(text) {
                     return;
                 }
-                // Text that begins like a tag may contain an inline body, which is not all of the text.
+                // Text that begins like a tag may be an inline body. Its announcement is not part of the argument, so
+                // nothing is emitted.
                 let text = std::mem::take(text);
                 if text.trim_start().starts_with("<<") {
                     outline.string = StringRole::Marked;

@@ -136,7 +136,7 @@ fn items(rules: &Map<String, Value>) -> Option<&Value> {
     rules.get("items").filter(|_| !rules.contains_key("prefixItems"))
 }
 
-/// Returns the schema of members that have none of their own. With `patternProperties` it is not known which these are.
+/// Returns the schema of members without a schema of their own. With `patternProperties`, these members are not known.
 fn additional(rules: &Map<String, Value>) -> Option<&Value> {
     rules.get("additionalProperties").filter(|_| !rules.contains_key("patternProperties"))
 }

@@ -21,7 +21,7 @@ const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boo
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View<'s> {
     pub(super) layers: Vec<&'s Map<String, Value>>,
-    /// Whether one of them allows nothing.
+    /// Whether one of the schemas allows nothing.
     pub(super) never: bool,
     /// Whether the view is incomplete: a reference has no target, or there are too many schemas.
     partial: bool,
@@ -187,7 +187,7 @@ impl<'s> View<'s> {
         self.layers.iter().any(|rules| additional(rules) == Some(&Value::Bool(false)))
     }
 
-    /// Returns the schemas of the elements that have none for their position.
+    /// Returns the schemas of the elements without a schema for their position.
     pub(crate) fn elements(&self) -> Vec<&'s Value> {
         self.every("items").filter(|schema| !schema.is_array()).collect()
     }

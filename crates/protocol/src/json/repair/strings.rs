@@ -58,7 +58,7 @@ impl RepairReader<'_> {
             return self.text(mark, start, 3).map(Some);
         }
         let length = self.value_end(mark, start)?;
-        // Only a text that has other quotes than those of JSON can mix them up.
+        // Only a text with other quotes than those of JSON can mix two kinds of quotes.
         if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
             self.refuse_other_quotes(mark, start)?;
         }

@@ -64,11 +64,11 @@ pub struct Parser {
     paragraph: ParagraphRest,
     /// The offset of the last dialect token that no call followed.
     refused: Option<usize>,
-    /// What follows calls in dialects on their line, and the offset of that text. It applies to all calls that begin
-    /// before the offset.
+    /// The kind of text after the calls in dialects on a line, and its offset. The answer applies to all calls that
+    /// begin before the offset.
     line_rest: (LineRest, usize),
-    /// Per dialect, whether one of its closing tags follows outside of any call, and the offset up to which that
-    /// applies to calls.
+    /// Per dialect, whether one of its closing tags follows outside of any call, and an offset. The answer applies to
+    /// all calls that begin before the offset.
     stray_closers: Vec<(Dialect, bool, usize)>,
     /// The last line of prose, which may contain the path of a SEARCH/REPLACE block.
     line_before: String,

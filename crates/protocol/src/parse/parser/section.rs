@@ -542,7 +542,7 @@ impl Parser {
         self.block.take_section(text, self.input.column, dialect);
     }
 
-    /// Refuses the token, because no call follows it: the line is read again without regard to it.
+    /// Refuses the token, because no call follows it: the line is read again with the token as text.
     fn refuse_section(&mut self, offset: usize) {
         let at = self.input.offset(self.input.at + offset);
         self.refused = Some(at);
