@@ -453,8 +453,8 @@ impl Draft {
     }
 
     /// Handles escapes that JSON does not have, which a web chat may have added for Markdown. In a name or a key they
-    /// have no other use. In a path the backslash may be a separator, and elsewhere only `\_` has no other meaning:
-    /// these are refused.
+    /// have no other use and are removed. In a path, where the backslash may be a separator, they are refused, and so
+    /// is `\_` in any other text. Other escapes are kept.
     fn weigh_markdown_escapes(&mut self, spec: Option<&ToolSpec>) -> Result<(), Text> {
         let finds = |key: &str| spec.and_then(|spec| spec.find(key));
         let escaped = |key: &&String| finds(key).is_none() && finds(&without_markdown_escapes(key)).is_some();

@@ -281,8 +281,9 @@ fn end_of_string(text: &str, from: usize, close: &str) -> Option<usize> {
     }
 }
 
-/// Appends the value of a literal. Unknown escapes stay unchanged, as in Python. The error is the position of an escape
-/// that means no character. A line break in a plain string is an error in Python, but its meaning is clear.
+/// Appends the value of a literal. Unknown escapes stay unchanged, as in Python; so do `\N{..}` and octal escapes,
+/// except for `\0`. The error is the position of an escape that means no character. A line break in a plain string is
+/// an error in Python, but its meaning is clear.
 fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {

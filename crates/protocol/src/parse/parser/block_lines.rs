@@ -218,7 +218,7 @@ fn content_or_ending<'a>(
     if closes && !block.doubts_fence() {
         return Err((Ending::Fence, ""));
     }
-    // The rest looks for an end where CommonMark sees content.
+    // From here on, the line is content for CommonMark, but may end the block nevertheless.
     if fed || closes || !block.speculates || block.form == BlockForm::Result {
         return Ok((content, closes));
     }
