@@ -1,4 +1,4 @@
-//! Clips long text to a budget: keeps the head and the tail, with a note between them about what was left out.
+//! Clips long text to a budget: keeps the head and the tail, with a note between them about the omitted text.
 //!
 //! Architecture invariant: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the
 //! very end, and no cut splits a character.
@@ -69,6 +69,7 @@ impl HeadTail {
         self.total_lines += newlines(bytes);
         let (first, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
         self.head.extend_from_slice(first);
+        // Bytes before the last `tail_limit` ones would be overwritten at once.
         self.push_tail(&rest[rest.len().saturating_sub(self.tail_limit)..]);
     }
 
@@ -95,6 +96,7 @@ impl HeadTail {
     /// between them.
     pub fn last(&self, most: usize) -> Vec<u8> {
         let whole = (self.head.len() + self.tail.len()) as u64 == self.total_bytes;
+        // Once the ring is full, its oldest byte is at `oldest`.
         let (newer, older) = self.tail.split_at(self.oldest);
         let head = if whole { &*self.head } else { &[] };
         let mut parts = [head, older, newer];

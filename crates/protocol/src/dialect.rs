@@ -99,8 +99,8 @@ dialects! {
     Sarashina = "sarashina";
     /// `<function name=".."><param name="..">`: MiniCPM 5.
     MiniCpm = "minicpm";
-    /// `[f(a=1), g(b="x")]` as the whole reply, between `<|python_start|>` and `<|python_end|>`, or in a fence `tool_code`:
-    /// Llama 3.2 and 4, Gemma 3, Gemini.
+    /// `[f(a=1), g(b="x")]` as the whole reply, between `<|python_start|>` and `<|python_end|>`, or in a fence
+    /// `tool_code`: Llama 3.2 and 4, Gemma 3, Gemini.
     Pythonic = "pythonic";
     /// A reply that consists only of calls in JSON: Llama 3, xLAM.
     BareJson = "bare_json";
@@ -158,7 +158,7 @@ impl Dialects {
     /// No dialect: only blocks of the protocol are calls.
     pub const NONE: Dialects = Dialects(0);
 
-    /// All dialects except those that [must be enabled by name](Dialect::is_opt_in).
+    /// All dialects except those that [must be enabled by name](Dialect::is_opt_in), which are the last variants.
     pub const ALL: Dialects = Dialects((1 << Dialect::ShellBlock as u64) - 1);
 
     /// Returns `true` if calls in this dialect are read.

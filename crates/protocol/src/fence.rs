@@ -31,6 +31,7 @@ pub fn opening(line: &str) -> Option<Opening<'_>> {
     }
     let length = run_length(line.as_bytes(), mark);
     let info = line[length..].trim_matches([' ', '\t']);
+    // Otherwise inline code such as ```` ``` a ``` ```` would open a block (CommonMark 0.31.2, section 4.5).
     let has_backtick = mark == b'`' && memchr::memchr(b'`', info.as_bytes()).is_some();
     (length >= 3 && !has_backtick).then_some(Opening { mark, length, info })
 }

@@ -50,8 +50,8 @@ impl Image {
     /// The maximum number of images in a message.
     pub const MOST: usize = 8;
 
-    /// The estimated tokens of an image if the backend reports no count: about what most models use for one that fills
-    /// their view.
+    /// The estimated tokens of an image if the backend reports no count: about the number that most models use for an
+    /// image that fills their view.
     pub const TOKENS: usize = 1500;
 
     /// Creates an image from the content of a file. The first bytes determine its type.
@@ -142,6 +142,7 @@ impl TryFrom<SerializedImage> for Image {
         let SerializedImage { name, data, .. } = written;
         let name = sanitize_name(&name);
         let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
+        // The length of the Base64 text bounds the memory, so it is checked before the text is decoded.
         if data.len() > Image::MOST_BYTES.div_ceil(3) * 4 {
             return wrong(image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }

@@ -9,7 +9,7 @@ use crate::reply::Summary;
 use crate::{Dialect, FinishReason};
 use std::collections::BTreeMap;
 
-/// Number of calls in one dialect after which it counts as the model's.
+/// The number of calls in one dialect after which it counts as the model's dialect.
 const KNOWN_AFTER: u32 = 3;
 
 /// What earlier replies revealed about their backend.

@@ -1,11 +1,12 @@
 //! The protocol of `toolfence`: what calls and results are, and how they are written in and read from the plain text of
 //! a chat model.
 //!
-//! This crate parses replies while they stream, repairs broken JSON, writes results and instructions, and builds grammars
-//! for constrained models. It does not decide whether a call may run and it runs nothing: it touches no file, no process,
-//! no clock, no environment and no network.
+//! This crate parses replies while they stream, repairs broken JSON, writes results and instructions, and builds
+//! grammars for constrained models. It does not decide whether a call may run and it runs nothing: it touches no file,
+//! no process, no clock, no environment and no network.
 //!
-//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+//! It is internal and may change in any version. Users depend on the crate `toolfence`, which re-exports the public
+//! items.
 
 #![forbid(unsafe_code)]
 

@@ -218,10 +218,12 @@ fn closeness(wanted: &str, name: &str) -> Option<(u32, usize)> {
 /// Returns the edit distance of two names, counting a swap of neighbours as one edit. `None` if it exceeds `allowed` or
 /// a name is longer than 64 characters.
 fn edit_distance(a: &str, b: &str, allowed: usize) -> Option<usize> {
+    // One character more than the limit shows that a name is too long.
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(65).collect(), b.chars().take(65).collect());
     if a.len() > 64 || b.len() > 64 || a.len().abs_diff(b.len()) > allowed {
         return None;
     }
+    // The row above `above`, which a swap of neighbours refers to.
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();
     for i in 1..=a.len() {

@@ -52,6 +52,7 @@ impl Summary {
             Event::Ignored { why, body, .. } if why.is_misplaced() => self.note_misplaced(body),
             Event::Ignored { .. } => {}
             Event::Reasoning { unopened: true, span, .. } => {
+                // Everything before the tag was reasoning, where none of these findings count.
                 (self.misplaced, self.misplaced_text, self.forged, self.open) = (false, None, None, None);
                 self.opened = Some(span.end);
             }
@@ -80,6 +81,8 @@ impl Summary {
     pub fn is_behind_forgery(&self, event: &Event<'_>) -> bool {
         let Some(forged) = self.forged else { return false };
         match event {
+            // A call that was held back is delivered after a forged result that follows it in the reply, and still
+            // counts.
             Event::Call { span, .. } => span.start > forged,
             Event::Ignored { why: Ignored::Reasoning, .. } | Event::Reasoning { unopened: true, .. } => false,
             _ => true,

@@ -1,9 +1,9 @@
 //! Messages for people and models as data: a template and the values of its fields, rendered in any language.
 //!
-//! A failure, a reason or a note is often read in another place, and in another language, than where it is produced. A [`Text`]
-//! therefore keeps the template and the values apart until it is rendered. The English sentence is in the source, at the place
-//! that produces the message: [`text!`](crate::text!). Translations are data, keyed by the English template, in
-//! `locales/pt.toml`.
+//! A failure, a reason or a note is often read in another place, and in another language, than where it is produced. A
+//! [`Text`] therefore keeps the template and the values apart until it is rendered. The English sentence is in the
+//! source, at the place that produces the message: [`text!`](crate::text!). Translations are data, keyed by the English
+//! template, in `locales/pt.toml`.
 //!
 //! ```
 //! use toolfence_protocol::{Language, text};
@@ -56,8 +56,8 @@ impl Language {
 
 /// The template of a message and the names of its fields. Made by [`text!`](crate::text!).
 ///
-/// In a template, `{name}` is replaced by the value of a field, `{name|one|several}` by the first alternative if the field is
-/// the number 1 and by the second otherwise, and `{{` and `}}` by a single brace.
+/// In a template, `{name}` is replaced by the value of a field, `{name|one|several}` by the first alternative if the
+/// field is the number 1 and by the second otherwise, and `{{` and `}}` by a single brace.
 #[derive(Debug)]
 pub struct Template {
     fields: &'static [&'static str],
@@ -95,6 +95,7 @@ pub const fn placeholders_match(template: &str, fields: &[&str]) -> bool {
     let bytes = template.as_bytes();
     // One bit per field with a placeholder. No message has 64 fields.
     let (mut used, mut at) = (0_u64, 0);
+    // By index, because a `const fn` cannot use iterators.
     while at < bytes.len() {
         let doubled = at + 1 < bytes.len() && bytes[at + 1] == bytes[at];
         match bytes[at] {
@@ -236,8 +237,8 @@ impl Text {
         }
     }
 
-    /// The key of the template, which a program can compare: the English template, or a name such as `"patch.no_match"` for a
-    /// message from a table. Keys may be added and removed in any version. `None` if the text is not a single template.
+    /// The key of the template, which a program can compare: its English text. Keys may be added and removed in any
+    /// version. `None` if the text is not a single template.
     pub fn key(&self) -> Option<&'static str> {
         match &self.0 {
             Wording::Filled(template, _) => Some(template.english),
@@ -307,7 +308,8 @@ impl Text {
     }
 }
 
-/// Writes the filled template. [`Template::new`] has checked all braces and names.
+/// Writes the filled template. [`Template::new`] has checked the braces and names of the English sentence, and a test
+/// checks those of the translations.
 fn fill(template: &Template, fields: &[Field], language: Language, out: &mut String) {
     let mut rest = template.words(language);
     while let Some(at) = rest.find(['{', '}']) {
@@ -373,6 +375,7 @@ impl Eq for Text {}
 impl Hash for Text {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.0 {
+            // Equal texts must have equal hashes, so a filled template is hashed as its English sentence.
             Wording::Verbatim(words) => words.hash(state),
             _ => self.to_string().hash(state),
         }
@@ -483,9 +486,10 @@ impl From<usize> for Field {
 
 /// Creates a [`Text`] from an English template and the values of its fields.
 ///
-/// `text!("{path} is blocked by {rule}.", path, rule = found.name())` fills the placeholder of each field with a variable of the
-/// same name or with an expression, which is converted to a [`Field`](crate::text::Field). A template whose placeholders and
-/// fields differ does not compile. See [`text`](mod@crate::text) for the form of a template and for translations.
+/// `text!("{path} is blocked by {rule}.", path, rule = found.name())` fills the placeholder of each field with a
+/// variable of the same name or with an expression, which is converted to a [`Field`](crate::text::Field). A template
+/// whose placeholders and fields differ does not compile. See [`text`](mod@crate::text) for the form of a template and
+/// for translations.
 #[macro_export]
 macro_rules! text {
     (@value $field:ident) => { $field };

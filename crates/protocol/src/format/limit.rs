@@ -17,6 +17,7 @@ pub(super) fn fit(
     cost: impl Fn(&ToolResult) -> usize,
 ) -> Vec<ToolResult> {
     let mut results: Vec<ToolResult> = results.iter().map(|result| limit_details(result, language)).collect();
+    // The outputs are taken out, so that `bare` is the cost of everything else.
     let whole: Vec<String> = results.iter_mut().map(|result| std::mem::take(&mut result.output)).collect();
     let bare = shrink_to_headers(&mut results, limit, language, &cost);
     let mut room = limit.saturating_sub(bare);
@@ -28,6 +29,7 @@ pub(super) fn fit(
         if spent <= limit {
             return results;
         }
+        // The next room is in proportion to the real cost of the outputs, less a sixteenth.
         let outputs = (spent - bare.min(spent)).max(1) as u128;
         let wanted = limit.saturating_sub(bare) as u128;
         room = usize::try_from(room as u128 * wanted / outputs * 15 / 16).unwrap_or(0);
@@ -127,6 +129,7 @@ fn clip_output(text: &str, most: usize, language: Language) -> String {
     }
     let Some(room) = most.checked_sub(WORDS) else { return String::new() };
     let head = &text[..floor_boundary(text, room * 2 / 3)];
+    // Three bytes further on, so that rounding down to a character boundary cannot make the tail too long.
     let tail = &text[floor_boundary(text, text.len() - room / 3 + 3)..];
     let lost = text.len() - head.len() - tail.len();
     format!(

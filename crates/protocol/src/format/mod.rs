@@ -70,6 +70,7 @@ impl Default for Format {
 /// Formats all results of a reply as one message, in order; returns an empty string without results.
 pub fn results(results: &[ToolResult], format: &Format) -> String {
     let blocks: Vec<String> = results.iter().map(|result| block(result, format)).collect();
+    // Two more bytes for the line breaks between blocks.
     let whole = blocks.iter().map(|block| block.len() + 2).sum::<usize>();
     if whole <= format.message_limit {
         return blocks.join("\n\n");
@@ -86,7 +87,7 @@ pub fn fit(results: Vec<ToolResult>, format: &Format) -> Vec<ToolResult> {
     }
     let mut clipped = limit::fit(&results, format.message_limit, format.language, cost);
     if !format.data {
-        // Data takes no room in the message.
+        // Without `format.data`, data takes no room in the message, so the host gets all of it.
         for (result, whole) in clipped.iter_mut().zip(results) {
             result.data = whole.data;
         }
@@ -94,7 +95,7 @@ pub fn fit(results: Vec<ToolResult>, format: &Format) -> Vec<ToolResult> {
     clipped
 }
 
-/// Formats results as as many messages as the limit requires, for web chats. A result is never divided, only clipped if
+/// Formats results in as many messages as the limit requires, for web chats. A result is never divided, only clipped if
 /// it exceeds the limit by itself. Every message except the last one announces the next.
 pub fn results_in_parts(results: &[ToolResult], format: &Format) -> Vec<String> {
     const NOTICE: usize = 80;
@@ -153,6 +154,7 @@ pub fn parts<'a>(message: &'a str, nonce: Option<&str>) -> Vec<Part<'a>> {
         rest = after;
         let Some(opening) = fence::opening(line) else { continue };
         let (body, after_block) = until_closed(after, opening.mark, opening.length);
+        // The whole block is skipped even if it is not a result: a result that is quoted in it does not count.
         rest = after_block;
         let result = if opening.word() == INFO { read_block(body, nonce) } else { None };
         if result.is_some() {
@@ -268,6 +270,7 @@ fn block(result: &ToolResult, format: &Format) -> String {
         true => (tokens::escape_tokens(&line).into(), tokens::break_tokens(output)),
         false => (line, Cow::Borrowed(output)),
     };
+    // The header may have backticks too, for example in an error message.
     let marks = "`".repeat(fence::safe_length(&line).max(fence::safe_length(&output)));
     let newline = if output.is_empty() { "" } else { "\n" };
     format!("{marks}{INFO}\n{line}\n{output}{newline}{marks}")
@@ -303,6 +306,7 @@ fn read_block(body: &str, nonce: Option<&str>) -> Option<ToolResult> {
         return None;
     }
     let output = output.strip_suffix('\n').unwrap_or(output);
+    // In the JSON form, the object already has the output.
     fields.entry("output").or_insert_with(|| output.into());
     serde_json::from_value(value).ok()
 }

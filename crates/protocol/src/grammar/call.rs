@@ -118,6 +118,7 @@ fn add_verbatim(rules: &mut Rules, options: &GrammarOptions) {
     rules.add("body-char", &format!("{} | marks", but("<")));
     rules.add("body-rest", &format!("body-char{} \"<\"{{0,8}}", options.up_to(text)));
     let mut after = "[ \\t]{0,8} (".to_owned() + &but(" \\t<") + " body-rest | marks body-rest | \"<\"{1,8})";
+    // No line may be the TAG alone: after each prefix of the TAG, a rule describes how the line may continue.
     for (index, letter) in TAG.char_indices().rev() {
         let otherwise = but(&format!("{letter}<"));
         let next = rules.add(&format!("body-{}", index + 1), &after);
@@ -154,6 +155,7 @@ impl Writer<'_> {
     fn members(&mut self, owner: &str, params: &[&Param], next: &str, bodies: bool) -> String {
         // A member is reached as the first of its object or after a comma.
         let (mut first, mut more) = (next.to_owned(), next.to_owned());
+        // From the last member to the first, because each rule refers to the rule of the following text.
         for (index, param) in params.iter().enumerate().rev() {
             let hint = format!("{owner}-{}", slug(&param.name));
             let value = self.value(param, &hint, &more, bodies);

@@ -1,6 +1,6 @@
 //! Expressions for the whole numbers of a range, digit by digit.
 
-/// The bound of a range without one of its own; nine digits are enough.
+/// The bound that is used for a range without a bound; nine digits are enough.
 const ENOUGH: i64 = 999_999_999;
 
 /// Returns an expression for the whole numbers from `least` to `most` in JSON notation. A range beyond nine digits is
@@ -41,6 +41,7 @@ fn same_length_range(from: &[u8], to: &[u8]) -> String {
     if first == last {
         return format!("{} ({})", digit_class(first, first), same_length_range(low, high));
     }
+    // The numbers with the first digit of `from`, those with the first digit of `to`, and those between them.
     let mut choices = Vec::new();
     let (mut begin, mut end) = (first, last);
     if low.iter().any(|digit| *digit != b'0') {

@@ -4,7 +4,7 @@
 //! duplicate keys or numbers that exceed a double; [`read`](super::read) does. Several objects or arrays may follow one
 //! another, separated by whitespace. There is no recursion; each nesting level takes one bit.
 
-/// The deepest nesting that the lexer can follow.
+/// The deepest nesting that the lexer can follow: one bit of a `u128` for each level.
 pub const MOST_NESTING: usize = 128;
 
 /// The callbacks of the lexer. Offsets count bytes from the beginning of the input.
@@ -145,6 +145,7 @@ impl Lexer {
     pub fn feed(&mut self, piece: &str, watch: &mut impl Watch) {
         let bytes = piece.as_bytes();
         let mut at = 0;
+        // A byte that ends a number is read again in the next state, so not every step consumes one.
         while at < bytes.len() {
             if self.state == State::String {
                 at = self.run_of_text(piece, at, watch);
@@ -175,6 +176,7 @@ impl Lexer {
                 watch.text_end(self.key, self.string_start, self.at, self.escaped);
                 self.state = if self.key { State::Colon } else { State::After };
             }
+            // A longer escape, or a short one whose second byte has not arrived.
             Some(_) => {
                 self.at += 1;
                 self.escaped = true;
@@ -218,6 +220,7 @@ impl Lexer {
             State::LowBackslash if byte == b'\\' => self.state = State::LowU,
             State::LowU if byte == b'u' => self.state = State::Hex(4),
             State::Literal(rest) if rest.first() == Some(&byte) => self.literal(&rest[1..], watch),
+            // A high surrogate without a low one is half a character.
             State::LowBackslash | State::LowU | State::Literal(_) => return self.fail(),
             _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => {}
             _ => return self.token(byte, watch),
@@ -264,6 +267,7 @@ impl Lexer {
 
     fn open(&mut self, object: bool, watch: &mut impl Watch) {
         self.depth += 1;
+        // `depth` stays above the limit, because `is_too_deep` reads it.
         if self.depth > self.most_depth {
             self.state = State::Broken;
             return;
@@ -331,6 +335,7 @@ impl Lexer {
     fn code_unit(&mut self, watch: &mut impl Watch) {
         let unit = std::mem::take(&mut self.unit);
         let high = std::mem::take(&mut self.high);
+        // 0 is no surrogate: it means that no high one precedes.
         if high == 0 && (0xd800..0xdc00).contains(&unit) {
             self.high = unit;
             self.state = State::LowBackslash;

@@ -22,6 +22,7 @@ pub(super) fn read(text: &str) -> Result<Value, Problem> {
         Ok(Unique(value)) => Ok(value),
         Err(error) => {
             let message = error.to_string();
+            // The message ends with the position, which `Problem` has as a field.
             let cause = message.split(" at line ").next().unwrap_or(&message).to_owned();
             Err(Problem::new(offset(text, error.line(), error.column()), cause))
         }

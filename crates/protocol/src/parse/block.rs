@@ -91,7 +91,7 @@ pub(super) struct BodyPhase {
     indentation: Indentation,
 }
 
-/// How much of the fence's own indentation the lines of the bodies have.
+/// How much of the fence's indentation the lines of the bodies have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Indentation {
     Unknown,
@@ -147,7 +147,7 @@ struct Prefix {
     pad: usize,
 }
 
-/// The open block, or the content of the last one until another opens.
+/// The open block, or the last block until another one opens.
 #[derive(Debug)]
 pub(super) struct Block {
     /// From the opening fence to the end of the last line so far, without its line ending.
@@ -173,8 +173,7 @@ pub(super) struct Block {
     /// Whether the object is on the line of the opening fence, where nothing is read.
     pub(super) object_on_fence_line: bool,
     limits: ParserLimits,
-    /// For each line whose content does not begin at the start of the line in the reply, the length of what precedes
-    /// it.
+    /// The prefixes of the lines whose content does not begin at the start of the line in the reply.
     prefixes: Vec<Prefix>,
     /// The number of closing tags of reasoning for which the text before them was read.
     tags_tried: usize,
@@ -220,11 +219,12 @@ impl Block {
         self.form = BlockForm::Dialect(dialect);
     }
 
-    /// Follows the JSON of a call in some dialect up to the end of its first value. Returns `true` if more of it may
-    /// come.
+    /// Follows the JSON of a call in some dialect up to the end of its first value. Returns `true` if the value may
+    /// continue.
     pub(super) fn follow(&mut self, json: &str, queue: &mut Queue) -> bool {
         let mut rest = json;
         while !rest.is_empty() {
+            // Fed up to each closing bracket, because the text after the first value need not be JSON.
             let end = memchr::memchr2(b'}', b']', rest.as_bytes()).map_or(rest.len(), |at| at + 1);
             self.lexer.feed(&rest[..end], &mut Listener { outline: &mut self.outline, queue, emitted: Emitted::Name });
             rest = &rest[end..];
@@ -319,8 +319,8 @@ impl Block {
         (same_line && self.body[at..].starts_with(['`', '~'])).then_some(at)
     }
 
-    /// Ends the block at the fence that is glued to its object or to the TAG of its last body. Discards what was read
-    /// of that fence.
+    /// Ends the block at the fence that is glued to its object or to the TAG of its last body. Discards the part of
+    /// that fence that was read.
     pub(super) fn end_at_glued_fence(&mut self) {
         if let Some(at) = self.glued_fence() {
             self.end_after_call(at);
@@ -366,8 +366,10 @@ impl Block {
         }
         let over = self.body.len() > self.limits.block;
         if over {
+            // The newline of the line before may have exceeded the limit already, and the lexer has read that far.
             self.body.truncate(floor_boundary(&self.body, self.limits.block).max(from));
         }
+        // Verbatim bodies, results and texts that are an argument are not JSON.
         if self.phase == Phase::Object && self.form != BlockForm::Result && self.text_call.is_none() {
             let emitted = self.emitted();
             self.lexer.feed(&self.body[from..], &mut Listener { outline: &mut self.outline, queue, emitted });
@@ -493,7 +495,7 @@ impl Block {
     /// Returns the lines after the object if there are no bodies, or after the last bracket if the object was repaired.
     /// They may be content that lost its quotes or its tag. `repairs` were needed to read the block.
     pub(super) fn lines_after_object(&self, repairs: &[Repair]) -> &str {
-        // Surplus brackets, separators and further objects are no content if nothing else is there.
+        // If only surplus brackets, separators or further objects follow, no content was lost.
         let marks = [Repair::SurplusClosers, Repair::Separator];
         let other = [Repair::SurroundingText, Repair::Comment];
         let holds = |some: &[Repair]| some.iter().any(|repair| repairs.contains(repair));
@@ -522,6 +524,7 @@ impl Block {
             let before = &self.body[..from + at];
             let end = match object_end {
                 _ if self.phase == Phase::After => before.len(),
+                // Without another brace, the text after the object contains no further call.
                 Some(end) if !before[end..].contains('{') => end,
                 _ if holds_calls(before, self.form == BlockForm::Python, catalog) => before.len(),
                 _ => continue,
@@ -535,6 +538,7 @@ impl Block {
     pub(super) fn end_after_call(&mut self, end: usize) {
         self.body.truncate(end);
         if self.phase == Phase::Object {
+            // The lexer has read the discarded text too, so a new one reads the rest.
             self.lexer = Lexer::new(self.limits.nesting);
             self.lexer.feed(&self.body, &mut ());
         }

@@ -47,12 +47,12 @@ pub(super) fn is_args(key: &str) -> bool {
     ARGS_KEYS.contains(&key)
 }
 
-/// The maximum number of bytes in a name that is looked up in the catalog; no tool has a longer one.
+/// The maximum number of bytes in a name that is looked up in the catalog.
 const MOST_NAME: usize = 512;
 
 /// Returns the spec of an offered tool; `None` for every name if there is no catalog.
 pub(super) fn spec<'a>(catalog: Option<&'a Catalog>, name: &str) -> Option<&'a ToolSpec> {
-    // This runs for every string of a block, so a longer name would be searched just as often.
+    // This runs for every string of a block. The limit keeps long texts from being searched each time.
     catalog.filter(|_| name.len() <= MOST_NAME)?.find(&strip_decoration(name))
 }
 
@@ -103,6 +103,7 @@ fn holds_markdown_escape(text: &str) -> bool {
 
 /// Reads values as calls. `repairs` were needed to read the values.
 pub(super) fn drafts(values: Vec<Value>, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<Vec<Draft>, Text> {
+    // An array is not the canonical form, even with one call.
     let several = values.len() > 1 || matches!(values.first(), Some(Value::Array(_)));
     let mut shapes = Shapes { catalog, drafts: Vec::new() };
     let around = Draft { repairs: repairs.to_vec(), ..Draft::default() };
@@ -115,14 +116,14 @@ pub(super) fn drafts(values: Vec<Value>, repairs: &[Repair], catalog: Option<&Ca
     Ok(shapes.drafts)
 }
 
-/// Reads the shapes in their order.
+/// The calls read so far, for reading values shape by shape.
 struct Shapes<'a> {
     catalog: Option<&'a Catalog>,
     drafts: Vec<Draft>,
 }
 
 impl Shapes<'_> {
-    /// Reads a call, or an array of calls. `around` holds what the enclosing values said about them.
+    /// Reads a call, or an array of calls. `around` has the id, the reason and the repairs of the enclosing values.
     fn read_calls(&mut self, value: Value, around: &Draft) -> Result<(), Text> {
         match value {
             Value::Array(items) if items.is_empty() => {
@@ -248,7 +249,7 @@ impl NameKey<'_> {
                 let args = inside.as_ref().and_then(Value::as_object).filter(|args| !args.is_empty());
                 args.is_some_and(|args| args.keys().all(|key| self.is_argument(key)))
             }
-            // Without a spec any word may be an argument, but not one that is taught.
+            // Without a spec, a key such as `input` may be an argument of the unknown tool, but `args` is never one.
             other => {
                 !self.is_argument(key)
                     && (looks_like_args(other) || is_empty(other) || key == "args" || self.spec.is_some())
@@ -263,6 +264,7 @@ fn unwrap(object: &mut Args) -> Option<Value> {
     let key = WRAPPERS.into_iter().find(holds)?;
     let empty = |value: &Value| value.is_null() || value.as_str() == Some("");
     let idle = |(other, value): (&String, &Value)| match other.as_str() {
+        // Except for `reason`, these are fields of the messages and tool calls of OpenAI's API.
         "type" | "id" | "index" | "role" | "reason" => true,
         "content" => empty(value),
         other => other == key,
@@ -364,7 +366,7 @@ impl Draft {
     }
 
     fn decode(&mut self, encoded: &str) -> Result<Args, Text> {
-        // Between other quotes than JSON's, the text may already be JSON with correct escapes.
+        // If the string had other quotes than those of JSON, its backslashes may be escapes of the JSON inside.
         if self.repairs.contains(&Repair::Quotes) && encoded.contains('\\') {
             return Err(text!("the backslashes of this string can be read in two ways; write each as \\\\"));
         }
@@ -384,6 +386,7 @@ impl Draft {
     }
 
     fn take_envelope(&mut self, object: &mut Map<String, Value>, is_argument: &dyn Fn(&str) -> bool) {
+        // A reason or id next to the name replaces that of a wrapper.
         if !is_argument("reason") {
             self.reason = object.remove("reason").and_then(|reason| self.text(reason)).or_else(|| self.reason.take());
         }
@@ -450,8 +453,8 @@ impl Draft {
     }
 
     /// Handles escapes that JSON does not have, which a web chat may have added for Markdown. In a name or a key they
-    /// have no other use. In a path the backslash may be a separator, and elsewhere only `\_` has no other meaning:
-    /// these are refused.
+    /// have no other use and are removed. In a path, where the backslash may be a separator, they are refused, and so
+    /// is `\_` in any other text. Other escapes are kept.
     fn weigh_markdown_escapes(&mut self, spec: Option<&ToolSpec>) -> Result<(), Text> {
         let finds = |key: &str| spec.and_then(|spec| spec.find(key));
         let escaped = |key: &&String| finds(key).is_none() && finds(&without_markdown_escapes(key)).is_some();

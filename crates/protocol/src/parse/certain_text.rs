@@ -21,7 +21,7 @@ pub(super) fn is_lead(byte: u8) -> bool {
 pub(super) fn certain_length(line: &str, shown: usize, dialects: Dialects, closing: bool) -> usize {
     let bytes = line.as_bytes();
     let mut at = shown;
-    // After a delivered lead the line may still be prose. A few bytes are then held back in vain.
+    // After a delivered lead, a block may still begin. If prose follows instead, a few bytes are held back in vain.
     if shown == 0 || is_lead(bytes[shown - 1]) {
         at += bytes[shown..].iter().take_while(|byte| is_lead(**byte)).count();
         if may_begin_block(&line[at..], dialects) {
@@ -46,6 +46,7 @@ fn may_begin_block(rest: &str, dialects: Dialects) -> bool {
             let info = rest.trim_start_matches(&rest[..1]);
             let is_short = rest.len() - info.len() < 3;
             let word = info.trim_start_matches([' ', '\t']);
+            // All info words of the protocol begin with `tool`.
             let is_word = blocks::are_read(dialects) || is_either_prefix(word.as_bytes(), b"tool");
             info.is_empty() || !is_short && is_word
         }

@@ -34,8 +34,8 @@ enum Leaf {
     },
     Html(html::BlockEnd),
     Indented,
-    /// Nothing is open, but a fence is for CommonMark: the parser ended its block early. The first line that is not
-    /// blank may be its closing fence.
+    /// The parser ended a fenced code block early, which for CommonMark is still open. The first line that is not blank
+    /// may be its closing fence.
     LateFence {
         mark: u8,
         length: usize,
@@ -185,7 +185,7 @@ impl Containers {
         if open_leaf && matched == self.containers.len() {
             return None;
         }
-        // A lazy continuation belongs to the paragraph, wherever that is.
+        // A lazy continuation belongs to the open paragraph, even if that is in a quote or a list item.
         let lazy = matched < self.containers.len() && self.in_paragraph();
         let (held, ..) = self.quotes.split_at(self.quotes.partition_point(|quote| lazy || *quote < matched));
         if !held.is_empty() {
@@ -205,6 +205,7 @@ impl Containers {
             cursor.consume(marker);
             cursor.skip(1);
             in_item = true;
+            // Only the first marker meets the paragraph that was open before the line.
             interrupts = false;
         }
     }
@@ -244,6 +245,7 @@ impl Containers {
             match container {
                 Container::Quote if cursor.indent() < 4 && cursor.peek() == Some(b'>') => consume_quote(cursor),
                 Container::Quote => return index,
+                // A list item can begin with at most one blank line (CommonMark 0.31.2, section 5.2).
                 Container::Item { empty: true, .. } if cursor.is_blank() => return index,
                 Container::Item { indent, .. } if cursor.indent() >= *indent => cursor.skip(*indent),
                 Container::Item { .. } if cursor.is_blank() => return self.blank_reaches(index, cursor),
@@ -254,8 +256,8 @@ impl Containers {
     }
 
     /// Returns how many containers a blank line continues that has reached the item `index`: all up to the next quote,
-    /// except for an item that is still empty. It does not walk over them, because a blank line is one byte and the
-    /// depth is not bounded by that.
+    /// except for an item that is still empty. It does not walk over them: a blank line may be one byte, whatever the
+    /// number of containers, and each line must take time linear in its bytes.
     fn blank_reaches(&self, index: usize, cursor: &mut Cursor<'_>) -> usize {
         cursor.skip(usize::MAX / 2);
         let next_quote = self.quotes.partition_point(|quote| *quote < index);
@@ -367,12 +369,14 @@ impl<'a> Opener<'_, 'a> {
         let first_depth = self.depth;
         while let Some(byte) = self.cursor.peek() {
             if self.cursor.indent() > 3 {
+                // Indented code cannot interrupt a paragraph (CommonMark 0.31.2, section 4.4).
                 if meets {
                     break;
                 }
                 self.open_leaf(Leaf::Indented);
                 return LineKind::Indented(self.cursor.rest());
             }
+            // Before the containers: `* * *` is a thematic break, not a list item (CommonMark 0.31.2, section 4.1).
             if let Some(kind) = self.leaf_block(byte, meets, meets && continued) {
                 return kind;
             }
@@ -381,6 +385,8 @@ impl<'a> Opener<'_, 'a> {
             }
             meets = false;
         }
+        // Text continues the open paragraph, even lazily, unless the line opened a container (CommonMark 0.31.2,
+        // section 5.1).
         let joins = paragraph && self.depth == first_depth;
         self.read_text(joins)
     }
@@ -402,6 +408,8 @@ impl<'a> Opener<'_, 'a> {
                 self.open_leaf(if end.is_in_line(rest) { Leaf::None } else { Leaf::Html(end) });
                 return Some(LineKind::Html { text: rest, raw: end != html::BlockEnd::Blank });
             }
+            // Before the thematic break: below a paragraph, `---` is an underline (CommonMark 0.31.2, section 4.1). A
+            // paragraph of definitions has no text to underline.
             b'=' | b'-' if interrupts && is_underline(rest) && self.blocks.paragraph_has_text() => {
                 self.open_leaf(Leaf::None);
             }
@@ -422,6 +430,8 @@ impl<'a> Opener<'_, 'a> {
         let offset = self.cursor.indent();
         self.cursor.consume(width);
         let blanks = self.cursor.indent();
+        // With five spaces or more, the item begins with indented code, and only one space belongs to the marker
+        // (CommonMark 0.31.2, section 5.2).
         let padding = if self.cursor.is_blank() || blanks > 4 { 1 } else { blanks };
         self.cursor.skip(padding);
         self.nest(Container::Item { indent: offset + width + padding, empty: true });
@@ -436,7 +446,7 @@ impl<'a> Opener<'_, 'a> {
         self.depth += 1;
     }
 
-    /// Closes what the line does not continue and opens a leaf.
+    /// Closes the containers that the line does not continue and opens a leaf.
     fn open_leaf(&mut self, leaf: Leaf) {
         self.blocks.truncate(self.depth);
         self.blocks.set_leaf(leaf);
@@ -485,6 +495,7 @@ fn list_marker(rest: &str, interrupts: bool) -> Option<usize> {
     let width = match bytes[0] {
         b'*' | b'-' | b'+' => 1,
         b'0'..=b'9' => {
+            // A marker has at most nine digits (CommonMark 0.31.2, section 5.2).
             let digits = bytes.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
             let one = bytes[..digits].iter().rev().skip(1).all(|byte| *byte == b'0') && bytes[digits - 1] == b'1';
             let closed = digits < 10 && matches!(bytes.get(digits), Some(b'.' | b')'));

@@ -104,6 +104,7 @@ fn skip_attributes(bytes: &[u8], mut at: usize) -> usize {
     loop {
         let name = skip_blanks(bytes, at);
         let first = bytes.get(name).copied().unwrap_or_default();
+        // An attribute needs whitespace before it (CommonMark 0.31.2, section 6.6).
         if name == at || !(first.is_ascii_alphabetic() || matches!(first, b'_' | b':')) {
             return at;
         }

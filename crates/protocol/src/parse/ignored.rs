@@ -183,19 +183,20 @@ impl IgnoredCalls {
         self.candidate.take()
     }
 
-    /// Gives up the block that could be a call, because something else in the reply is one or follows later.
+    /// Drops the candidate, because something else in the reply is a call or may still be one.
     pub(super) fn drop_candidate(&mut self) -> Option<Event<'static>> {
         let IgnoredCall { body, span, why, .. } = self.candidate.take()?;
         Some(Event::Ignored { why, id: None, name: None, body: body.into(), span })
     }
 
-    /// Decides what a suspect is. `closed`: it ended properly.
+    /// Judges a suspect: it is a candidate, an ignored call, or neither. `closed`: it ended properly.
     fn judge(&mut self, suspect: Suspect, closed: bool) -> Option<Event<'static>> {
         if self.is_lenient()
             && closed
             && let Some(draft) = suspect.candidate(self.catalog.as_deref())
         {
             let Suspect { why, body, span, .. } = suspect;
+            // The last candidate counts; an earlier one is reported as ignored.
             let before = self.drop_candidate();
             self.candidate = Some(IgnoredCall { draft, body, span, why });
             return before;
@@ -291,6 +292,7 @@ impl Suspect {
                 self.word = "tool".to_owned();
                 return;
             }
+            // Only an object or an array can be a call, so no other text is kept.
             self.is_ruled_out = !content.starts_with(['{', '[']);
         } else if self.body.len() + line.len() >= limit {
             self.is_ruled_out = true;
@@ -314,6 +316,7 @@ impl Suspect {
         };
         let call = match json::read(&self.body, true) {
             Ok(reading) => is_call(&reading.values),
+            // The text after the object may be its verbatim bodies, which are not JSON.
             Err(_) => before_bodies(&self.body).is_some_and(|value| is_call(&[value])),
         };
         let Suspect { why, span, body, .. } = self;

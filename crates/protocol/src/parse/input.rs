@@ -47,7 +47,7 @@ impl Input {
         if self.finished.is_some() {
             return;
         }
-        // Only if the text would have to move anyway: each byte is moved a bounded number of times.
+        // Done only if appending would move the text anyway, so that each byte is moved a bounded number of times.
         if drained && self.text.capacity() - self.text.len() < chunk.len() {
             self.discard_consumed();
         }
@@ -110,6 +110,7 @@ impl Input {
         }
         let next = match (bytes.get(end), bytes.get(end + 1)) {
             (Some(b'\r'), Some(b'\n')) => end + 2,
+            // The line feed of this ending may not have arrived yet.
             (Some(b'\r'), None) if self.finished.is_none() => return None,
             (Some(_), _) => end + 1,
             (None, _) if self.finished.is_some() && start < end => end,

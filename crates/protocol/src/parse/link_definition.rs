@@ -15,6 +15,8 @@ fn definition(text: &str) -> Option<&str> {
     let rest = label(text)?.strip_prefix(':')?;
     let after_destination = destination(whitespace_and_one_newline(rest))?;
     let rest_with_title = whitespace_and_one_newline(after_destination);
+    // A title needs whitespace before it and nothing after it on its line. Otherwise the definition must end on the
+    // line of the destination.
     if rest_with_title.len() < after_destination.len()
         && let Some(after_title) = title(rest_with_title)
         && let Some(end) = line_end(after_title)

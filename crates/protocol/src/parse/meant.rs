@@ -56,7 +56,7 @@ fn read_after_name(text: &str, catalog: &Catalog) -> Option<(String, Args)> {
 }
 
 fn read_arguments(rest: &str, spec: &ToolSpec, name: &str, catalog: &Catalog) -> Args {
-    // An object in parentheses is all arguments, not the first of them.
+    // An object in parentheses has all the arguments; it is not the first argument.
     if !rest.starts_with("({")
         && let Some(args) = dialect::python_arguments(rest, name, catalog)
     {
@@ -71,12 +71,14 @@ fn read_arguments(rest: &str, spec: &ToolSpec, name: &str, catalog: &Catalog) ->
             _ => object,
         };
     }
+    // Otherwise each argument is searched by its name.
     let mut args = Args::new();
     for param in &spec.params {
         if let Some(text) = read_value(rest, &param.name) {
             args.insert(param.name.clone().into_owned(), text);
         }
     }
+    // The only required argument may be alone between the tags: `<bash>ls</bash>`.
     let mut required = spec.params.iter().filter(|param| param.required);
     if args.is_empty()
         && let (Some(param), None) = (required.next(), required.next())
@@ -89,8 +91,8 @@ fn read_arguments(rest: &str, spec: &ToolSpec, name: &str, catalog: &Catalog) ->
     args
 }
 
-/// Reads the value of the argument `key`: `key="v"`, `"key": "v"`, `<key>v</key>`, `<parameter name="key">v</parameter>`, or
-/// `<arg_key>key</arg_key><arg_value>v</arg_value>`.
+/// Reads the value of the argument `key`: `key="v"`, `"key": "v"`, `<key>v</key>`,
+/// `<parameter name="key">v</parameter>`, or `<arg_key>key</arg_key><arg_value>v</arg_value>`.
 fn read_value(text: &str, key: &str) -> Option<Value> {
     let (at, _) = words(text).find(|(_, word)| *word == key)?;
     let mut rest = text[at + key.len()..].trim_start_matches(['"', '\'', ' ']);

@@ -182,6 +182,7 @@ pub fn parse(reply: &str) -> Parsed {
             Event::Call { call, .. } => parsed.calls.push(ToolCall::clone(call)),
             Event::Malformed { error, .. } => parsed.malformed.push(ReadError::clone(error)),
             Event::Text { text, .. } => parsed.text.push_str(text),
+            // Everything before this tag was reasoning, not part of the answer. Its calls were held back.
             Event::Reasoning { unopened: true, .. } => {
                 parsed.malformed.clear();
                 parsed.text.clear();

@@ -246,6 +246,7 @@ impl Watch for Listener<'_> {
         if depth == 0 {
             outline.value_start = at;
         }
+        // Before the name, an array or object without a key, or under the key of a wrapper, surrounds the call.
         if depth == outline.envelope && outline.name.is_none() && outline.member_key().is_none_or(is_wrapper) {
             outline.envelope += 1;
         } else if object && outline.member_key().is_some_and(is_args) {
@@ -296,7 +297,8 @@ impl Watch for Listener<'_> {
                 if continues_tag || may_be_tag(text) {
                     return;
                 }
-                // Text that begins like a tag may contain an inline body, which is not all of the text.
+                // Text that begins like a tag may be an inline body. Its announcement is not part of the argument, so
+                // nothing is emitted.
                 let text = std::mem::take(text);
                 if text.trim_start().starts_with("<<") {
                     outline.string = StringRole::Marked;
@@ -324,6 +326,7 @@ impl Watch for Listener<'_> {
         };
         match role {
             StringRole::Name(name) => {
+                // Further names are equal to this one, or the call has no object of arguments and is not announced.
                 outline.name.get_or_insert_with(|| strip_decoration(&name).into_owned());
             }
             StringRole::Id(id) => outline.model_id = Some(id),

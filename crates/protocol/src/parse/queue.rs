@@ -93,7 +93,7 @@ impl Queue {
         self.held.push(HeldCall { event, body });
     }
 
-    /// Queues the held calls and holds back no more. With `thought`, none of them counts.
+    /// Queues the held calls and stops holding back calls. With `thought`, none of them counts.
     pub(super) fn release(&mut self, thought: bool) {
         self.reasoning = Reasoning::Known;
         for HeldCall { mut event, body } in std::mem::take(&mut self.held) {
@@ -124,6 +124,7 @@ impl Queue {
 
     pub(super) fn pop(&mut self) -> Option<Queued> {
         let entry = self.entries.pop_front();
+        // Freed only now, because the event that was polled last may still have borrowed a body.
         if entry.is_none() && !self.holds() {
             self.bodies = String::new();
         }
@@ -165,8 +166,8 @@ impl Queue {
         self.push(Queued::Progress { id, arg, text });
     }
 
-    /// Clears the strings once everything is delivered. Not on delivery itself, because the last polled event still
-    /// borrows them.
+    /// Clears the strings once everything is delivered. It does not run on delivery, because the last polled event
+    /// still borrows them.
     fn recycle(&mut self) {
         if self.entries.is_empty() {
             self.strings.clear();

@@ -47,7 +47,7 @@ pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, ending: Endin
             0,
             text!("the object is on the line of the opening fence, where it is not read; begin it on the next line"),
         )),
-        // The object may follow the fence that was meant to close it.
+        // The object may follow this closing fence, so the text after the block is not trusted.
         (Phase::Object, Status::Between { values: 0 }) => {
             Err(unfinished(0, text!("the block is empty; write one object with name and args")))
         }
@@ -115,9 +115,11 @@ impl<'a> BlockReader<'a> {
         if pieces.is_empty() {
             return Ok(Cow::Borrowed(&body[start..end]));
         }
+        // The pieces are from two lists and are inserted in the order of the text.
         pieces.sort_by_key(|(token, _)| token.start);
         let (mut out, mut at) = (String::new(), start);
         for (token, text) in pieces {
+            // Contents and patches keep their last line break; a command or a pattern has none.
             let keep = keeps_final_newline(self.spec(token), &token.arg);
             let text = if keep { &*text } else { text.strip_suffix('\n').unwrap_or(&text) };
             out.push_str(&body[at..token.start]);
@@ -138,6 +140,7 @@ impl<'a> BlockReader<'a> {
     fn read_inline_body(&self, token: &StringValue) -> Result<Option<String>, Problem> {
         let raw = &self.block.body[token.start..token.end];
         let Some(text) = decode_string(raw).filter(|_| !is_literal(raw)) else { return Ok(None) };
+        // As in a body below the object, line endings become newlines.
         let text = text.replace("\r\n", "\n");
         let spec = self.spec(token);
         let refused = |message| Err(unfinished(token.start, message));
@@ -270,8 +273,8 @@ fn holds_body(text: &str, literal: &HashSet<&str>) -> bool {
     }
 }
 
-/// Returns the words after each `<<` whose first character is written as an escape. For text that is not exact JSON,
-/// where the extent of each string is unknown.
+/// Returns the words after each `<<` whose first character is written as an escape. Used for text that is not exact
+/// JSON, in which the extent of each string is unknown.
 fn literal_words(text: &str) -> HashSet<&str> {
     let mut words = HashSet::new();
     for at in memchr::memmem::find_iter(text.as_bytes(), b"\\u003") {
@@ -314,11 +317,13 @@ fn is_whole(text: &str) -> bool {
     }
     let bytes = text.as_bytes();
     let mut open = Vec::new();
+    // `before` is the last byte that is not whitespace, or a newline if nothing was read yet.
     let (mut at, mut before) = (0, b'\n');
     while let Some(byte) = bytes.get(at).copied() {
         at += 1;
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => continue,
+            // A quote in any other place is ambiguous and is refused below.
             b'"' if matches!(before, b'{' | b'[' | b',' | b':') => {
                 loop {
                     match bytes.get(at) {

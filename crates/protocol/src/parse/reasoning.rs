@@ -76,8 +76,8 @@ impl ReasoningSection {
         containers.in_quote()
     }
 
-    /// Returns how many bytes of `text` are certainly reasoning, and the length of the closing tag after them, or 0 without
-    /// one. More text may follow unless it is `whole`.
+    /// Returns how many bytes of `text` are certainly reasoning, and the length of the closing tag after them, or 0
+    /// without one. More text may follow unless it is `whole`.
     pub(super) fn find_end(&self, text: &str, whole: bool) -> (usize, usize) {
         for at in memchr::memchr3_iter(b'<', b'[', FIRST_OF_TRIANGLE, text.as_bytes()) {
             for tag in &TAGS {
@@ -129,6 +129,7 @@ impl LeadingReasoning {
                 }
             }
         }
+        // The beginning of a closing tag at the end of the text is left for the next call.
         let (certain, close) = self.section.as_ref()?.find_end(&reply[self.end..], false);
         self.end += certain + close;
         self.decided = close > 0;
@@ -140,6 +141,7 @@ impl LeadingReasoning {
 fn certain_length(text: &str) -> usize {
     let text = text.strip_suffix('\r').unwrap_or(text);
     let longest = TAGS.iter().map(|tag| tag.close.len()).max().unwrap_or_default();
+    // A closing tag that has begun lacks at least one byte.
     let from = text.len().saturating_sub(longest - 1);
     let tail = &text.as_bytes()[from..];
     let begins = |at: &usize| TAGS.iter().any(|tag| tag.close.as_bytes().starts_with(&tail[*at..]));

@@ -26,8 +26,8 @@ impl CodeSpans {
     pub(super) fn feed(&mut self, text: &str) {
         for (start, length) in runs(text) {
             let escapes = text.as_bytes()[..start].iter().rev().take_while(|byte| **byte == b'\\').count();
-            // A backslash removes the first backtick from a run that could open a span, but not from one that closes a
-            // span.
+            // A backslash keeps a single backtick from opening a span, but not from closing one. A longer run counts in
+            // full length even after a backslash.
             match self.open.iter().position(|open| *open == length) {
                 // Unmatched runs between the two are inside of the span.
                 Some(index) => self.open.truncate(index),

@@ -42,6 +42,7 @@ pub(super) struct WrongForm {
 impl WrongForm {
     /// Adds a line of prose or HTML, or of a fenced code block if `fenced`.
     pub(super) fn line(&mut self, text: &str, span: Span, fenced: bool, dialects: Dialects, catalog: Option<&Catalog>) {
+        // After a call in a fence, the lines only show whether the reply has prose, in which the fence is an example.
         if dialects.is_empty() || self.found.as_ref().is_some_and(|(_, _, fenced)| !fenced) {
             return;
         }
@@ -160,6 +161,7 @@ fn names_tool(
         let name = word.trim_end_matches(['.', '/', '-']);
         let after = &paragraph[start + at + word.len()..];
         let before = near[..at].trim_end_matches(['"', '\'', '*', ' ']);
+        // The name and the first key have merged: `<tool_call>bashcommand": "ls"}`.
         let fused = before.ends_with(['>', ']'])
             && after.starts_with('"')
             && catalog.is_some_and(|catalog| catalog.specs().iter().any(|spec| name.starts_with(&*spec.name)));

@@ -225,8 +225,8 @@ pub fn teaches_bodies(catalog: &Catalog) -> bool {
     long_text(catalog).is_some()
 }
 
-/// Returns `true` if a built-in tool can do more than read. The effects of other servers' tools are unknown, so all of
-/// them would be asked for reasons.
+/// Returns `true` if a built-in tool can do more than read. The effects of other servers' tools are unknown, so every
+/// call of such a tool would need a reason.
 fn does_more_than_read(spec: &ToolSpec) -> bool {
     !spec.is_foreign() && spec.effect_of(&Args::new()) != Effect::Read
 }
@@ -244,6 +244,7 @@ fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     let on_copy = if is_on_copy { words.on_private_copy } else { "" };
     let params = || catalog.specs().iter().flat_map(|spec| &spec.params);
     let can_ask = params().any(|param| param.request == Some(Request::Write));
+    // Tools have such an argument only in a project that is read-only for commands.
     let on_copy = if can_ask { words.read_only } else { on_copy };
     let (several, quoting) = if plain { (words.several_in, words.quoting_in) } else { (words.several, words.quoting) };
     format!("{several}{}{cancelled}{asking}{on_copy}{quoting}{paths}", words.rules)
@@ -291,6 +292,7 @@ fn shown_call(call: &ToolCall) -> (String, bool) {
             None => "…".into(),
         };
         args.insert(key.clone(), short);
+        // An argument that does not fit is left out; a later one may be shorter.
         if object(&args).len() > MOST_SHOWN {
             args.remove(key);
         }
@@ -301,6 +303,7 @@ fn shown_call(call: &ToolCall) -> (String, bool) {
 fn write_tool(spec: &ToolSpec, language: Language, plain: bool, out: &mut String) {
     let words = words::for_language(language);
     let purpose = words.purpose(spec).trim();
+    // A call in a dialect has no text below the object.
     let purpose = purpose.strip_suffix(words.below).filter(|_| plain).unwrap_or(purpose);
     let mark = if spec.asks_first { words.asks_first } else { "" };
     out.push_str(&format!("- `{}`: {}{mark}\n", spec.signature(), purpose.replace('\n', "\n  ")));

@@ -111,6 +111,7 @@ impl<'a> Check<'a> {
     }
 
     fn value(&mut self, schema: &'a Value, value: &'a Value) -> Checked<'a> {
+        // Too deep counts as too costly: the part that was not examined proves nothing.
         if !self.spend(1) || self.depth == MOST_DEPTH {
             self.left = 0;
             return fault(schema, value, ValueKind::Costly);
@@ -166,6 +167,7 @@ impl<'a> Check<'a> {
             self.value(branch, value)?;
         }
         self.alternatives(branches(rules, "anyOf"), false, schema, value)?;
+        // With unchecked keywords, a branch that seems to fit may not, so `oneOf` is then checked like `anyOf`.
         self.alternatives(branches(rules, "oneOf"), self.schema.is_complete, schema, value)
     }
 

@@ -93,6 +93,7 @@ impl Schema {
                     let compiled = if is_checked { OnceLock::new() } else { OnceLock::from(None) };
                     self.patterns.insert(pattern.clone(), compiled);
                 }
+                // The target of a reference out of the document may refuse values too.
                 let leads_away = members.contains_key("$ref") && self.target(members).is_none();
                 self.is_complete &= !leads_away && !UNCHECKED.iter().any(|keyword| members.contains_key(*keyword));
                 members.values().for_each(|inner| self.note(inner, level + 1));
@@ -135,7 +136,7 @@ fn items(rules: &Map<String, Value>) -> Option<&Value> {
     rules.get("items").filter(|_| !rules.contains_key("prefixItems"))
 }
 
-/// Returns the schema of members that have none of their own. With `patternProperties` it is not known which these are.
+/// Returns the schema of members without a schema of their own. With `patternProperties`, these members are not known.
 fn additional(rules: &Map<String, Value>) -> Option<&Value> {
     rules.get("additionalProperties").filter(|_| !rules.contains_key("patternProperties"))
 }

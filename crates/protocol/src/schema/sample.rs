@@ -93,6 +93,7 @@ impl<'s> Maker<'s> {
         }
         for branch in view.alternatives().unwrap_or_default().iter().take(MOST_ALTERNATIVES) {
             let narrowed = [schemas, &[branch]].concat();
+            // Another alternative may have a more informative value than null.
             if let Some(value) = self.typed(&narrowed, level).filter(|value| !value.is_null()) {
                 return Some(value);
             }

@@ -21,7 +21,7 @@ const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boo
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View<'s> {
     pub(super) layers: Vec<&'s Map<String, Value>>,
-    /// Whether one of them allows nothing.
+    /// Whether one of the schemas allows nothing.
     pub(super) never: bool,
     /// Whether the view is incomplete: a reference has no target, or there are too many schemas.
     partial: bool,
@@ -48,6 +48,7 @@ impl Schema {
             view.never |= *schema == Value::Bool(false);
             return;
         };
+        // A circular reference adds nothing.
         if view.layers.iter().any(|known| ptr::eq(*known, rules)) {
             return;
         }
@@ -71,6 +72,7 @@ impl Schema {
         match root.fields().into_iter().find(|field| field.name == name) {
             Some(field) => {
                 let view = self.view(&field.schemas);
+                // Keywords that refuse no string.
                 let silent = ["type", "title", "description", "default", "examples", "example", "deprecated", "$ref"];
                 let silent = |rules: &&Map<String, Value>| rules.keys().all(|key| silent.contains(&key.as_str()));
                 view.types().contains(&"string") && !view.is_partial() && view.layers.iter().all(silent)
@@ -131,6 +133,7 @@ impl<'s> View<'s> {
     }
 
     pub(super) fn is_any_type(&self) -> bool {
+        // `types` leaves out `integer` next to `number`.
         self.types().len() == TYPES.len() - 1
     }
 
@@ -184,7 +187,7 @@ impl<'s> View<'s> {
         self.layers.iter().any(|rules| additional(rules) == Some(&Value::Bool(false)))
     }
 
-    /// Returns the schemas of the elements that have none for their position.
+    /// Returns the schemas of the elements without a schema for their position.
     pub(crate) fn elements(&self) -> Vec<&'s Value> {
         self.every("items").filter(|schema| !schema.is_array()).collect()
     }

@@ -15,8 +15,8 @@ const MOST_LISTED_LEVELS: usize = 8;
 const MOST_LINES: usize = 300;
 const MOST_BYTES: usize = 32 << 10;
 
-/// The maximum number of schemas that a list examines, and the maximum number that are open inside one another. Not
-/// each of them has a line.
+/// The maximum number of schemas that a list examines, including those without a line, and the maximum number that are
+/// open inside one another.
 const MOST_EXAMINED: usize = 1000;
 const MOST_OPEN: usize = 64;
 
@@ -256,6 +256,7 @@ impl<'s> List<'s> {
             if let Some(default) = inner.get("default").filter(|value| !value.is_null()) {
                 what.push(text!("; the default is {value}", value = short(&default.to_string())));
             }
+            // On the first level, the signature of the tool already marks optional arguments.
             if !field.required && level > 1 {
                 what.push(text!("; optional"));
             }
@@ -272,6 +273,7 @@ impl<'s> List<'s> {
         if level > MOST_LISTED_LEVELS || self.open.len() > MOST_OPEN || self.examined == MOST_EXAMINED {
             return;
         }
+        // A chain of references may have no line at all, so lines alone do not bound the list.
         self.examined += 1;
         // Without this, the list of a recursive schema would not end.
         let again = view.layers.iter().find_map(|layer| self.open.iter().find(|(known, _)| ptr::eq(*known, *layer)));
@@ -287,6 +289,7 @@ impl<'s> List<'s> {
         let branches = branches.map(|branch| self.schema.view(&[branch])).filter(is_structured);
         let branches: Vec<View<'s>> = branches.collect();
         for branch in &branches {
+            // A single structured alternative needs no line of its own.
             if let [only] = &branches[..] {
                 self.inside(name, only, level);
             } else {

@@ -89,6 +89,7 @@ fn check_value(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFail
             argument = param.name.clone()
         )));
     }
+    // A path with NUL gets the message of its kind instead.
     if let Some(text) = value.as_str().filter(|_| param.kind == ParamKind::Path || param.printable)
         && let Some(control) = text.chars().find(|c| c.is_control() && *c != '\0')
     {

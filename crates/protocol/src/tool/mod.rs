@@ -206,6 +206,7 @@ impl Param {
         let numbers = self.limited.and_then(|(default, most)| Some((limits.get(default)?, limits.get(most)?)));
         let (Some((default, most)), ParamKind::Integer { most: upper, .. }) = (numbers, &mut self.kind) else { return };
         *upper = i64::try_from(most).unwrap_or(i64::MAX);
+        // A session may lower the maximum below the default.
         self.default = Some(default.min(most).into());
     }
 
@@ -246,7 +247,8 @@ pub struct ToolSpec {
     pub example: Option<Str>,
     /// Whether the user is usually asked before a call runs, as far as the host knows. The instructions mention it.
     pub asks_first: bool,
-    /// Whether its calls usually run on a private copy of the project, as far as the host knows. The instructions mention it.
+    /// Whether its calls usually run on a private copy of the project, as far as the host knows. The instructions
+    /// mention it.
     pub on_private_copy: bool,
     /// Whether an external program runs its calls, such as a server of the Model Context Protocol. The command sandbox
     /// does not contain it, and "always" allows the tool by name, whatever the arguments.
@@ -452,6 +454,7 @@ impl ToolSpec {
     /// Replaces aliases, drops nulls, coerces values, and checks every argument: unknown, missing, wrong kind, out of
     /// range.
     fn check(&self, call: &mut ToolCall) -> Result<(), ToolFailure> {
+        // Before the arguments are renamed, where the reason would be refused as an unknown argument.
         if let Some(reason) = self.misplaced_reason(call) {
             call.reason = Some(reason);
             call.repairs.push(Repair::MovedReason);
@@ -484,6 +487,7 @@ impl ToolSpec {
         let name = names
             .into_iter()
             .find(|name| self.is_reason(name) && call.args.get(*name).is_some_and(Value::is_string))?;
+        // Keeps the order of the other arguments.
         match call.args.shift_remove(name) {
             Some(Value::String(reason)) => Some(reason),
             _ => None,
@@ -573,6 +577,7 @@ impl Catalog {
         self.specs
             .iter()
             .find(|spec| spec.name == name)
+            // Names come first: an alias of one tool must not hide another tool.
             .or_else(|| self.specs.iter().find(|spec| same_word(&spec.name, name)))
             .or_else(|| self.specs.iter().find(|spec| spec.aliases.iter().any(|alias| same_word(alias, name))))
     }
@@ -620,6 +625,7 @@ impl Catalog {
 
 impl FromIterator<ToolSpec> for Catalog {
     fn from_iter<I: IntoIterator<Item = ToolSpec>>(specs: I) -> Catalog {
+        // Takes linear time for many tools; `add` would search the list for each.
         let mut places: HashMap<Str, usize> = HashMap::new();
         let mut catalog = Catalog::new();
         for spec in specs {

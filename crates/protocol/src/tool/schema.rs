@@ -171,6 +171,7 @@ fn array(schema: &Schema, view: &View<'_>, levels: usize, nested: &mut usize) ->
     if !view.first_elements().is_empty() || levels == 0 || *nested == 0 {
         return ParamKind::Any;
     }
+    // No levels are needed to recognise a plain text.
     if kind(schema, &elements, 0, nested) == (ParamKind::Text { content: false }) {
         return ParamKind::Texts;
     }

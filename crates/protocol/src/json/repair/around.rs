@@ -133,8 +133,8 @@ impl RepairReader<'_> {
             return self.problem(text!("{bracket} is outside of the object; remove it", bracket));
         }
         let is_end = self.rest().trim_start_matches(['}', ']', ' ', '\t', '\n', '\r']).is_empty();
-        // These brackets may close what a comment contains. Or an earlier bracket may have closed an object before all
-        // of its members.
+        // These brackets may belong to brackets in a comment, or an earlier bracket may have closed an object before
+        // its last member.
         if !is_end || self.comment_hides_members || self.outer_members {
             return self.problem(text!("{bracket} closes nothing that is open here", bracket));
         }

@@ -32,6 +32,7 @@ impl RepairReader<'_> {
             return Ok(raw.to_owned());
         }
         let survey = Survey::new(raw, quote).map_err(|(offset, message)| Problem::new(at + offset, message))?;
+        // Without an escape of JSON, each backslash of a path with a drive is a separator.
         let is_plain_path = survey.invalid && !survey.letters && is_path(raw);
         let ambiguous = survey.foreign
             || survey.quote && survey.bare_quote && quote != '"'

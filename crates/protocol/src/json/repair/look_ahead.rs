@@ -93,6 +93,7 @@ impl<'a> Look<'a> {
         }
         let all = count >= frames.len();
         match self.peek() {
+            // Another quote follows all brackets, so these brackets are content of the string.
             Some(byte) if all && byte == self.mark => Follow::Text,
             _ if all => {
                 if exact {
@@ -116,6 +117,7 @@ impl<'a> Look<'a> {
     }
 
     fn comma(&mut self, in_object: bool) -> Follow {
+        // Several commas show as well that the string did end; the reader refuses them then.
         while self.peek() == Some(b',') {
             self.at += 1;
             if !self.skip_whitespace() {
@@ -238,8 +240,8 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Returns the length of a key in quotes, and whether it is one. It ends before the end of the line, and before `mark`
-/// if that is not its own delimiter.
+/// Returns the length of a key in quotes, and whether it is complete. It ends before the end of the line, and before
+/// `mark` if that is not its own delimiter.
 fn quoted_key(rest: &[u8], quote: Delimiter, mark: u8) -> (usize, bool) {
     let mut at = quote.length();
     while let Some(byte) = rest.get(at) {
@@ -254,7 +256,7 @@ fn quoted_key(rest: &[u8], quote: Delimiter, mark: u8) -> (usize, bool) {
     (rest.len(), false)
 }
 
-/// Returns the length of a key without quotes, and whether it is one.
+/// Returns the length of a word without quotes, and whether it can be a key.
 fn bare_key(rest: &[u8]) -> (usize, bool) {
     let length = rest.iter().take_while(|byte| is_word(**byte)).count();
     (length, rest.first().is_some_and(|byte| is_word(*byte) && !byte.is_ascii_digit()))

@@ -16,7 +16,7 @@ impl RepairReader<'_> {
         if byte == b',' {
             return self.comma().map(Ok);
         }
-        // Another key may be content of the preceding string.
+        // Only before a key in double quotes. Any other key may be content of the preceding string.
         if byte == b'"' && self.in_object() {
             self.note(Repair::MissingComma);
             return Ok(Ok(Next::Key));
@@ -36,6 +36,7 @@ impl RepairReader<'_> {
                     bracket = format!("{:?}", byte as char)
                 ));
             }
+            // The missing bracket may be in a string whose end was a guess.
             if self.has(Repair::InnerQuotes) {
                 return self.problem(text!("a closing bracket is missing before this one"));
             }
@@ -61,6 +62,7 @@ impl RepairReader<'_> {
         if self.peek() == Some(b'}') && empty {
             return Ok(Next::After);
         }
+        // The first frame is the call and the second one has its arguments.
         let inside = self.stack.len() > 2 && self.stack[self.stack.len() - 2].is_object();
         self.inner_members |= !empty && inside;
         self.outer_members |= self.after_object && self.stack.len() > 1;

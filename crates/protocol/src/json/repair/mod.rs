@@ -3,9 +3,9 @@
 //! It runs only after strict reading failed. A lossless repair has only one plausible reading; a guess is either named
 //! as lossy or refused. A text with two plausible readings is refused: no string is ever shortened silently.
 //!
-//! This file handles brackets, `around` the text outside of them, `members` keys, commas and colons, `strings` the end
-//! of a string (with `look_ahead`), `escapes` the content of a string, `scalars` everything without quotes, and
-//! `whitespace` the text between tokens.
+//! This file handles brackets. `around` reads the text outside of them, and `members` reads keys, commas and colons.
+//! `strings` finds the end of a string with `look_ahead`, and `escapes` decodes its content. `scalars` reads values
+//! without quotes, and `whitespace` skips whitespace and comments.
 
 mod around;
 mod delimiter;
@@ -159,6 +159,7 @@ impl<'a> RepairReader<'a> {
     fn end(&mut self, next: &Next) -> Result<Value, Problem> {
         // More digits may have followed.
         let in_number = self.text.trim_end().ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.');
+        // The missing brackets may be in a comment, or in a string whose end was a guess.
         let doubtful = self.comment_hides_members || in_number || self.has(Repair::InnerQuotes);
         if !self.closed || !matches!(next, Next::After) || doubtful {
             return self.problem(text!("the object is not finished; write it to its last closing bracket"));
@@ -207,6 +208,7 @@ impl<'a> RepairReader<'a> {
         }
         let object = value.is_object();
         self.put(value);
+        // After `put`, which resets it.
         self.after_object = object;
         None
     }

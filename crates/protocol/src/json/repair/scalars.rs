@@ -13,6 +13,7 @@ impl RepairReader<'_> {
             .bytes()
             .take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.' | b'_'))
             .count();
+        // A `/` or `#` may begin a comment; `ends_scalar` examines the rest.
         let ends = rest[length..].bytes().next().is_none_or(|byte| is_space(byte) || b",]}/#".contains(&byte));
         let python = match &rest[..length] {
             "True" => Some(Value::Bool(true)),

@@ -58,6 +58,7 @@ impl RepairReader<'_> {
             return self.text(mark, start, 3).map(Some);
         }
         let length = self.value_end(mark, start)?;
+        // Only a text with other quotes than those of JSON can mix two kinds of quotes.
         if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
             self.refuse_other_quotes(mark, start)?;
         }
@@ -68,6 +69,7 @@ impl RepairReader<'_> {
     fn plain_string(&mut self, key: bool) -> Option<String> {
         let inside = self.rest().strip_prefix('"')?;
         let length = inside.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
+        // An empty string may be the beginning of three quotes.
         let whole = length > 0 && inside.as_bytes()[length] == b'"';
         let mixed = self.has(Repair::Quotes)
             && !inside.as_bytes()[..length].iter().all(|byte| byte.is_ascii() && *byte != b'\'');
@@ -126,6 +128,7 @@ impl RepairReader<'_> {
             } else if let Some(length) = mark.closing(rest) {
                 return Some(length);
             } else {
+                // A character whose first byte is that of a typographic quote has three bytes.
                 self.advance(if rest[0] < 0x80 { 1 } else { 3 });
             }
         }
@@ -168,11 +171,13 @@ impl RepairReader<'_> {
         inner.weigh(&self.text.as_bytes()[from..self.at]);
         let odd = inner.count % 2 == 1;
         match follow {
+            // Within open brackets, the string contains JSON: the quote ends a key or, below, a value in it.
             Follow::Colon if inner.balance > 0 => {
                 inner.keys = true;
                 Ok(false)
             }
             Follow::Next if odd && inner.balance > 0 => Ok(false),
+            // The quotes before this one are in pairs, and so are the brackets if the string has keys.
             Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(true),
             _ => self.problem(text!(
                 "it is not certain where the string around this quote ends; inside a string write quotes as \\\", or \
@@ -206,7 +211,7 @@ impl RepairReader<'_> {
     fn refuse_other_quotes(&mut self, mark: Delimiter, start: usize) -> Result<(), Problem> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
-        // The following comma is in the string, or after a comment that begins in it.
+        // The comma after such a quote is in the string, or after a comment that begins in the string.
         let joins = memchr::memchr3(b',', b'#', b'/', raw.as_bytes());
         let quotes = memchr::memchr3(b'"', b'\'', 0xe2, raw.as_bytes()); // the first byte of the typographic quotes
         if joins.is_none() || quotes.is_none() {

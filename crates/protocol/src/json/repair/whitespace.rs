@@ -45,6 +45,7 @@ impl RepairReader<'_> {
             if !self.begins_line() && holds_members(comment) {
                 return self.problem(text!("this comment may hold members of the object; leave comments out"));
             }
+            // If brackets turn out to be missing or surplus, they may be these.
             self.comment_hides_members |= comment.contains(['{', '}', '[', ']', '"']);
         }
         self.advance(length);

@@ -2,8 +2,8 @@
 //! because such blocks are examples in most replies.
 //!
 //! - `shell_block`: a block with the word `bash`, `sh` or `shell` is a call of `bash`.
-//! - `search_replace`: a block that begins with a SEARCH/REPLACE block, perhaps after the path of its file, is a call of
-//!   `apply_patch`.
+//! - `search_replace`: a block that begins with a SEARCH/REPLACE block, perhaps after the path of its file, is a
+//!   call of `apply_patch`.
 //!
 //! The content of a block is followed line by line, so that a closing fence inside a here-document, a string of the
 //! shell or the text of a file can count as content.
@@ -63,6 +63,7 @@ fn begins_search(content: &str, whole: bool) -> Option<bool> {
     const SEARCH: &str = "<<<<<<< SEARCH";
     let mut rest = content;
     for _ in 0..2 {
+        // This runs again with each awaited piece of the reply, so only a few bytes are examined.
         let near = &rest[..crate::clip::floor_boundary(rest, 2 * MOST_PATH)];
         let end = near.find(['\n', '\r']);
         let line = near[..end.unwrap_or(near.len())].trim();
@@ -169,6 +170,7 @@ impl CallBlock {
             CallBlock::SearchReplace { path, .. } => {
                 let begins = |line: &str| search_replace::mark(line).is_some();
                 match path {
+                    // The block itself begins with the path.
                     _ if !body.lines().next().is_some_and(begins) => ("patch", body.to_owned()),
                     Some(path) => ("patch", format!("{path}\n{body}")),
                     None => {

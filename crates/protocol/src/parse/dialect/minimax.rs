@@ -31,6 +31,7 @@ pub(super) fn invoke(scan: &mut Scan<'_>) -> Read {
             scan.call(name, args, Vec::new());
             return Ok(());
         }
+        // The closing tag of the list ends a call whose own closing tag is missing.
         if !args.is_empty() && scan.sees(END)? {
             scan.at = end;
             scan.call(name, args, vec![Repair::MissingFence]);
@@ -60,6 +61,7 @@ fn element(scan: &mut Scan<'_>, name: &str, depth: usize) -> Read<Value> {
             }
             break;
         }
+        // An element has a text or members, not both.
         if !text.trim().is_empty() || !scan.take("<")? {
             return scan
                 .bad(text!("{tag} or the closing tag of the call is wanted here", tag = format!("{MARK}</{name}>")));

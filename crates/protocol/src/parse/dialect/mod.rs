@@ -226,6 +226,7 @@ pub(super) fn read(
         };
         // Reading continues after the closing token; without a closing token, the whole rest may be part of the call.
         let from = crate::clip::floor_boundary(text, problem.at);
+        // A single bracket ends nothing here: the text of the broken call may have many of them.
         let closers = row.shape.closers().filter(|close| close.len() > 1);
         let end = closers.filter_map(|close| text[from..].find(close).map(|at| from + at + close.len())).min();
         let reading = match (end, ended) {
@@ -250,8 +251,8 @@ pub(super) enum LineRest {
     Text,
 }
 
-/// Returns what follows the call that ends at `at`, and any calls directly after it, on the same line; and the position
-/// of that text.
+/// Classifies the text on the same line after the call that ends at `at` and any calls directly after it. Also returns
+/// the position of that text.
 pub(super) fn line_rest(
     text: &str,
     mut at: usize,
@@ -264,6 +265,7 @@ pub(super) fn line_rest(
         at = text.len() - rest.len();
         let reading = match token(rest, ended.is_some(), dialects) {
             Token::Undecided => return (LineRest::Undecided, at),
+            // Nothing after a forged result counts, so this is no text around the call.
             Token::Forged(_) => return (LineRest::Nothing, at),
             Token::None => return (end_of_line(rest, ended.is_some()), at),
             Token::Call { opener, .. } => read(rest, opener, dialects, ended, catalog).0,
@@ -332,6 +334,7 @@ pub(super) fn stray_closer(
         };
         at += match reading {
             CallReading::Calls(_, _, end) | CallReading::Malformed(_, _, end) => end,
+            // The rest of the reply belongs to the call that broke off.
             CallReading::Incomplete(_) => return None,
             _ => 1,
         };
@@ -408,6 +411,7 @@ pub(super) fn has_closing(text: &str, dialects: Dialects) -> bool {
 /// Returns `true` if `text`, whose bytes from `seen` on are new, contains a token that may end a call after `opener`.
 pub(super) fn may_end(text: &str, seen: usize, opener: &str, dialects: Dialects) -> bool {
     rows(dialects).filter(|row| row.opener == opener).flat_map(|row| row.shape.closers()).any(|close| {
+        // A closing token may begin in the bytes that were searched before.
         let from = crate::clip::floor_boundary(text, seen.saturating_sub(close.len()));
         memchr::memmem::find(&text.as_bytes()[from..], close.as_bytes()).is_some()
     })

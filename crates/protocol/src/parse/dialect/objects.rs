@@ -10,7 +10,7 @@ use serde_json::Value;
 /// tools: anything else is an answer in tags.
 pub(super) fn loose(scan: &mut Scan<'_>, closers: &[&str]) -> Read {
     let read = scan.json_calls(closers);
-    // Nothing is announced before the tag is complete.
+    // Nothing is announced before the tag is complete, because the tag may contain an answer.
     scan.sketch = Sketch::default();
     match read {
         Err(Stop::More) => Err(Stop::More),

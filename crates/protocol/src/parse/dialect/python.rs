@@ -12,6 +12,7 @@ pub(super) fn list(scan: &mut Scan<'_>) -> Read {
     scan.want("[")?;
     loop {
         scan.skip_whitespace();
+        // An empty list is no call.
         if !scan.drafts.is_empty() && scan.take("]")? {
             return Ok(());
         }
@@ -47,6 +48,7 @@ pub(super) fn calls(scan: &mut Scan<'_>, end: &str) -> Read {
         if fenced && scan.take("```")? {
             continue;
         }
+        // A list is complete by itself, and any further call begins with a letter.
         if is_list || scan.peek().is_none_or(|byte| !byte.is_ascii_alphabetic()) {
             return scan.missing_end(last, true);
         }
@@ -131,6 +133,7 @@ fn argument<'a>(scan: &mut Scan<'a>, name: &str) -> Read<(Option<&'a str>, Value
     let rest = scan.rest();
     let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
     let after = rest[length..].trim_start_matches([' ', '\t']);
+    // Whether this word is a key depends on the following character.
     if length > 0 && after.is_empty() && !scan.is_over() {
         return scan.wait();
     }
@@ -204,6 +207,7 @@ fn word(scan: &mut Scan<'_>) -> Read<Value> {
         "True" | "true" => Value::Bool(true),
         "False" | "false" => Value::Bool(false),
         "None" | "null" => Value::Null,
+        // Python allows underscores between digits.
         digits => match number(&digits.replace('_', "")) {
             Some(number) => Value::Number(number),
             None => return scan.bad(python_call_unreadable()),
@@ -277,8 +281,9 @@ fn end_of_string(text: &str, from: usize, close: &str) -> Option<usize> {
     }
 }
 
-/// Appends the value of a literal. Unknown escapes stay unchanged, as in Python. The error is the position of an escape
-/// that means no character. A line break in a plain string is an error in Python, but its meaning is clear.
+/// Appends the value of a literal. Unknown escapes stay unchanged, as in Python; so do `\N{..}` and octal escapes,
+/// except for `\0`. The error is the position of an escape that means no character. A line break in a plain string is
+/// an error in Python, but its meaning is clear.
 fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
@@ -303,6 +308,7 @@ fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
             '\\' => "\\",
             '\'' => "'",
             '"' => "\"",
+            // A backslash at the end of a line joins it with the next line.
             '\n' => "",
             _ => &rest[at..rest.len() - after.len()],
         };

@@ -24,7 +24,7 @@ pub(super) enum Stop {
 
 pub(super) type Read<T = ()> = Result<T, Stop>;
 
-/// The text after the opening token of a dialect, and what was read of it.
+/// The text after the opening token of a dialect, and the state of its reader.
 pub(super) struct Scan<'a> {
     pub(super) text: &'a str,
     /// The position in bytes.
@@ -51,7 +51,7 @@ const MOST_DEPTH: usize = 64;
 /// The maximum number of bytes in the head of a tag: a name and a few attributes.
 const MOST_HEAD: usize = 512;
 
-/// Repairs that are not recorded for a dialect: what deviates from the shape of a tool block is the dialect's own form.
+/// Repairs that are not recorded for a dialect, because these shapes are the dialect's own form.
 const OWN_SHAPES: [Repair; 5] =
     [Repair::ArgsAlias, Repair::NameAlias, Repair::SeveralCalls, Repair::Wrapper, Repair::NameDecoration];
 
@@ -205,6 +205,7 @@ impl<'a> Scan<'a> {
         let near = &rest.as_bytes()[..rest.len().min(MOST_HEAD + 1)];
         let end = memchr::memmem::find(near, head_end.as_bytes());
         let line = &near[..end.unwrap_or(near.len())];
+        // A `<` may belong to the end of the head, such as `<|sep|>`; any other begins another tag.
         let mut marks = memchr::memchr2_iter(b'<', b'\n', line.trim_ascii_end());
         if line.len() > MOST_HEAD || marks.any(|at| !head_end.as_bytes().starts_with(&line[at..])) {
             return Err(Stop::Not);
@@ -305,6 +306,8 @@ impl<'a> Scan<'a> {
             return self.read_json(start, false);
         }
         match lexer.status() {
+            // Broken JSON has no certain end, so it extends to the closing token. Tokens before the error may be in
+            // strings.
             Status::Broken { at, .. } => match self.find_any(start + at, closers) {
                 Some(close) => {
                     self.at = close;
@@ -329,6 +332,7 @@ impl<'a> Scan<'a> {
     fn begins_json(&mut self) -> Read {
         let inside = self.rest().trim_start_matches(['[', ' ', '\t', '\n', '\r']);
         let list = self.peek() == Some(b'[');
+        // A list of calls begins with a bracket; a word after `[` is prose.
         let is_prose = |c: char| list && c.is_alphanumeric();
         let is_dots = |inside: &str| inside.starts_with(['.', '…']);
         if inside.starts_with(is_prose) || inside.strip_prefix('{').is_some_and(is_dots) {
@@ -364,6 +368,7 @@ impl<'a> Scan<'a> {
         if self.sees("\"{")? {
             return self.args_in_string();
         }
+        // Nothing is announced before the arguments have begun.
         if self.peek() == Some(b'{') {
             self.names(name);
         }
@@ -402,7 +407,7 @@ impl<'a> Scan<'a> {
 
     /// Adds the calls that JSON values describe.
     pub(super) fn calls(&mut self, start: usize, mut values: Vec<Value>, repairs: &[Repair]) -> Read {
-        // Cohere numbers the calls of a list.
+        // Cohere numbers the calls of a list; as an unknown key, the number would be recorded as a repair.
         for call in values.iter_mut().filter_map(Value::as_array_mut).flatten().filter_map(Value::as_object_mut) {
             call.remove("tool_call_id");
         }
@@ -449,6 +454,8 @@ impl<'a> Scan<'a> {
                 }
                 Some(b';') => self.at += 1,
                 Some(b'{') => {}
+                // Surplus brackets: all calls up to the closing token are read again as one text, which can be
+                // repaired.
                 Some(b'}' | b']') if !closers.is_empty() => {
                     let Some(close) = self.find_any(self.at, closers) else { return self.wait() };
                     self.at = close;
@@ -526,6 +533,7 @@ impl<'a> Scan<'a> {
         let start = self.at;
         self.thought = Some(match self.until(close) {
             Ok(text) => ((start, start + text.len()), true),
+            // Reasoning without its closing token is no call that broke off.
             Err(Stop::Incomplete) => {
                 self.at = self.text.len();
                 ((start, self.at), false)

@@ -23,7 +23,7 @@ enum Quote {
     Parenthesis,
     /// `$((..))` and `((..))`
     Arithmetic,
-    /// Parentheses inside of it.
+    /// Parentheses inside of an arithmetic expression.
     Group,
     /// `${..}`
     Brace,
@@ -45,6 +45,7 @@ impl ShellText {
 
     /// Adds a line. Returns a message if the line shows that the text is not a script: it begins with a prompt.
     pub(super) fn line(&mut self, line: &str) -> Option<Text> {
+        // A line break in a quoted text does not begin the here-document.
         let is_quoted = matches!(self.open.last(), Some(Quote::Single | Quote::Ansi | Quote::Double));
         if let Some((tag, tabs)) = self.heredocs.front().filter(|_| !is_quoted) {
             let line = if *tabs { line.trim_start_matches('\t') } else { line };
@@ -75,6 +76,7 @@ impl ShellText {
                 self.open.pop();
             }
             (Some(Quote::Single), _) => {}
+            // A backslash escapes the next character except in single quotes (POSIX.1-2017, section 2.2.1).
             (_, b'\\') => return at + 2,
             (Some(Quote::Ansi), b'\'') | (Some(Quote::Double), b'"') | (Some(Quote::Backtick), b'`') => {
                 self.open.pop();
@@ -110,6 +112,7 @@ impl ShellText {
                 return at + 2;
             }
             (None | Some(Quote::Parenthesis | Quote::Backtick), b'#') if begins_word(bytes, at) => return line.len(),
+            // A here-string is one word without lines.
             (_, b'<') if follows(b"<<<") => return at + 3,
             (None | Some(Quote::Parenthesis | Quote::Backtick), b'<') if follows(b"<<") => {
                 return self.heredoc(line, at + 2);
@@ -125,6 +128,7 @@ impl ShellText {
         let tabs = rest.is_some();
         let word = rest.unwrap_or(&line[from..]).trim_start_matches([' ', '\t']);
         let start = line.len() - word.len();
+        // The tag is the word after quote removal (POSIX.1-2017, section 2.7.4).
         let mut tag = String::new();
         let mut quote = None;
         let mut length = word.len();

@@ -1,5 +1,5 @@
-//! The table of dialects. A row names the token that opens calls, their shape, and the tokens that close them. Adding a family
-//! means adding rows here and a case file.
+//! The table of dialects. A row names the token that opens calls, their shape, and the tokens that close them. Adding a
+//! family means adding rows here and a case file.
 
 use super::tags::{self, KEYS, Tags, TextForm};
 use super::{Row, Shape, deepseek, gemma, harmony, minimax, objects, python};
@@ -118,15 +118,16 @@ const MINIMAX_CALLS: Shape = Section { open: minimax::INVOKE, end: minimax::END,
 
 /// All rows. Rows that share a token are tried in this order.
 pub(super) const ROWS: &[Row] = &[
-    // Llama 3: Meta's documentation of the prompt formats of Llama 3.1 to 3.3; Functionary 3.1 writes the first form too.
+    // Llama 3: Meta's documentation of the prompt formats of Llama 3.1 to 3.3; Functionary 3.1 writes the first form
+    // too.
     plain(Dialect::Llama, "<function=", Named { separator: ">", close: "</function>" }),
     row(Dialect::Llama, "<|python_tag|>", Json(&[])),
     row(Dialect::Llama, "<|python_tag|>", Own(python::built_in, &["}", "]", ")"])),
     // Qwen3-Coder: Qwen/Qwen3-Coder-30B-A3B-Instruct, `chat_template.jinja`. Smaller models leave the outer tag out.
     row(Dialect::Qwen3Coder, "<tool_call>", Tagged(function_tags(&["</tool_call>"]))),
     plain(Dialect::Qwen3Coder, "<function=", TagAlone(function_tags(&["</tool_call>"]))),
-    // GLM 4.5 and later: zai-org/GLM-4.5 and GLM-4.7, `chat_template.jinja`; Ling 3, Laguna and Spark 2.5 (the parsers `ling3`,
-    // `poolside_v1` and `spark25` of SGLang).
+    // GLM 4.5 and later: zai-org/GLM-4.5 and GLM-4.7, `chat_template.jinja`; Ling 3, Laguna and Spark 2.5 (the parsers
+    // `ling3`, `poolside_v1` and `spark25` of SGLang).
     row(Dialect::Glm, "<tool_call>", TagAlone(KEYS)),
     // Claude: Anthropic's documentation of tool use before function calling, which many models were trained on.
     row(Dialect::Anthropic, "<function_calls>", Tagged(invoke_tags(&["</function_calls>"]))),
@@ -135,11 +136,12 @@ pub(super) const ROWS: &[Row] = &[
     row(Dialect::Olmo, "<function_calls>", Python("</function_calls>")),
     // MiniCPM 5: SGLang's parser `minicpm5`. Hermes models write an object in the same tag.
     plain(Dialect::MiniCpm, "<function name=", TagAlone(MINICPM_TAGS)),
-    // Mistral: mistralai/Mistral-7B-Instruct-v0.3 (an array), and tokenizer v11 and v13 of mistral-common (name, id, object).
+    // Mistral: mistralai/Mistral-7B-Instruct-v0.3 (an array), and tokenizer v11 and v13 of mistral-common (name, id,
+    // object).
     row(Dialect::Mistral, "[TOOL_CALLS]", Json(&[])),
     row(Dialect::Mistral, "[TOOL_CALLS]", Own(objects::mistral, &["]", "}"])),
-    // DeepSeek V3, R1 and V3.1: `tokenizer_config.json`; V3.2, V4 and V4.1: `encoding/README.md`. Some servers print plain bars,
-    // and the distilled models misspell their token, in the ways that llama.cpp has seen.
+    // DeepSeek V3, R1 and V3.1: `tokenizer_config.json`; V3.2, V4 and V4.1: `encoding/README.md`. Some servers print
+    // plain bars, and the distilled models misspell their token, in the ways that llama.cpp has seen.
     row(Dialect::DeepSeek, "<｜tool▁calls▁begin｜>", Own(deepseek::calls, &["<｜tool▁calls▁end｜>"])),
     row(Dialect::DeepSeek, "<|tool▁calls▁begin|>", Own(deepseek::calls, &["<|tool▁calls▁end|>"])),
     row(Dialect::DeepSeek, "<｜tool▁calls｜>", Own(deepseek::calls, &["<｜tool▁calls▁end｜>"])),
@@ -166,7 +168,8 @@ pub(super) const ROWS: &[Row] = &[
     // Gemma: google/functiongemma-270m-it and google/gemma-4-E4B-it, `chat_template.jinja`.
     row(Dialect::Gemma, "<start_function_call>", Own(gemma::function_gemma, &["<end_function_call>"])),
     row(Dialect::Gemma, "<|tool_call>", Own(gemma::gemma_4, &["<tool_call|>"])),
-    // LFM2: LiquidAI/LFM2-1.2B, `chat_template.jinja` and its model card. MiniCPM3 writes the same tokens around a fence.
+    // LFM2: LiquidAI/LFM2-1.2B, `chat_template.jinja` and its model card. MiniCPM3 writes the same tokens around a
+    // fence.
     row(Dialect::Lfm2, "<|tool_call_start|>", Json(&["<|tool_call_end|>"])),
     row(Dialect::Lfm2, "<|tool_call_start|>", Python("<|tool_call_end|>")),
     // Apertus: swiss-ai/Apertus-8B-Instruct-2509, `chat_template.jinja`.
@@ -189,8 +192,8 @@ pub(super) const ROWS: &[Row] = &[
     ),
     // Seed-OSS: ByteDance-Seed/Seed-OSS-36B-Instruct, `chat_template.jinja`.
     row(Dialect::SeedOss, "<seed:tool_call>", Tagged(function_tags(&["</seed:tool_call>"]))),
-    // MiniMax M2: MiniMaxAI/MiniMax-M2, `chat_template.jinja` and its tool calling guide. MiniMax M3: the parser `minimax_m3` of
-    // the crate `tool-parser`; the mark before the outer tag is left out at times, or the tag itself.
+    // MiniMax M2: MiniMaxAI/MiniMax-M2, `chat_template.jinja` and its tool calling guide. MiniMax M3: the parser
+    // `minimax_m3` of the crate `tool-parser`; the mark before the outer tag is left out at times, or the tag itself.
     row(Dialect::MiniMax, "<minimax:tool_call>", Tagged(invoke_tags(&["</minimax:tool_call>"]))),
     row(Dialect::MiniMax, "]<]minimax[>[<tool_call>", MINIMAX_CALLS),
     row(Dialect::MiniMax, "<tool_call>", MINIMAX_CALLS),
@@ -200,14 +203,16 @@ pub(super) const ROWS: &[Row] = &[
     row(Dialect::Harmony, "<|start|>assistant", Own(harmony::start, harmony::ENDS)),
     framing(Dialect::Harmony, "<|end|>"),
     framing(Dialect::Harmony, "<|return|>"),
-    // Hunyuan: tencent/Hunyuan-A13B-Instruct; also ai21labs/AI21-Jamba-1.5-Mini, ServiceNow-AI/Apriel-1.5-15b-Thinker and
-    // MiniMaxAI/MiniMax-M1. Hunyuan 3 and 4: the parsers `hy_v3` of vLLM and `hy_v4` of `tool-parser`; all tags may have a suffix.
+    // Hunyuan: tencent/Hunyuan-A13B-Instruct; also ai21labs/AI21-Jamba-1.5-Mini, ServiceNow-AI/Apriel-1.5-15b-Thinker
+    // and MiniMaxAI/MiniMax-M1. Hunyuan 3 and 4: the parsers `hy_v3` of vLLM and `hy_v4` of `tool-parser`; all tags may
+    // have a suffix.
     row(Dialect::Hunyuan, "<tool_calls>", Json(&["</tool_calls>"])),
     row(Dialect::Hunyuan, "<tool_calls>", Own(tags::without_suffix, &["</tool_calls>"])),
     row(Dialect::Hunyuan, "<tool_calls:", Own(tags::with_suffix, &["</tool_calls:"])),
     // Solar Open 2: vLLM's parser `solar_open2`.
     row(Dialect::Solar, "<|tool_call:start|>", TagAlone(SOLAR_KEYS)),
-    // GigaChat 3: `GigaChat3-10B-A1.8B.jinja` of llama.cpp and SGLang's parser `gigachat3`; 3.5: SGLang's parser `gigachat35`.
+    // GigaChat 3: `GigaChat3-10B-A1.8B.jinja` of llama.cpp and SGLang's parser `gigachat3`; 3.5: SGLang's parser
+    // `gigachat35`.
     framing(Dialect::GigaChat, "<|message_sep|>"),
     plain(Dialect::GigaChat, "function call<|role_sep|>", JsonOrEnd(&["<|message_sep|>"], &["</s>"])),
     row(Dialect::GigaChat, "<|function_call|>", JsonOrEnd(&["<|message_sep|>"], &["</s>"])),
@@ -233,7 +238,8 @@ pub(super) const ROWS: &[Row] = &[
     row(Dialect::Muse, "<atem:invoke name=", TagAlone(ATEM_TAGS)),
     // Sarashina: the parser `sarashina` of the crate `tool-parser`.
     row(Dialect::Sarashina, "<|tool_calls|>", Own(python::dictionaries, &["]"])),
-    // Hermes: the templates of NousResearch/Hermes-2-Pro and Qwen/Qwen2.5-7B-Instruct. Models of this family also write other tags.
+    // Hermes: the templates of NousResearch/Hermes-2-Pro and Qwen/Qwen2.5-7B-Instruct. Models of this family also write
+    // other tags.
     row(Dialect::Hermes, "<tool_call>", Json(&["</tool_call>"])),
     plain(Dialect::Hermes, "<tool>", LooseJson("</tool>")),
     plain(Dialect::Hermes, "<tools>", LooseJson("</tools>")),
@@ -241,10 +247,12 @@ pub(super) const ROWS: &[Row] = &[
     plain(Dialect::Hermes, "<JSON>", LooseJson("</JSON>")),
     plain(Dialect::Hermes, "<xml>", LooseJson("</xml>")),
     plain(Dialect::Hermes, "<response>", LooseJson("</response>")),
-    // Granite: ibm-granite/granite-3.1-8b-instruct and granite-20b-functioncalling; Phi-4: microsoft/Phi-4-mini-instruct.
+    // Granite: ibm-granite/granite-3.1-8b-instruct and granite-20b-functioncalling; Phi-4:
+    // microsoft/Phi-4-mini-instruct.
     row(Dialect::Granite, "<|tool_call|>", JsonOrEnd(&["<|/tool_call|>", "<|end_of_text|>"], &[])),
     row(Dialect::Granite, "<function_call>", JsonOrEnd(&["</function_call>", "<|end_of_text|>"], &[])),
-    // Functools: microsoft/Phi-4-mini-instruct and fireworks-ai/llama-3-firefunction-v2. The bracket is part of the array.
+    // Functools: microsoft/Phi-4-mini-instruct and fireworks-ai/llama-3-firefunction-v2. The bracket is part of the
+    // array.
     plain(Dialect::Functools, "functools[", Json(&[])),
     // InternLM: internlm/internlm2_5-7b-chat. Other words than `<|plugin|>` begin code, which is not a call.
     row(Dialect::InternLm, "<|action_start|><|plugin|>", Json(&["<|action_end|>"])),

@@ -74,6 +74,7 @@ pub(super) fn alone(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
     let start = scan.at;
     scan.head(tags.head_end)?;
     scan.skip_whitespace();
+    // Without the outer tag, the tag of a function may be prose; a parameter, an object or the end of a call is not.
     let is_call = scan.peek() == Some(b'{') || scan.take_any(&[tags.parameter, tags.call_end])?;
     if !is_call {
         return scan.no();
@@ -140,6 +141,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, tags: &Tags<'_>) -> Rea
             }
             let (text, guess) = scan.content(tags.parameter_end, &following)?;
             repairs.extend(guess);
+            // A value that is not the JSON that its tag declares stays text.
             let json = if is_json { json::strict(text.trim()).ok() } else { None };
             let value = json.unwrap_or_else(|| text_value(text, tags.text).into());
             scan.insert(&mut args, key, value)?;
@@ -157,6 +159,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, tags: &Tags<'_>) -> Rea
             continue;
         }
         let at = scan.at;
+        // The outer tag ends a call whose own closing tag is missing. The caller consumes the outer tag.
         if scan.take_any(tags.closers)? {
             scan.at = at;
             scan.begins(name);

@@ -51,6 +51,7 @@ pub(in crate::parse) fn read(
         },
         Err(Stop::More) => Whole::Undecided,
         Err(Stop::Incomplete) if names_a_tool(text, catalog) => Whole::Incomplete(dialect),
+        // A broken call counts only if the reply ended by itself.
         Err(Stop::Bad(_)) if ended.is_none() => Whole::Undecided,
         Err(Stop::Bad(problem)) if ended == Some(FinishReason::Stop) && names_a_tool(text, catalog) => {
             Whole::Malformed(dialect, problem)
@@ -86,6 +87,7 @@ fn action(scan: &mut Scan<'_>) -> Read {
 fn reply_form(text: &str, whole: bool) -> ReplyForm {
     let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
     match (bytes.next(), bytes.next(), bytes.next()) {
+        // The third character decides between JSON and a list of Python's dictionaries.
         (Some(b'['), None, _) | (Some(b'['), Some(b'{'), None) if !whole => return ReplyForm::Undecided,
         (Some(b'['), Some(b'{'), Some(b'\'')) => return ReplyForm::Reply(Dialect::Sarashina, python::dictionaries),
         (Some(b'['), Some(next), _) if next.is_ascii_alphabetic() => {

@@ -36,6 +36,7 @@ impl Parser {
                         self.feed_block(floor_boundary(text, seen + MOST_AT_ONCE));
                     }
                 }
+                // Nothing was fed: the rest of the line is short, or only the whole line can be judged.
                 if matches!(self.state, ParserState::Block(fed) if fed == before) {
                     self.block_line(line, before);
                 }
@@ -52,8 +53,8 @@ impl Parser {
         }
     }
 
-    /// Feeds the block what is certainly content of the first `length` bytes of a line whose ending has not arrived or
-    /// is far away.
+    /// Feeds the block the certain content among the first `length` bytes of a line whose ending has not arrived or is
+    /// far away.
     fn feed_block(&mut self, length: usize) {
         let ParserState::Block(fed) = &mut self.state else { return };
         if length == 0 || !self.block.takes_parts() {
@@ -62,8 +63,10 @@ impl Parser {
         let rest = self.input.slice(self.input.at, self.input.at + length);
         let Content { pad, text } = match *fed {
             FedPrefix::Part(seen) => Content { pad: 0, text: &rest[seen..] },
+            // No line of a bare reply is a fence, and no container precedes its content.
             FedPrefix::Undecided(_) if self.options.bare => Content { pad: 0, text: rest },
             FedPrefix::Undecided(seen) => {
+                // This may still become a closing fence. Each byte is examined once.
                 if rest.bytes().skip(seen).all(|byte| matches!(byte, b' ' | b'\t' | b'`' | b'~')) {
                     *fed = FedPrefix::Undecided(rest.len());
                     return;
@@ -102,6 +105,7 @@ impl Parser {
         let (content, doubtful) = match content {
             Ok(content) => content,
             Err((ending, after_fence)) => {
+                // A closing tag after the fence makes the block part of the reasoning before it.
                 let tag = closing_tags(after_fence).next().filter(|_| watches_tags);
                 let tag = tag.map(|(at, tag)| (text.len() - after_fence.len() + at, tag));
                 return self.end_at_line(ending, line, tag);
@@ -145,6 +149,7 @@ impl Parser {
             let indent = self.containers.fence_indent(text);
             block.end_line(prefix.chars().count(), content.pad, indent, &mut self.queue);
             let catalog = self.options.catalog.as_deref();
+            // A path or a pattern never has a body, so `<<eof` in it is literal text.
             let takes_one = |tag: &Tag| takes_body(catalog, block.outline.tool(&tag.token), &tag.token.arg);
             if block.awaits_loose_body() && block.bodies[0].is_empty() && !block.outline.tags.iter().any(takes_one) {
                 block.drop_loose_bodies();
@@ -213,6 +218,7 @@ fn content_or_ending<'a>(
     if closes && !block.doubts_fence() {
         return Err((Ending::Fence, ""));
     }
+    // From here on, the line is content for CommonMark, but may end the block nevertheless.
     if fed || closes || !block.speculates || block.form == BlockForm::Result {
         return Ok((content, closes));
     }

@@ -14,6 +14,7 @@ impl Parser {
     /// Ends the block at or before the line that ends at `line_end`.
     pub(super) fn end_block(&mut self, ending: Ending, line_end: usize) {
         let by_itself = ending == Ending::Reply(FinishReason::Stop);
+        // The reply ended by itself without a body, so the inexact announcements are literal text.
         if by_itself && self.block.awaits_loose_body() {
             self.block.drop_loose_bodies();
         }
@@ -21,6 +22,8 @@ impl Parser {
             self.block.end_at_glued_fence();
         }
         let is_whole = matches!(self.block.stage(), Stage::Complete | Stage::After);
+        // The block does not fit with the doubtful fence as content. If the reply was cut off, the real end may be
+        // missing, and the block is incomplete instead.
         if let Some(candidate) = self.block.candidate
             && (by_itself
                 || matches!(ending, Ending::Container | Ending::NextFence)
@@ -31,13 +34,15 @@ impl Parser {
         self.resume_prose();
         if matches!(ending, Ending::Fence | Ending::LooseFence { .. } | Ending::ClosingTag) {
             self.block.span.end = self.input.offset(line_end);
-            // Any other line that ends the block is read again as prose.
+            // Any other line that ends the block is read again as prose, and so is the rest of a line after a closing
+            // tag.
             if let Some(line) = self.input.next_line(usize::MAX).filter(|line| line.end == line_end) {
                 self.input.pass(line);
             }
         }
         match ending {
             Ending::Container => {}
+            // For CommonMark the block is still open. The closing fence that may follow must not open another one.
             Ending::LooseFence { .. } | Ending::ClosingTag => self.containers.end_fence_early(),
             _ => self.containers.close_leaf(),
         }
@@ -69,6 +74,7 @@ impl Parser {
             return; // the reply was empty
         }
         let cut = matches!(ending, Ending::Reply(reason) if reason.is_early());
+        // A call that was cut off is never completed, because the missing end might have changed its meaning.
         if cut && !self.options.bare && stage != Stage::Spoiled {
             return self.queue_incomplete();
         }

@@ -64,11 +64,11 @@ pub struct Parser {
     paragraph: ParagraphRest,
     /// The offset of the last dialect token that no call followed.
     refused: Option<usize>,
-    /// What follows calls in dialects on their line, and the offset of that text. It applies to all calls that begin
-    /// before the offset.
+    /// The kind of text after the calls in dialects on a line, and its offset. The answer applies to all calls that
+    /// begin before the offset.
     line_rest: (LineRest, usize),
-    /// Per dialect, whether one of its closing tags follows outside of any call, and the offset up to which that
-    /// applies to calls.
+    /// Per dialect, whether one of its closing tags follows outside of any call, and an offset. The answer applies to
+    /// all calls that begin before the offset.
     stray_closers: Vec<(Dialect, bool, usize)>,
     /// The last line of prose, which may contain the path of a SEARCH/REPLACE block.
     line_before: String,
@@ -139,7 +139,7 @@ enum FedPrefix {
     Part(usize),
     /// Nothing, whatever follows: the line does not continue the block's container.
     Withheld,
-    /// Everything that counts: the line exceeded the limit.
+    /// Everything up to the limit, which the line exceeded. The rest of the line is skipped.
     Rest,
 }
 
@@ -153,6 +153,7 @@ const MOST_WHOLE: u32 = 16;
 impl Parser {
     /// Creates a parser at the beginning of a reply.
     pub fn new(mut options: Options) -> Parser {
+        // A reply that begins inside reasoning is not one bare call.
         options.bare &= options.reasoning != Reasoning::Opened;
         if options.bare {
             // A reply that is constrained to one call has no reasoning.
@@ -200,6 +201,7 @@ impl Parser {
     /// events were delivered.
     #[must_use]
     pub fn poll(&mut self) -> Option<Event<'_>> {
+        // The parser advances only when everything was delivered, because a queued event may refer to the open block.
         while self.queue.is_empty() && self.advance() {}
         match self.queue.pop()? {
             Queued::Text(span) => Some(Event::Text { text: self.input.text(span).into(), span }),
@@ -285,6 +287,7 @@ impl Parser {
 /// Prose.
 impl Parser {
     fn advance_prose(&mut self) -> bool {
+        // A byte order mark would hide a fence or a token at the beginning of the first line.
         if self.input.offset(self.input.at) == 0 && self.input.rest().starts_with('\u{feff}') {
             self.input.pass_within('\u{feff}'.len_utf8(), 1);
         }
@@ -300,6 +303,7 @@ impl Parser {
             if !self.has_paragraph_of(line) || !self.has_beginning_of_block(line) {
                 return false;
             }
+            // The next line begins a document, which is tried as a whole before it is read line by line.
             let precedes_document = matches!(self.state, ParserState::Prose(ProsePlace::QuotedRest));
             self.prose_line(line);
             if precedes_document || !self.queue.is_empty() || !matches!(self.state, ParserState::Prose(_)) {
@@ -309,12 +313,16 @@ impl Parser {
         if self.input.finished.is_none() {
             return self.beginning_of_line();
         }
+        // The reply is over. Queued first, because any event about ignored text already reminds the model: only a reply
+        // without one is searched for a wrong form.
         let ignored = self.ignored.end_all();
         self.queue_ignored(ignored, self.input.len());
         if self.findings == Findings::Nothing && !self.ignored.has_candidate() {
             let wrong_form = self.ignored.take_wrong_form();
             self.queue_ignored(wrong_form, self.input.len());
         }
+        // A candidate counts only if nothing else in the whole reply is a call, and a reply that was cut off is not
+        // whole.
         if self.input.finished == Some(FinishReason::Stop) && self.findings < Findings::Block {
             self.accept_candidate();
         }
@@ -341,6 +349,7 @@ impl Parser {
             return true;
         }
         let (after_call, mid_line) = (matches!(place, ProsePlace::AfterCall), matches!(place, ProsePlace::MidLine));
+        // In the middle of a line only special tokens count, and `prose_tokens` finds those when the line is complete.
         if !mid_line && self.section_opens(rest.len(), false, after_call) {
             return true;
         }
@@ -362,6 +371,7 @@ impl Parser {
         let is_whole = self.input.finished.is_some();
         !blocks::are_read(dialects)
             || !blocks::may_open(text)
+            // The info word is irrelevant here: only the first lines of the block may leave its dialect undecided.
             || blocks::dialect_of("", content, is_whole, dialects, catalog).is_some()
     }
 
@@ -389,7 +399,7 @@ impl Parser {
             if !mid_line && self.section_opens(length, true, after_call) {
                 return;
             }
-            // CommonMark sees no block in the line of a call.
+            // The rest of a line cannot open a block. A blank rest after a call is read like a blank line.
             let moved = if mid_line || after_call && !blank {
                 self.prose_tokens(line, self.dialects(), self.containers.in_quote())
             } else {
@@ -401,6 +411,8 @@ impl Parser {
             if blank && matches!(place, ProsePlace::Document(_)) {
                 next = place;
             }
+            // Kept for a SEARCH/REPLACE block on the next line. Cut at twice the limit of a path: a longer line is
+            // still too long.
             if self.dialects().contains(Dialect::SearchReplace) {
                 let text = self.input.slice(self.input.at, line.end);
                 self.line_before.clear();
@@ -437,8 +449,8 @@ impl Parser {
         false
     }
 
-    /// Finds a closing tag of reasoning after a closing fence on its line, and its offset in the line. CommonMark treats
-    /// such a line as content, or as an opening fence with an info string.
+    /// Finds a closing tag of reasoning after a closing fence on its line, and its offset in the line. CommonMark
+    /// treats such a line as content, or as an opening fence with an info string.
     fn find_closing_tag_after_fence(&self, kind: LineKind<'_>, text: &str) -> Option<(usize, &'static TagPair)> {
         let after_fence = match kind {
             LineKind::Inside(_) => self.containers.after_closing_run(self.containers.at_fence(text)?)?,
@@ -457,7 +469,10 @@ impl Parser {
         let text = self.input.slice(at, line.end);
         let span = self.input.span(at, line.end);
         let in_html = self.containers.in_html();
+        // Asked before `line` below changes the containers.
         let is_lazy = self.containers.continues_lazily(text);
+        // A code span ends with its paragraph, because block structure takes precedence (CommonMark 0.31.2, section
+        // 3.1).
         if self.spans.is_open()
             && !((self.containers.in_paragraph() || in_html) && containers::continues_paragraph(text))
         {
@@ -468,6 +483,7 @@ impl Parser {
         let content = self.input.slice(line.next, self.input.len());
         let text_call = match &kind {
             LineKind::Opens(opening, _) if block_form(opening, dialects).is_none() && blocks::may_open(text) => {
+                // `has_beginning_of_block` has waited for enough text.
                 blocks::dialect_of(opening.word(), content, true, dialects, catalog).flatten()
             }
             _ => None,
@@ -486,7 +502,7 @@ impl Parser {
                 let dialects = if in_quote { Dialects::NONE } else { self.dialects() };
                 return self.prose_tokens(line, dialects, in_quote && !is_lazy);
             }
-            // The same applies if a paragraph continues: a call in it is indented too far.
+            // In the indented continuation of a paragraph, a closing tag also counts, but a call is indented too far.
             LineKind::Indented(_) if self.containers.in_paragraph() && (is_lazy || !in_quote) => {
                 if self.finds_in_prose(line.end - at, Dialects::NONE) {
                     return true;
@@ -639,10 +655,11 @@ impl Parser {
     /// Queues the calls that were held back as reasoning, which the closing tag at `at` ends.
     fn release_thought(&mut self, at: usize, tag: &'static TagPair) {
         let span = self.input.span(at, at + tag.close.len());
-        // Queued before the calls, so that the first event after the decision tells what was decided.
+        // Queued before the calls: the first event after the decision reports the decision.
         self.queue.push(Queued::Unopened(span));
         self.queue.release(true);
         self.input.use_up(span.end);
+        // Calls in reasoning do not count towards the limit.
         self.calls = 0;
     }
 

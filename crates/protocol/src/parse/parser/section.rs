@@ -34,7 +34,7 @@ pub(super) struct Section {
     lead: Lead,
     emission: Emission,
     tries: Tries,
-    /// The readings of the rest of the line.
+    /// Counts the readings of the rest of the line.
     looks: Tries,
     /// What the last reading recognised of the first call.
     sketch: Sketch,
@@ -86,6 +86,7 @@ impl Section {
         if self.emission != Emission::Begun {
             return;
         }
+        // Without JSON, the dialect's own reading gives the name; with it, the lexer finds the name as in a block.
         let Some(start) = self.sketch.json else {
             if let Some(name) = &self.sketch.name
                 && !block.outline.is_started()
@@ -98,6 +99,7 @@ impl Section {
         let from = followed.max(start);
         if from < text.len() {
             let continues = block.follow(&text[from..], queue);
+            // Only the first call is announced, so nothing after its value is followed.
             self.followed = continues.then_some(text.len());
         }
     }
@@ -158,6 +160,8 @@ impl Tries {
         if length == self.searched && self.count > 0 && !ended {
             return false; // nothing has arrived since
         }
+        // The doubling keeps the total time linear. The hints deliver a complete call at once, and their number is
+        // bounded.
         let due = ended || length >= 2 * self.seen || self.count < MOST_TRIES && hint(self.searched);
         self.searched = length;
         if due {
@@ -207,6 +211,7 @@ impl Parser {
             return None;
         }
         let (offset, in_item) = if after_call { (lead, false) } else { self.containers.token_place(text)? };
+        // A token in a code span that began on an earlier line is quoted.
         let in_span = !after_call && self.containers.in_paragraph() && self.spans.is_open();
         if in_span || self.refused.is_some_and(|refused| refused >= self.input.offset(self.input.at + offset)) {
             return None;
@@ -243,6 +248,7 @@ impl Parser {
                 section = Some(Section::new(opener, at, Lead::Prose));
                 break;
             }
+            // Tags before `code_end` are in a code span that was found for an earlier tag.
             closing = tag.filter(|tag| start + at >= code_end && self.closes_thought(&rest[tag.close.len()..]));
             if closing.is_none() {
                 continue;
@@ -312,7 +318,7 @@ impl Parser {
         self.pass_section(token.len());
     }
 
-    /// Gives up the block under a wrong word, because something else in the reply is a call.
+    /// Drops the candidate, a block under a wrong word, because something else in the reply is a call.
     pub(super) fn drop_candidate(&mut self, at: usize) {
         let ignored = self.ignored.drop_candidate();
         self.queue_ignored(ignored, at);
@@ -373,15 +379,18 @@ impl Parser {
             return false;
         };
         let offset = section.offset;
+        // Text on both sides: the call is part of a sentence that shows it.
         if followed && section.lead == Lead::Prose {
             self.quote_section(offset, end);
             return true;
         }
+        // The call is certainly no quotation. Its beginning is emitted first, and the decision again only after it.
         if section.emission == Emission::Withheld {
             section.emission = Emission::Awaited;
             section.decided = Some(CallReading::Calls(dialect, drafts, end));
             return true;
         }
+        // Only the end of a raw text is uncertain, so only such a call must wait for the rest of the reply.
         let stray = if section.sketch.raw { self.has_stray_closer(dialect, end) } else { Some(false) };
         let Some(stray) = stray else {
             if let ParserState::Section(section) = &mut self.state {
@@ -413,6 +422,7 @@ impl Parser {
         let ParserState::Section(section) = &mut self.state else { return None };
         let whole = section_text(&self.input, self.options.limits.block, section.offset);
         let text = whole.text;
+        // One look at the rest of the line answers for all calls on it; a look for each call would take quadratic time.
         if whole.start >= self.line_rest.1 {
             let hint = |seen: usize| text.as_bytes()[seen..].iter().any(|byte| matches!(byte, b'\n' | b'\r'));
             let (rest, at) = match section.looks.is_due(text.len(), whole.is_complete(), hint) {
@@ -420,6 +430,7 @@ impl Parser {
                 false => (LineRest::Undecided, 0),
             };
             self.line_rest = match rest {
+                // No more of the line will be read, so the calls are guesses.
                 LineRest::Undecided if whole.is_over => (LineRest::Text, whole.start + text.len()),
                 LineRest::Undecided => return None,
                 LineRest::Text | LineRest::Nothing => (rest, whole.start + at),
@@ -444,6 +455,7 @@ impl Parser {
             self.stray_closers.len() - 1
         });
         let (_, is_stray, until) = &mut self.stray_closers[known];
+        // One search answers for all calls before the tag that it found, so that many calls take linear time.
         if start >= *until {
             let found = dialect::stray_closer(text, end, dialect, dialects, catalog);
             // If the reply was cut off, the closing tags at the end of the text may be missing.
@@ -472,7 +484,7 @@ impl Parser {
             }
             CallReading::Undecided => return false,
             CallReading::Nothing => self.refuse_section(offset),
-            // Prose that ends with the name of a token.
+            // An answer that ends with the token, for example because it explains the form.
             CallReading::Incomplete(_)
                 if ended == Some(FinishReason::Stop) && text[opener.len()..].trim().is_empty() =>
             {
@@ -511,6 +523,7 @@ impl Parser {
             return;
         }
         section.emission = Emission::Begun;
+        // The parser moves to the token, which is then at offset 0.
         let offset = std::mem::take(&mut section.offset);
         self.advance_to(offset);
         self.drop_candidate(self.input.at);
@@ -529,7 +542,7 @@ impl Parser {
         self.block.take_section(text, self.input.column, dialect);
     }
 
-    /// Refuses the token, because no call follows it: the line is read again without regard to it.
+    /// Refuses the token, because no call follows it: the line is read again with the token as text.
     fn refuse_section(&mut self, offset: usize) {
         let at = self.input.offset(self.input.at + offset);
         self.refused = Some(at);
@@ -547,6 +560,7 @@ impl Parser {
         let at = self.input.at + offset;
         let span = self.input.span(at, at + length);
         let body = self.input.slice(at, at + length).to_owned().into();
+        // The call is also delivered as text, since the sentence around it is for the user.
         self.advance_to(offset + length);
         let why = Ignored::NotAtLineStart;
         self.queue.push_event(Event::Ignored { why, id: None, name: None, body, span });
@@ -580,6 +594,8 @@ impl Parser {
         let profile = self.options.dialect;
         let read = read.map(|mut drafts| {
             for draft in &mut drafts {
+                // A model that is known to write this dialect may do so after prose; from any other model, that is a
+                // guess.
                 let other = profile.is_some_and(|known| dialect != Some(known));
                 let lines = in_item && draft.args.values().any(holds_lines);
                 let needed = [
@@ -595,6 +611,7 @@ impl Parser {
             bodies_of_dialect(&mut drafts, self.options.catalog.as_deref())?;
             Ok(drafts)
         });
+        // `Ending::Fence` adds no repair: a call in a dialect has no fence that could be missing or glued.
         match read.and_then(|drafts| self.admit(drafts, Ending::Fence)) {
             Ok(drafts) => self.queue_calls(drafts, dialect),
             Err(problem) => {
@@ -641,6 +658,8 @@ impl Parser {
         let indent = text[..blanks].rsplit(['\n', '\r']).next().unwrap_or_default();
         let quoted = indent.len() > 3 || indent.contains('\t');
         let fits = !dialects.is_empty() && !quoted && calls.len() <= self.options.limits.block;
+        // Up to 256 bytes, the first pieces are read one by one, so that an answer is not held back until its text has
+        // doubled.
         let due = tries.is_due(calls.len(), ended.is_some(), |before| before < 256);
         if fits && !due {
             return true;
