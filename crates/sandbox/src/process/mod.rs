@@ -144,13 +144,16 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
     let deadline = Instant::now() + job.limit.min(LONGEST);
     let stopped = tokio::select! {
         biased;
+        // Checked first, so that a request to stop wins over an end at the same time.
         () = Background::wait_for_ending(job.live, background::Ending::Soon) => None,
         ended = running.ends_by(deadline, &mut reader) => Some(ended),
     };
     let timed_out = stopped == Some(false);
     let stopped = stopped.is_none();
+    // Second phase: end a command that did not end by itself, or wait for the processes that it left.
     let mut lingered = false;
     if timed_out || stopped {
+        // A killed command gets no time to end by itself, because its caller is gone.
         if !job.live.is_some_and(Background::is_killed) {
             running.group.terminate();
             tokio::select! {
@@ -160,12 +163,14 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
             }
         }
     } else {
+        // A process that the command left may still hold the pipe and write to it.
         lingered = !reader.read_to_end_by(Instant::now() + LINGER).await;
         if lingered {
             running.group.terminate();
             reader.read_to_end_by(Instant::now() + GRACE).await;
         }
     }
+    // Last phase: end what is left. Only a process outside of the group can hold the output after that.
     running.end().await;
     let escaped = !reader.read_to_end_by(Instant::now() + GRACE).await;
     let escaped = escaped || running.has_left;
@@ -235,6 +240,7 @@ impl Running {
         loop {
             tokio::select! {
                 biased;
+                // Output is polled last, so that a command that writes without a pause cannot delay its deadline.
                 () = sleep_until(deadline) => return false,
                 () = Supervisor::wait_for_answer(&mut self.supervisor) => return true,
                 ended = self.group.leader_ended(&mut self.leader) => return ended,
@@ -283,6 +289,7 @@ impl Running {
         let ended = timeout_at(Instant::now() + LAST_WAIT, self.group.leader_ended(&mut self.leader)).await;
         let status = if ended.is_ok() { self.leader.ended()? } else { None };
         let status = status.ok_or_else(|| io::Error::other(text!("the command was killed and does not end")))?;
+        // The kernel may give the number of a reaped leader to another process.
         self.group.is_over();
         Ok(status)
     }
@@ -361,7 +368,7 @@ impl<'a> Reader<'a> {
     /// Returns the kept output. Frees the read buffer first to lower the peak of memory.
     fn finish(self) -> Clipped {
         drop(self.chunk);
-        // A command whose output a model reads has a `live` handle with a language.
+        // English is sufficient: a command whose output a model reads has a `live` handle, with its own language.
         self.buffer.finish(Language::English)
     }
 }
