@@ -52,11 +52,11 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Creates an empty layer in the folder `place`, which is created if it is missing. `root` is the project's folder: the layer
-    /// gets its mode, because the command sees the upper folder's mode at the top of its tree.
+    /// Creates an empty layer in the folder `place`, which is created if it is missing. `root` is the project's folder:
+    /// the layer gets its mode, because the command sees the upper folder's mode at the top of its tree.
     ///
-    /// `place` should be on the file system of the project, so that entries can be moved into the project. It must not be reachable
-    /// by the command.
+    /// `place` should be on the file system of the project, so that entries can be moved into the project. The command
+    /// must not be able to reach it.
     ///
     /// # Errors
     /// The folder cannot be created or locked.
@@ -175,6 +175,7 @@ impl Layer {
                 let Ok(stat) = stat_at(folder.as_fd(), &name) else { continue };
                 // `st_blocks` counts units of 512 bytes on all systems.
                 bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
+                // Each waiting folder is an open descriptor, of which a process has a limited number.
                 if FileType::from_raw_mode(stat.st_mode) == FileType::Directory && waiting.len() < MOST_WAITING {
                     waiting.push(rustix::fs::openat(&folder, &name, FOLDER, Mode::empty()));
                 }
@@ -238,6 +239,7 @@ pub fn delete_leftovers(place: &Path) -> usize {
             }
             Err(_) => continue,
         };
+        // The open folder keeps the lock, so that no other process deletes the same layer.
         left.push((discarded, folder));
     }
     let _ = rustix::fs::flock(&place, FlockOperation::Unlock);

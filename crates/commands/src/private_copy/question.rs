@@ -34,8 +34,7 @@ const MOST_OF_COMMAND: usize = 60;
 /// Files that a question names for programs.
 const MOST_TARGETS: usize = 200;
 
-/// Returns the question whether to keep the changes of a command: the sentence, the files, and the changes with their
-/// diffs.
+/// Returns the question about the changes of a command: the sentence, the files, and the changes with their diffs.
 pub(super) fn about_changes(
     workspace: &Workspace,
     run: &LayerRun,
@@ -78,8 +77,8 @@ pub(super) fn about_changes(
     (summary, files, details.of(&shown))
 }
 
-/// Returns the question whether to put the output of commands into the project. Removed files are listed first and
-/// never cut, because they may be data that no build recreates.
+/// Returns the question about the build output of a command: the sentence and the folders. Removed files are listed
+/// first and never cut, because they may be data that no build recreates.
 pub(super) fn about_output(
     workspace: &Workspace,
     run: &LayerRun,
@@ -169,7 +168,7 @@ impl Details<'_> {
         for change in changes.iter().filter(is_modified).chain(changes.iter().filter(is_added)) {
             let path = names::shown(&change.path);
             match &change.kind {
-                // For other new folders the entries are listed.
+                // The line of each entry shows its folder, so only an empty new folder has a line of its own.
                 ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. })
                     if is_empty(change, changes) =>
                 {
@@ -213,8 +212,8 @@ impl Details<'_> {
         self.text
     }
 
-    /// Lists a removed or replaced entry, or a link that leads out of the project: the user must see these before he
-    /// agrees.
+    /// Lists a removed or replaced entry, or a link that leads out of the project. The user must see these before
+    /// agreeing.
     fn list_dangerous(&mut self, change: &Change) {
         let path = names::shown(&change.path);
         let old = self.workspace.root_path().join(&change.path);
@@ -296,9 +295,11 @@ impl Details<'_> {
 
     fn new_bytes(&self, path: &Path) -> Option<Vec<u8>> {
         let folder = self.run.layer.folder_of(path).ok()?;
+        // The command wrote the layer, so the entry may be a link or a FIFO.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, path.file_name()?, flags, Mode::empty()).ok()?;
         let mut bytes = Vec::new();
+        // One byte more than the limit shows `diff` that the file is too large.
         File::from(file).take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
@@ -323,6 +324,7 @@ fn count_files(folder: &Path) -> Option<u64> {
 
 /// Returns `true` if none of the changes is in this folder.
 fn is_empty(folder: &Change, changes: &[Change]) -> bool {
+    // The changes are sorted by path, a folder directly before its entries.
     let next = changes.partition_point(|change| change.path <= folder.path);
     changes.get(next).is_none_or(|change| !change.path.starts_with(&folder.path))
 }

@@ -102,10 +102,10 @@ const CREDENTIALS: &[&str] = &[
     "auth.json",
 ];
 
-/// Settings files that toolchains need, but that may also contain a token.
+/// Settings files that toolchains need, but that may also contain a token. They are hidden only if they mention one.
 const SETTINGS: &[&str] = &["config", "config.toml"];
 
-/// The limit of entries of /etc that are checked.
+/// The most entries of /etc that are checked.
 const MOST_ENTRIES: usize = 50_000;
 
 /// The parts of the new tree.
@@ -135,6 +135,7 @@ impl Layout {
     pub(super) fn of(ground: &HostFacts<'_>) -> Result<Layout, Text> {
         let home =
             ground.home.as_ref().and_then(|home| home.canonicalize().ok()).filter(|home| home.parent().is_some());
+        // A command sees the whole project, so a home folder in it could not be hidden.
         let holds_home = home.as_ref().is_some_and(|home| home.starts_with(ground.root));
         if holds_home || ground.root.parent().is_none() {
             return Err(text!("the project root holds the home folder or the whole system"));
@@ -149,6 +150,8 @@ impl Layout {
             walks: false,
             hides: ground.hides,
         };
+        // The helper mounts the parts in this order. Toolchains go into the private home folder, and the project goes
+        // last, because it can be in any of these folders.
         let started = Instant::now();
         building.system();
         building.devices();
@@ -199,8 +202,7 @@ impl LayoutBuilder<'_> {
     }
 
     fn private(&mut self, ground: &HostFacts<'_>) {
-        // Each is a folder of its own and not a link to the other, because the project or the home folder can be below
-        // either.
+        // These are two folders and not one with a link, because the project or the home folder can be in either.
         for at in ["/tmp", "/var/tmp"] {
             self.steps.push(Step::Private { at: at.into(), mode: 0o1777, shared: true });
         }
@@ -247,8 +249,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Returns `true` if showing the path would reveal the home folder or the project under another name, or the whole
-    /// system.
+    /// Returns `true` if showing the path would reveal the whole system, or the home folder or the project as a part of
+    /// it.
     fn reveals(&self, path: &Path) -> bool {
         let above = |inner: &Path| inner.starts_with(path);
         path.parent().is_none() || above(self.root) || self.home.as_deref().is_some_and(above)

@@ -23,7 +23,7 @@ const SMALL_CHUNK: usize = 4 << 10;
 /// A program with its input.
 #[derive(Debug)]
 pub struct Program<'a> {
-    /// An absolute path, or a name that is searched in the caller's PATH. If `told` is set, this is the supervisor.
+    /// An absolute path, or a name that is searched in the caller's PATH. If `message` is set, this is the supervisor.
     pub program: &'a OsStr,
     /// The arguments of the program.
     pub args: &'a [OsString],
@@ -149,6 +149,7 @@ impl Piped {
             }
         };
         let writing = OwnedFd::from(writing);
+        // The program may read slowly or not at all, and `next` must still return its output.
         rustix::io::ioctl_fionbio(&writing, true)?;
         Ok(Piped {
             running,
@@ -162,9 +163,9 @@ impl Piped {
         })
     }
 
-    /// Waits for the next output. Returns `None` when the program has ended and all of its output was returned. The
-    /// wait is short for a process that outlives the program and keeps its output open. Nothing is lost if the future
-    /// is dropped.
+    /// Waits for the next output. Returns `None` when the program has ended and all of its output was returned. A
+    /// process that outlives the program and keeps its output open delays this only for a short time. Nothing is lost
+    /// if the future is dropped.
     pub async fn next(&mut self) -> Option<Heard<'_>> {
         loop {
             let Piped { running, stdin, input, sent, converses, stdout, stderr, ended } = self;
@@ -188,6 +189,7 @@ impl Piped {
     /// waits, and dropped if the program no longer reads its stdin.
     pub fn send(&mut self, bytes: &[u8]) {
         if self.stdin.is_some() && self.converses {
+            // A long conversation must not keep all of its input in memory.
             self.input.drain(..std::mem::take(&mut self.sent));
             self.input.extend_from_slice(bytes);
         }
@@ -227,6 +229,7 @@ impl Piped {
 /// longer reads it.
 async fn write(stdin: &mut Option<Sender>, input: &[u8], sent: &mut usize, converses: bool) {
     let Some(pipe) = stdin else { return std::future::pending().await };
+    // Everything is written, but the pipe stays open for `send`.
     if converses && *sent == input.len() {
         return std::future::pending().await;
     }
