@@ -179,7 +179,7 @@ impl LayeredProject<'_> {
     /// # Errors
     /// See [`RunError`].
     pub async fn run_and_drop(&self, job: &Job<'_>) -> Result<Outcome, RunError> {
-        // With it, the session's output would be moved into the layer and deleted together with it.
+        // The layer is deleted at the end, and output of the session that was moved into it would be, too.
         let without_output = LayeredProject { output: None, ..*self };
         Ok(without_output.run(job, Path::new(""), false).await?.outcome)
     }

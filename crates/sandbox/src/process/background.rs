@@ -35,7 +35,7 @@ struct Input {
 pub(super) enum Ending {
     /// It runs to its end.
     ByItself,
-    /// It is terminated, and has a moment to end by itself.
+    /// It gets SIGTERM, and is killed if it does not end soon after.
     Soon,
     /// It is killed at once with all processes that it has started.
     Now,
@@ -107,6 +107,7 @@ impl Background {
         let fresh = HeadTail::new(self.keep / 2, self.keep / 2);
         let mut output = self.output();
         let (taken, rest) = std::mem::replace(&mut *output, fresh).finish_at_char(self.language);
+        // The first bytes of an incomplete character belong to the next piece.
         output.push(&rest);
         taken
     }
@@ -147,6 +148,7 @@ impl Background {
     }
 
     fn end(&self, how: Ending) {
+        // A later request to stop must not weaken an earlier one to kill.
         self.stop.send_modify(|ending| *ending = how.max(*ending));
     }
 
@@ -192,7 +194,7 @@ impl Background {
         self.input.as_ref().map(|input| &input.reading)
     }
 
-    /// A push or a take is one call, so the buffer is consistent even after a panic.
+    /// Locks the output. A push or a take is one call on the buffer, so the buffer is consistent even after a panic.
     fn output(&self) -> MutexGuard<'_, HeadTail> {
         self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -201,6 +203,7 @@ impl Background {
 impl Input {
     fn new() -> io::Result<Input> {
         let (reading, writing) = io::pipe()?;
+        // A command that does not read must not block the caller of `send`.
         rustix::io::ioctl_fionbio(&writing, true)?;
         Ok(Input { reading: reading.into(), writing: Some(writing.into()) })
     }
