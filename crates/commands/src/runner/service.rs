@@ -52,6 +52,7 @@ pub struct ServiceWatch {
     masks: Option<Arc<MaskSet>>,
     /// The paths outside of the project that the service may use.
     paths: Vec<PathBuf>,
+    /// The paths as they were shared at the start, with the files that are hidden in them.
     shared: Shared,
 }
 

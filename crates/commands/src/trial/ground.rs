@@ -40,9 +40,9 @@ pub(super) struct Ground {
     workspace: Workspace,
     enclosure: Enclosure,
     environment: Vec<(OsString, OsString)>,
-    /// The variables of the scripts, as the beginning of each, because a container gets no variables.
+    /// Shell assignments of the variables, at the beginning of each script, because a container gets no variables.
     known: OsString,
-    /// A server that a command with network can reach.
+    /// A server of this process, which a command may only reach with network.
     _server: TcpListener,
 }
 
@@ -139,7 +139,8 @@ impl Ground {
     }
 }
 
-/// Returns a unique number of seconds for a sleep, by which the remaining process is found.
+/// Returns a number of seconds that only this process uses as the argument of a `sleep`, so that it can find a `sleep`
+/// that is still running.
 fn mark() -> String {
     format!("72031{:07}", std::process::id())
 }
@@ -158,6 +159,7 @@ fn known(outside: &Path, server: &TcpListener, settings: &Settings) -> io::Resul
     ];
     let mut known = Vec::new();
     for (name, value) in all {
+        // A path may contain quotes, and the assignment is part of a script.
         let quoted = value.as_bytes().split(|&byte| byte == b'\'').collect::<Vec<_>>().join(&br"'\''"[..]);
         known.extend([name.as_bytes(), b"='", &quoted, b"'\n"].concat());
     }

@@ -2,7 +2,8 @@
 //! set-user-id, or have a profile of its own. The helper inside adds the barriers that it lacks (Landlock, the filter
 //! of system calls, the line to the host).
 //!
-//! It identifies files by their names alone: a file that is replaced while the sandbox is set up is not detected.
+//! Bubblewrap identifies files by their names alone: a file that is replaced while the sandbox is set up is not
+//! detected.
 
 use super::plan::{Guard, Masking, Plan, Step};
 use crate::project::random_name;
@@ -51,6 +52,7 @@ impl Bubblewrap {
         plan.steps.iter().for_each(|step| line.step(step, plan));
         line.pair("--ro-bind", helper, HELPER);
         line.options(&["--proc", "/proc"]);
+        // A later option covers an earlier one, so the guards and masks follow the folders that contain them.
         masking.guards.iter().for_each(|guard| line.guard(guard, plan));
         let masks = plan.masks.iter().chain(masking.masks.iter().chain(&masking.removable).map(|spot| &spot.at));
         masks.for_each(|at| line.mask(at.path(), &self.blank.file()));
@@ -74,7 +76,7 @@ impl BubblewrapLine {
     fn step(&mut self, step: &Step, plan: &Plan) {
         match step {
             Step::Link { at, to } => self.pair("--symlink", to.path(), at.path()),
-            // Bubblewrap has no layers that would be private to the command.
+            // Bubblewrap mounts no private layers, so these toolchains are read-only.
             Step::Show { at } | Step::Layer { at } => self.pair("--ro-bind", at.path(), at.path()),
             Step::ShowIfThere { at } => self.pair("--ro-bind-try", at.path(), at.path()),
             Step::Private { at, mode, .. } => {
@@ -126,7 +128,7 @@ impl Blank {
 
 impl Drop for Blank {
     fn drop(&mut self) {
-        // If this fails, an empty file is left.
+        // If the file cannot be removed, an empty file is left.
         let _ = std::fs::remove_file(self.file());
         let _ = std::fs::remove_dir(&self.folder);
     }
