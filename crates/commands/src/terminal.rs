@@ -1,4 +1,5 @@
-//! Explains in the result of a command that failed for lack of a terminal that there is none and that stdin is empty.
+//! Explains in the result of a command that failed for lack of a terminal that there is no terminal, and that stdin is
+//! empty.
 
 use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;
