@@ -123,6 +123,7 @@ impl SessionOutput {
 
 impl Drop for SessionOutput {
     fn drop(&mut self) {
+        // A folder with output stays, so that `coder keep` still finds it.
         if self.is_locked && !self.has_any() {
             let _ = rustix::fs::unlinkat(&self.folder, LOCK, AtFlags::empty());
             let _ = std::fs::remove_dir(&self.path);

@@ -224,6 +224,7 @@ pub fn delete_leftovers(place: &Path) -> usize {
     }
     for name in names {
         let Ok(folder) = rustix::fs::openat(&place, &name, FOLDER, Mode::empty()) else { continue };
+        // Another process uses this layer.
         if rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }

@@ -340,6 +340,8 @@ fn named<'p>(paths: impl Iterator<Item = &'p Path>, count: usize) -> Text {
 impl KeptChanges {
     /// Returns the outcome for a layer that could not be read: nothing is kept.
     pub(crate) fn unread_layer(why: Text) -> KeptChanges {
+        // The session cancels later writing calls of a reply if this list has an entry: they must not build on lost
+        // changes.
         KeptChanges { not_kept: Some((vec![PathBuf::from(".")], why)), ..KeptChanges::default() }
     }
 

@@ -54,6 +54,7 @@ pub(super) fn about_changes(
     let names = sorted.changed_names();
     let files = names.iter().take(MOST_TARGETS).map(|path| Target::named(path.to_string_lossy())).collect();
     let mut details = Details { workspace, run, language, text: String::new() };
+    // Instructions come first, so that no limit on the lines leaves one out.
     for path in &sorted.instructions {
         details.line(&text!("instructions for agents: {path}", path = names::shown(path)));
     }
@@ -93,6 +94,7 @@ pub(super) fn about_output(
             more => text!("{folder} and {more} more {more|folder|folders}", folder = first, more),
         }
     };
+    // Undo does not restore output, so removed files are named.
     let removed: Vec<&Group> = sorted.output.iter().filter(|group| group.removed > 0).collect();
     let written: Vec<&Group> = sorted.output.iter().filter(|group| group.files > 0 || group.removed == 0).collect();
     let files = written.iter().map(|group| group.files).sum::<usize>() as u64;
@@ -154,6 +156,7 @@ impl Details<'_> {
         for change in changes {
             self.list_dangerous(change);
         }
+        // Links out of the project are already listed, so a limit on these lines hides none of them.
         let attributes: Vec<Text> = changes.iter().filter_map(|change| self.attribute(change)).collect();
         for attribute in attributes.iter().take(MOST_LINES) {
             self.line(attribute);

@@ -173,8 +173,8 @@ impl<'a> Judging<'a> {
             } else if let Some(name) = OF_A_GIT_DIR.iter().find(|name| path.file_name() == Some(OsStr::new(name)))
                 && matches!(change.kind, ChangeKind::Added(_) | ChangeKind::Replaced(_))
             {
-                // Git also recognises a bare repository, which has no `.git`, by its entries. The project may already
-                // have some of them.
+                // Git also recognises a bare repository, which has no `.git`, by its entries. An earlier command may
+                // have created some of them.
                 halves.entry(path.parent().unwrap_or(path).to_owned()).or_default().insert(name);
             }
         }
@@ -282,7 +282,7 @@ impl<'a> Judging<'a> {
                 change.kind,
                 ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Modified(Entry::Folder { .. })
             );
-            // A removal is not harmless: the next command could create the file with another content.
+            // A removal is not harmless: a command could remove a hook, and the next one could create it anew.
             let is_harmless = matches!(change.kind, ChangeKind::Touched) || is_folder;
             // The removal of a folder with the `.git` file of a work tree is an exception, because the work tree goes
             // with it.

@@ -68,6 +68,8 @@ impl Sorted {
                     rule.map(|rule| text!("it is blocked by the rule {rule}", rule))
                 }
             };
+            // A removed repository, or a file that instructs agents, is a change even if git ignores it, because output
+            // is put into the project without a look at each file.
             if let Some(reason) = reason {
                 sorted.left_out.push((change.path.clone(), reason));
             } else if *is_output

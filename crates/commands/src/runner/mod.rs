@@ -407,6 +407,7 @@ impl CommandRunner {
         if let Some(why) = self.enclosure().refusal().filter(|_| !wanted.outside) {
             return Err(no_container(why).into());
         }
+        // The policy has judged that the command only reads; only a sandbox that holds can enforce that.
         let looks = sandboxed && wanted.looks && self.enclosure().report().holds;
         let on_copy = sandboxed && wanted.on_private_copy && !of_job && self.has_private_copies().await?;
         // A job gets no private copy: it may run for a whole session and would not see later changes of the project.

@@ -147,6 +147,8 @@ fn mark() -> String {
 
 /// Returns the variables of the attempts as shell assignments.
 fn known(outside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
+    // The name is compared by device and inode. Without a home folder the value is empty, and the attempt cannot
+    // succeed.
     let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| fs::metadata(home).ok());
     let home = home.map(|home| format!("{}:{}", home.dev(), home.ino())).unwrap_or_default();
     let all: [(&str, OsString); 6] = [

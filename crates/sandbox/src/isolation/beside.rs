@@ -181,6 +181,7 @@ const PARTS: &[&str] = &[
     "lib64",
     "libx32",
     "libexec",
+    // Without this file, the programs of a virtual environment do not find their modules.
     "pyvenv.cfg",
     "share",
     "include",

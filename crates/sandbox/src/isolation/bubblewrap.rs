@@ -45,6 +45,8 @@ impl Bubblewrap {
     /// Returns the arguments of bubblewrap, up to the path of the helper; the helper's arguments follow.
     pub(super) fn arguments(&self, plan: &Plan, masking: &Masking, helper: &Path) -> Vec<OsString> {
         let mut line = BubblewrapLine::default();
+        // `--die-with-parent` ends the sandbox with its host; `--new-session` keeps the command from typing into the
+        // host's terminal (bwrap(1)).
         line.options(&["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session"]);
         if !plan.network {
             line.options(&["--unshare-net"]);
@@ -56,6 +58,7 @@ impl Bubblewrap {
         masking.guards.iter().for_each(|guard| line.guard(guard, plan));
         let masks = plan.masks.iter().chain(masking.masks.iter().chain(&masking.removable).map(|spot| &spot.at));
         masks.for_each(|at| line.mask(at.path(), &self.blank.file()));
+        // The root becomes read-only last, because bubblewrap creates the mount points in it.
         line.options(&["--remount-ro", "/", "--chdir", "/", "--", HELPER]);
         line.0
     }

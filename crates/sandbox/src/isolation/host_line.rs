@@ -94,6 +94,7 @@ fn read_first(host: &File) -> Result<First, Trouble> {
 pub(super) fn receive(line: impl AsFd, into: &mut [u8], flags: RecvFlags) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    // The command must inherit no descriptor of the helper.
     let flags = flags | RecvFlags::CMSG_CLOEXEC;
     let read = rustix::net::recvmsg(line, &mut [IoSliceMut::new(into)], &mut ancillary, flags)?;
     let mut descriptors = Vec::new();
@@ -137,6 +138,7 @@ fn read_text(mut host: &File, begun: &[u8], barrier: Barrier) -> Result<Vec<u8>,
     known.copy_from_slice(begun);
     host.read_exact(rest).map_err(trouble)?;
     let length = u32::from_le_bytes(length) as usize;
+    // The limit bounds the allocation below.
     if length > LONGEST {
         return Err(trouble(io::Error::other(Cause::TooLong)));
     }

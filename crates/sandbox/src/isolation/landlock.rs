@@ -54,6 +54,7 @@ fn restrict(plan: &Plan) -> Result<RulesetStatus, ::landlock::RulesetError> {
 /// made.
 fn readable(plan: &Plan) -> Vec<&Path> {
     use super::plan::Step;
+    // Such a tree has only what the command may see, and parts of it, such as /proc, are in no step of the plan.
     if plan.tree {
         return vec![Path::new("/")];
     }

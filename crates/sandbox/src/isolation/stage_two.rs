@@ -59,7 +59,7 @@ fn is_ready(mut line: &UnixStream) -> bool {
     line.read_exact(&mut [0]).is_ok()
 }
 
-/// Reads the rest of the message from the host, which may take some time, mounts the masks, and lets the command start.
+/// Reads the rest of the message from the host, mounts the masks, and lets the command start.
 ///
 /// Returns a pipe that is open as long as the command of the session runs.
 fn start(

@@ -186,6 +186,7 @@ impl Background {
 
     pub(super) fn push(&self, bytes: &[u8]) {
         overflow::keep(bytes, &mut self.output(), self.overflow.as_ref());
+        // Several polls of one job can wait at a time, and all of them must wake up.
         self.written.notify_waiters();
     }
 

@@ -223,6 +223,7 @@ impl Running {
 
     fn led_by(leader: Leader, supervisor: Option<Supervisor>) -> io::Result<Running> {
         let mut group = Group::led_by(&leader)?;
+        // A supervisor ends all its processes when its socket is closed. If it were killed, some could escape.
         group.ends_by_itself(supervisor.is_some());
         Ok(Running { group, supervisor, has_reported_end: false, has_left: false, leader })
     }

@@ -180,6 +180,7 @@ impl Piped {
                 () = write(stdin, input, sent, *converses) => {}
                 () = Supervisor::wait_for_answer(supervisor), if ended.is_none() => *ended = Some(Instant::now()),
                 _ = group.leader_ended(leader), if ended.is_none() => *ended = Some(Instant::now()),
+                // A process that the program left may keep the pipes open for ever.
                 () = lingered(*ended) => return None,
             }
         }
