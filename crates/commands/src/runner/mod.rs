@@ -614,8 +614,8 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        /// The time limit for the processes to end. The kernel needs milliseconds, but a broken disk may block a
-        /// process for ever.
+        /// The time limit for the processes to end. The kernel needs milliseconds, but a process that waits for a disk
+        /// may not react to signals.
         const PATIENCE: Duration = Duration::from_secs(2);
         if let Some(thread) = self.thread.take() {
             self.live.kill();

@@ -82,8 +82,8 @@ pub(super) fn tell(plan: &Plan, mut to: impl Write) -> io::Result<()> {
 
 fn is_refused(number: c_long, [a, b, c, d, e]: [u64; 5]) -> bool {
     // SAFETY: no argument is a pointer that can be followed: they are numbers, null, or beyond any address space, for
-    // which the kernel returns an error. A descriptor that a call returns is closed by the end of this process, which
-    // is near.
+    // which the kernel returns an error. A descriptor that a call returns is closed when this process ends, right after
+    // the attempts.
     let done = unsafe { libc::syscall(number, a, b, c, d, e, 0) };
     done < 0 && Errno::from_io_error(&io::Error::last_os_error()).is_some_and(|errno| REFUSED.contains(&errno))
 }

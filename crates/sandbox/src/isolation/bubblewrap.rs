@@ -1,6 +1,6 @@
 //! The sandbox of namespaces that the system's `bwrap` sets up, if it is permitted more than this program: it can be
 //! set-user-id, or have a profile of its own. The helper inside adds the barriers that it lacks (Landlock, the filter
-//! of system calls, the line to the host).
+//! of system calls, the socket to the host).
 //!
 //! Bubblewrap identifies files by their names alone: a file that is replaced while the sandbox is set up is not
 //! detected.

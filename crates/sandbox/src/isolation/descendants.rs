@@ -77,7 +77,7 @@ pub(super) fn terminate_all() {
 }
 
 /// Ends all descendants of this process, which is a subreaper. Returns `false` if some are left after `patience`,
-/// because they may not be signalled or are stuck in the kernel.
+/// because this process may not signal them or because they are stuck in the kernel.
 ///
 /// All are stopped before any is killed: a stopped process neither forks, nor gets notified that its child has died,
 /// nor runs a trap.

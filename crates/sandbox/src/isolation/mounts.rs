@@ -117,14 +117,15 @@ fn layer_of_session(number: usize) -> String {
     format!("/.layer-{number}")
 }
 
-/// Returns `true` if the path is in a folder that the session's commands share, so that they can write above it.
+/// Returns `true` if the path is in a folder that the session's commands share, so that a command can change the
+/// folders above the path.
 fn is_in_shared(plan: &Plan, at: &Path) -> bool {
     let mut shared = plan.steps.iter().filter(|step| step.is_shared()).map(|step| step.at(plan));
     shared.any(|top| at.starts_with(top) && at != top)
 }
 
-/// Returns the folders between a shared one and this path, from above, except those that are also above the path of an
-/// earlier step.
+/// Returns the folders between the shared folder and this path, the outermost first, without those that an earlier step
+/// has pinned.
 fn pinned_above<'p>(plan: &'p Plan, at: &'p Path) -> Vec<&'p Path> {
     let earlier = || plan.steps.iter().map(|step| step.at(plan)).take_while(|earlier| *earlier != at);
     let is_pinned = |folder: &Path| earlier().any(|other| other.starts_with(folder));
@@ -132,10 +133,10 @@ fn pinned_above<'p>(plan: &'p Plan, at: &'p Path) -> Vec<&'p Path> {
     above.into_iter().rev().filter(|folder| !is_pinned(folder)).collect()
 }
 
-/// The sources of the masks, and the folder that they are compared with.
+/// The sources of the masks, and the folder in which guarded files are identified.
 pub(super) struct Tree {
     blanks: Blanks,
-    /// The project from the view of the host, if the command sees it through a layer.
+    /// The project's own folder, if the command sees the project through a layer.
     below_layer: Option<OwnedFd>,
 }
 
@@ -372,7 +373,7 @@ fn unless_missing(done: io::Result<()>) -> io::Result<()> {
 fn link(at: &Path, to: &Path) -> io::Result<()> {
     folders_above(at)?;
     match rustix::fs::symlink(to, at) {
-        // A visible folder may already have it.
+        // A folder that is shown may already contain the link.
         Err(Errno::EXIST | Errno::ROFS) => Ok(()),
         done => Ok(done?),
     }
@@ -380,7 +381,7 @@ fn link(at: &Path, to: &Path) -> io::Result<()> {
 
 /// Mounts an overlay of `lower`, which is not changed, and of the folder `upper` in `store`.
 ///
-/// `lower` is first bound at a path of ours, because the kernel reads `:` and `,` in a path as separators. The overlay
+/// `lower` is first bound at a path in the store, because the kernel reads `:` and `,` in a path as separators. The overlay
 /// is mounted in the store, too, because mount(2) follows links in the path of a mount point. With `userxattr`, the
 /// kernel uses marks that need no privilege (`user.overlay.*`). Without `index` and `xino` it logs no warning about
 /// file handles. With `volatile` it does not sync every file that is copied up.

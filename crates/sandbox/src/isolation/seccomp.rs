@@ -94,9 +94,9 @@ fn refusals(plan: &Plan) -> io::Result<BpfProgram> {
 }
 
 /// Returns the rules that refuse sockets. Unix sockets are allowed if `unix` is set, and internet sockets if the plan
-/// has them. With the network, the netlink(7) protocol is allowed by which the C library reads the machine's addresses
-/// (`getaddrinfo`, `getifaddrs`). Its other protocols are refused, and so is vsock(7), which leads to the host of a
-/// virtual machine.
+/// has them. With the network, the netlink(7) protocol by which the C library reads the machine's addresses
+/// (`getaddrinfo`, `getifaddrs`) is allowed. Its other protocols are refused, and so is vsock(7), which leads to the
+/// host of a virtual machine.
 fn sockets(plan: &Plan, unix: bool) -> io::Result<Vec<SeccompRule>> {
     let is_not = |family: libc::c_int| condition(0, SeccompCmpOp::Ne, family as u64);
     let mut allowed = if unix { vec![libc::AF_UNIX] } else { Vec::new() };
@@ -112,7 +112,7 @@ fn sockets(plan: &Plan, unix: bool) -> io::Result<Vec<SeccompRule>> {
     }
     let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK as u64)?;
     let not_of_routes = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)?;
-    // Raw packets in the command's own network namespace would need a capability, which it lacks.
+    // Raw internet sockets need no rule, because they require a capability that the command lacks.
     Ok(vec![all_of(other_family)?, all_of(vec![netlink, not_of_routes])?])
 }
 

@@ -14,7 +14,7 @@
 //! A command can also pass an open folder of the project to another command, through a unix socket in a shared folder.
 //! When the mount namespace of the sender ends, the kernel detaches its mounts, and nothing below that folder is hidden
 //! or guarded any more. So a process, the *keeper*, holds the mount namespace of each command until a moment at which
-//! no command runs. It ends when the host and the helpers of all commands have closed the line to it.
+//! no command runs. It ends when the host and the helpers of all commands have closed the socket to it.
 
 use super::host_line::{self, is_of_this_build, read_begun, with_host};
 use super::mounts::{self, SharedMounts};
@@ -55,7 +55,7 @@ pub(super) fn main() -> i32 {
     })
 }
 
-/// Returns the mount namespace, the network namespace, the line to the keeper and the user namespace. The last one is
+/// Returns the mount namespace, the network namespace, the socket to the keeper and the user namespace. The last one is
 /// missing if root needs none.
 fn begin(plan: &Plan, line: OwnedFd) -> Result<Vec<OwnedFd>, Trouble> {
     let trouble = |error| Trouble::new(Barrier::Namespaces, error);
@@ -68,9 +68,9 @@ fn begin(plan: &Plan, line: OwnedFd) -> Result<Vec<OwnedFd>, Trouble> {
     Ok(session)
 }
 
-/// Keeps the mount namespaces of commands until the other ends of their line are closed. With each it gets the reading
-/// end of a pipe that is open as long as the command runs, and the writing end of one for the answer, for which the
-/// helper waits.
+/// Keeps the mount namespaces of commands until the other ends of `commands` are closed. Each message has three
+/// descriptors: a mount namespace, the reading end of a pipe that is open as long as the command runs, and the writing
+/// end of a pipe for the answer, for which the helper waits.
 fn keep_for(commands: &OwnedFd) -> io::Result<()> {
     rustix::process::setsid()?;
     rights::drop_all()?;
@@ -105,11 +105,11 @@ fn has_ended(command: &OwnedFd) -> bool {
     matches!(poll(&mut [PollFd::new(command, PollFlags::IN)], Some(&at_once)), Ok(1))
 }
 
-/// The session from the view of one of its commands.
+/// The parts of the session that one of its commands needs.
 pub(super) struct Joined {
     /// The mount namespace of the command.
     mounts: OwnedFd,
-    /// The line to the keeper.
+    /// The socket to the keeper.
     keeper: OwnedFd,
 }
 

@@ -61,7 +61,7 @@ fn is_ready(mut line: &UnixStream) -> bool {
 
 /// Reads the rest of the message from the host, mounts the masks, and lets the command start.
 ///
-/// Returns a pipe that is open as long as the command of the session runs.
+/// For a command of a session, returns a pipe that must stay open as long as the command runs.
 fn start(
     plan: &Plan,
     host: &File,

@@ -45,7 +45,7 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// The time limit for reaping a killed child. A process that waits for a broken disk may never end.
+/// The time limit for reaping a killed child. A process that waits for a disk may not react to signals.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// The time that a supervisor may take to end all its processes. It must be longer than the limit in the supervisor
@@ -256,7 +256,7 @@ impl Running {
             supervisor.hang_up();
             tokio::select! {
                 biased;
-                // The supervisor ends by itself and is reaped in the background: all its processes are gone.
+                // This was the supervisor's last line. It ends by itself and is reaped in the background.
                 all = Supervisor::wait_until_gone(&mut self.supervisor) => {
                     self.has_reported_end = true;
                     self.has_left = !all;
