@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 
 /// Settings of every command on a private layer. Git must not start background processes, because they end with the
-/// command. It must not write files that only make it faster, or that repeat earlier resolutions of conflicts, because
-/// these are not kept.
+/// command. It must write neither commit graphs nor recorded resolutions of conflicts, because a repository with such
+/// changes is not kept.
 const ON_A_LAYER: &[(&str, &str)] = &[
     ("maintenance.auto", "false"),
     ("gc.auto", "0"),

@@ -9,7 +9,7 @@ use std::path::Path;
 use toolfence_workspace::Root;
 use toolfence_workspace::stash::{ExchangeError, Moment, Stash, is_unchanged_since, remove_tree};
 
-/// Plans that the project gets the changes for which `keep` returns `true`. The stash is created in `place`, and the
+/// Plans to put the changes for which `keep` returns `true` into the project. The stash is created in `place`, and the
 /// kept entries are moved into it out of the layer. `changes` is the whole list of the layer, and the command began
 /// after `since`.
 ///

@@ -62,7 +62,8 @@ pub struct EndedRun {
     pub masks: MaskSet,
     /// The output of earlier commands that was moved into the layer before the command began.
     pub from_session: Vec<Unit>,
-    /// Output of earlier commands that was deleted, because its folder in the project has changed.
+    /// The paths of earlier output that was deleted because the project's folder had changed, or because it could not
+    /// be moved into the layer.
     pub outdated: Vec<PathBuf>,
 }
 
@@ -179,7 +180,7 @@ impl LayeredProject<'_> {
     /// # Errors
     /// See [`RunError`].
     pub async fn run_and_drop(&self, job: &Job<'_>) -> Result<Outcome, RunError> {
-        // The layer is deleted at the end, and output of the session that was moved into it would be, too.
+        // Output of the session that was moved into the layer would be deleted with it.
         let without_output = LayeredProject { output: None, ..*self };
         Ok(without_output.run(job, Path::new(""), false).await?.outcome)
     }

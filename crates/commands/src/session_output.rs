@@ -230,7 +230,7 @@ fn overlap(one: &Path, other: &Path) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// Returns the first entry below a name that changed since a moment or cannot be read.
+/// Returns the path of the first entry at or below `name` that changed since `since`, or that cannot be read.
 fn changed_since(
     folder: BorrowedFd<'_>,
     name: &OsStr,
@@ -292,7 +292,7 @@ pub(crate) fn move_entry(
     Ok(())
 }
 
-/// Returns the uppermost of these paths, without those in another one.
+/// Returns these paths without those that are in another one of them.
 pub fn uppermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort_unstable();
     let mut chosen: HashSet<PathBuf> = HashSet::new();

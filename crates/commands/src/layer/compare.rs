@@ -227,6 +227,7 @@ impl Comparison<'_> {
     /// Records that the project's entry was removed. Hidden paths below it stay, with the folders above them.
     fn removed(&mut self, name: &OsStr, old: Option<(BorrowedFd<'_>, Stat)>, depth: usize) -> Result<(), ReadError> {
         let Some((lower, old)) = old else { return Ok(()) };
+        // The recursion must not exhaust the thread's stack.
         if depth > self.limits.depth {
             return Err(ReadError::TooDeep(self.limits.depth));
         }

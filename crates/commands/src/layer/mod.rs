@@ -93,8 +93,8 @@ impl Layer {
     /// Makes a file or folder of the project absent in the layer. `path` is relative to the project, without links.
     ///
     /// The kernel shows an entry as removed if the upper folder has a character device with the number 0/0 in its
-    /// place, a *whiteout*. Unlike a mount over the file, it does not prevent moving the folder, and it stays if the
-    /// file is replaced.
+    /// place, a *whiteout*. Unlike a mount over the file, a whiteout does not prevent moving the folder, and it stays
+    /// if the file is replaced.
     ///
     /// # Errors
     /// A folder on the way does not exist in the project, or the whiteout cannot be created.
@@ -224,7 +224,7 @@ pub fn delete_leftovers(place: &Path) -> usize {
     }
     for name in names {
         let Ok(folder) = rustix::fs::openat(&place, &name, FOLDER, Mode::empty()) else { continue };
-        // Another process uses this layer.
+        // A running command holds the lock of its layer.
         if rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }

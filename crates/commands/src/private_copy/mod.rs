@@ -27,10 +27,10 @@ use toolfence_protocol::{ErrorCode, Language, Output, Text, ToolFailure, text};
 use toolfence_workspace::stash::{ExchangeError, Stash};
 use toolfence_workspace::{Stop, Workspace, names};
 
-/// Names in a note for the model. The rest is counted.
+/// The most names in a note for the model. The others are counted.
 const MOST_NAMED: usize = 8;
 
-/// Names in the data for a host.
+/// The most names in the data for a host.
 const MOST_IN_DATA: usize = 500;
 
 /// The files of a command that are in the project now, and those that are not.

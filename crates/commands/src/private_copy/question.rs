@@ -13,25 +13,25 @@ use toolfence_policy::Target;
 use toolfence_protocol::{Language, Text, text};
 use toolfence_workspace::{Workspace, names, unified_diff};
 
-/// Diffs that are displayed.
+/// The most diffs that are displayed.
 const MOST_DIFFS: usize = 20;
 
-/// New files that are listed without a diff, and folders in which the rest is counted.
+/// The most lines of a list, such as the folders in which the files without a diff are counted.
 const MOST_LINES: usize = 40;
 
-/// Bytes of a file that gets a diff.
+/// The most bytes of a file that gets a diff.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Bytes of all diffs.
+/// The most bytes of text after which no further diff is added.
 const MOST_OF_ALL: usize = 256 << 10;
 
-/// Files that are counted in a folder that was removed.
+/// The most files that are counted in a folder that was removed.
 const MOST_COUNTED: u64 = 10_000;
 
-/// Characters of the command in the sentence.
+/// The most characters of the command in the sentence.
 const MOST_OF_COMMAND: usize = 60;
 
-/// Files that a question names for programs.
+/// The most files that a question names for programs.
 const MOST_TARGETS: usize = 200;
 
 /// Returns the question about the changes of a command: the sentence, the files, and the changes with their diffs.

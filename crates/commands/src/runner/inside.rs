@@ -30,15 +30,16 @@ pub(super) struct Inside<'a> {
 }
 
 impl CommandRunner {
-    /// Runs a command that cannot write to the project in the sandbox, or not at all: it was permitted because there is
-    /// a sandbox.
+    /// Runs, in the sandbox, a command that cannot write to the project. If the sandbox cannot be set up, the command
+    /// does not run: it was permitted only because there is a sandbox.
     pub(super) async fn run_inside(&self, job: &Job<'_>, inside: &Inside<'_>) -> Result<Outcome, ToolError> {
         let (ended, _) = self.run_watched(job, inside).await?;
         ended.map_err(ToolError::from)
     }
 
-    /// Runs a command that may write to the project in the sandbox, or not at all. Repositories are read-only for it.
-    /// New files that git on the host would run are renamed afterwards; the sentences name them.
+    /// Runs, in the sandbox, a command that may write to the project. If the sandbox cannot be set up, the command does
+    /// not run. Repositories are read-only for it. New files that git on the host would run are renamed afterwards; the
+    /// returned sentences name them.
     pub(super) async fn run_writing(
         &self,
         job: &Job<'_>,

@@ -1,8 +1,9 @@
-//! The command runner: it runs the command of a tool in the sandbox, or not at all.
+//! The command runner: runs the commands of tools. A command runs without the sandbox only if the call asks for that,
+//! or if no sandbox is available.
 //!
-//! It gets the masks from the workspace and the helper from the sandbox, and runs the command through the process
-//! module. `inside` runs commands in the sandbox, `report` describes how a command ended, and `facts` answers the
-//! policy.
+//! The runner gets the masks from the workspace and the helper from the sandbox, and runs the command through the
+//! process module. `inside` runs commands in the sandbox, `report` describes how a command ended, and `facts` answers
+//! the policy.
 
 mod facts;
 mod inside;
@@ -157,8 +158,8 @@ pub struct Checking<'a> {
 }
 
 impl CommandRunner {
-    /// Runs commands in this project, in this sandbox. The project is read-only for them, except for build folders,
-    /// unless a call has `write: true` or [`CommandRunner::private_copies`] is set.
+    /// Returns a runner for commands in this project, in the sandbox of these settings. The project is read-only for
+    /// them, except for build folders, unless a call has `write: true` or [`CommandRunner::private_copies`] is set.
     pub fn new(workspace: Arc<Workspace>, settings: isolation::Settings) -> CommandRunner {
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         CommandRunner {

@@ -46,11 +46,11 @@ pub(super) fn mentions_read_only(output: &str) -> bool {
 /// The message of `git diff` for a file that it cannot read.
 const CANNOT_HASH: &str = "fatal: cannot hash ";
 
-/// Bytes at the end of the output that are searched.
+/// The most bytes at the end of the output that are searched.
 const LOOKED_AT: usize = 64 << 10;
 
-/// Returns a sentence about repositories and one about masks, for each of which a line of the output names a path
-/// together with such a message.
+/// Returns a sentence about repositories, one about masks and one about files that git could not read, each only if the
+/// output has a line about it.
 pub(super) fn explain_refusals(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) -> Vec<Text> {
     let mut start = outcome.output.len().saturating_sub(LOOKED_AT);
     while !outcome.output.is_char_boundary(start) {

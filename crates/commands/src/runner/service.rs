@@ -89,6 +89,7 @@ impl CommandRunner {
             true => environment::sandboxed(&self.environment, root.path(), self.has_network(wanted.network)),
             false => self.environment.clone(),
         };
+        // A variable of the service replaces the one that every command has.
         for (name, value) in &wanted.environment {
             environment.retain(|(known, _)| known.as_os_str() != OsStr::new(name));
             environment.push((name.into(), value.clone()));

@@ -17,8 +17,9 @@ use toolfence_workspace::{Access, Stop, Workspace};
 /// The time limit of one attempt.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Bytes of an attempt's output that are kept, and characters that are displayed.
+/// The most bytes of an attempt's output that are kept.
 const KEPT: usize = 4000;
+/// The most characters of an attempt's output that are displayed.
 const SHOWN: usize = 200;
 
 /// The prefix of an attempt's status on the last line.
@@ -66,6 +67,7 @@ impl Ground {
             fs::create_dir_all(path.parent().unwrap_or(&root))?;
             fs::write(path, content)?;
         }
+        // A blocked file must be hidden under each of its names.
         fs::hard_link(root.join(".env"), root.join("other-name"))?;
         let workspace = Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?;
         let enclosure = Enclosure::new(settings.clone(), workspace.root().as_ref());
@@ -82,6 +84,7 @@ impl Ground {
     /// Runs the script of an attempt in the sandbox.
     pub(super) async fn run(&self, attempt: &str) -> io::Result<AttemptOutcome> {
         let mut script = self.known.clone();
+        // The status on the last line also shows that the attempt ended by itself.
         script.push(format!("{{ {attempt}; }} 2>&1; s=$?; echo; echo '{TRIED}'$s"));
         let [shell, options @ ..] = ["/bin/bash", "--noprofile", "--norc", "-c"].map(OsStr::new);
         let command = [&[shell], &options[..], &[&script]].concat();

@@ -315,6 +315,7 @@ fn secrets_of_the_system() -> Vec<Name> {
                 return found;
             }
             let Ok(meta) = entry.metadata() else { continue };
+            // A folder must also be searchable.
             let needed = if meta.is_dir() { 0o005 } else { 0o004 };
             if meta.is_symlink() {
                 continue;

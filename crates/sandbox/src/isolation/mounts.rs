@@ -381,9 +381,9 @@ fn link(at: &Path, to: &Path) -> io::Result<()> {
 
 /// Mounts an overlay of `lower`, which is not changed, and of the folder `upper` in `store`.
 ///
-/// `lower` is first bound at a path in the store, because the kernel reads `:` and `,` in a path as separators. The overlay
-/// is mounted in the store, too, because mount(2) follows links in the path of a mount point. With `userxattr`, the
-/// kernel uses marks that need no privilege (`user.overlay.*`). Without `index` and `xino` it logs no warning about
+/// `lower` is first bound at a path in the store, because the kernel reads `:` and `,` in a path as separators. The
+/// overlay is mounted in the store, too, because mount(2) follows links in the path of a mount point. With `userxattr`,
+/// the kernel uses marks that need no privilege (`user.overlay.*`). Without `index` and `xino` it logs no warning about
 /// file handles. With `volatile` it does not sync every file that is copied up.
 fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<DetachedMount> {
     let (bound, merged) = (format!("{store}.lower"), format!("{store}.merged"));

@@ -81,6 +81,8 @@ pub(super) fn limit(processes: u32) -> io::Result<()> {
 /// Drops all capabilities for good: those of this process and those that a program could gain. Sets `no_new_privs`.
 pub(super) fn drop_all() -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
+    // Reducing the bounding set requires CAP_SETPCAP (capabilities(7)), so the capabilities themselves are dropped
+    // last.
     let own = rustix::thread::capabilities(None)?;
     if own.effective.contains(CapabilitySet::SETPCAP) {
         for bit in 0..64 {

@@ -21,6 +21,7 @@ impl Group {
     pub(super) fn led_by(leader: &Leader) -> io::Result<Group> {
         let number = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let Some(number) = number else { return Err(io::Error::other(text!("the child has no process id"))) };
+        // The child already runs, so an error must kill it.
         let mut guard = KillOnDrop(Some(number));
         let group = Group::open_pidfd(number)?;
         guard.0 = None;

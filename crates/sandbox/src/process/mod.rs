@@ -379,6 +379,7 @@ fn outcome(ending: &CommandEnd, kept: Clipped, timed_out: bool) -> Outcome {
     const TIMED_OUT: i32 = 124;
     /// The exit status in a shell after SIGKILL.
     const KILLED: i32 = 137;
+    // After a timeout the signal is usually our own, so it explains nothing.
     let signal = ending.signal.filter(|_| !timed_out);
     let otherwise = if ending.memory { KILLED } else { TIMED_OUT };
     let by_itself = ending.code.or(signal.map(|signal| 128 + signal)).unwrap_or(otherwise);

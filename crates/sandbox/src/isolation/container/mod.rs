@@ -55,7 +55,7 @@ impl FoundEngine {
             .clone()
             .or_else(|| std::env::split_paths(search_path).map(|folder| folder.join(name)).find(|path| path.is_file()));
         let program = found.ok_or_else(|| text!("there is no {name} in the PATH", name))?;
-        // This needs a running engine, and no image is ever downloaded.
+        // This shows that the engine works and has the image. Nothing is downloaded.
         run_client(&program, &["image", "inspect", "--format", "{{.Id}}", &wanted.image])
             .map_err(|said| text!("{name} says: {said}", name, said))?;
         let blank = Blank::new().map_err(|error| error.to_string())?;
