@@ -88,6 +88,7 @@ impl SessionOutput {
         rustix::fs::mkdir(&path, Mode::RWXU)?;
         let folder = rustix::fs::open(&path, FOLDER, Mode::empty())?;
         rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+        // The lock on `place` ends with `place_fd`, now that the new folder is locked itself.
         Ok(SessionOutput { path, folder, is_locked: true })
     }
 
@@ -98,6 +99,7 @@ impl SessionOutput {
         let names = names_in(place_fd.as_fd(), MOST_ENTRIES).unwrap_or_default();
         let open = |name: OsString| {
             let folder = rustix::fs::openat(&place_fd, &name, FOLDER, Mode::empty()).ok()?;
+            // This fails for a running session, which protects its own output.
             let is_locked = rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok();
             Some(SessionOutput { path: place.join(name), folder, is_locked })
         };
@@ -217,6 +219,7 @@ impl Unit {
     pub fn changed_in_project(&self, root: BorrowedFd<'_>) -> Option<PathBuf> {
         let Ok(entry) = entry_at(root, &self.path) else { return Some(self.path.clone()) };
         let Some((folder, name)) = entry else { return self.existed.then(|| self.path.clone()) };
+        // The command saw no entry at this path, so the entry is new.
         if !self.existed {
             return Some(self.path.clone());
         }

@@ -221,6 +221,7 @@ impl Details<'_> {
         let path = names::shown(&change.path);
         let old = self.workspace.root_path().join(&change.path);
         match &change.kind {
+            // `is_dir` follows links, but a removed link to a folder loses no files.
             ChangeKind::Removed if old.is_dir() && !old.is_symlink() => match count_files(&old) {
                 Some(count) => self.line(&text!("removed folder: {path} ({count} {count|file|files})", path, count)),
                 None => self.line(&text!("removed folder: {path} (more than {most} files)", path, most = MOST_COUNTED)),

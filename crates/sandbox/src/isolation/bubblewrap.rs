@@ -52,10 +52,12 @@ impl Bubblewrap {
             line.options(&["--unshare-net"]);
         }
         plan.steps.iter().for_each(|step| line.step(step, plan));
+        // The tree may not have the path of the helper on the host, so it gets a path of its own.
         line.pair("--ro-bind", helper, HELPER);
         line.options(&["--proc", "/proc"]);
         // A later option covers an earlier one, so the guards and masks follow the folders that contain them.
         masking.guards.iter().for_each(|guard| line.guard(guard, plan));
+        // Bubblewrap has no removable masks, so the command cannot remove any masked file.
         let masks = plan.masks.iter().chain(masking.masks.iter().chain(&masking.removable).map(|spot| &spot.at));
         masks.for_each(|at| line.mask(at.path(), &self.blank.file()));
         // The root becomes read-only last, because bubblewrap creates the mount points in it.
@@ -101,6 +103,7 @@ impl BubblewrapLine {
 
     fn mask(&mut self, at: &Path, blank: &Path) {
         if at.is_dir() {
+            // The command owns the new folder; if it were writable, the command could change its mode.
             self.pair("--perms", "0000", "--tmpfs");
             self.0.push(at.into());
             self.0.extend(["--remount-ro".into(), at.into()]);

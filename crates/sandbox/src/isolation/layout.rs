@@ -207,6 +207,7 @@ impl LayoutBuilder<'_> {
             self.steps.push(Step::Private { at: at.into(), mode: 0o1777, shared: true });
         }
         let Some(home) = self.home.clone() else { return };
+        // The path in HOME may contain a link. It must lead to the same folder in the new tree.
         if let Some(named) = ground.home.as_ref().filter(|named| **named != home) {
             self.steps.push(Step::Link { at: named.as_path().into(), to: home.as_path().into() });
         }
@@ -224,6 +225,7 @@ impl LayoutBuilder<'_> {
                 // GOPATH also contains the source of other projects, so only these two parts of it are shown.
                 let parts = if *name == "GOPATH" { vec![path.join("bin"), path.join("pkg")] } else { vec![path] };
                 for part in parts {
+                    // Tools write to these two: see `LAYERED`.
                     self.show_or_link(&part, matches!(*name, "CARGO_HOME" | "GOPATH"));
                 }
             }
@@ -285,6 +287,7 @@ impl LayoutBuilder<'_> {
             Step::Private { at, .. } | Step::Layer { at } => Some(at.clone()),
             _ => None,
         });
+        // Landlock must allow writes to devices such as /dev/null.
         private.chain(["/dev".into()]).collect()
     }
 }

@@ -69,6 +69,7 @@ impl Background {
     /// # Errors
     /// The system runs out of descriptors or memory, or does not support files without a name.
     pub fn fed(keep: usize, text: &[u8]) -> io::Result<Background> {
+        // A file takes all of the text at once; a pipe would block when it is full.
         let reading = memory_file(text)?;
         Ok(Background::with(keep, Some(Input { reading, writing: None })))
     }

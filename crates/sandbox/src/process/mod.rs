@@ -141,6 +141,7 @@ pub fn is_changed(error: &io::Error) -> bool {
 
 async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Result<Outcome> {
     let mut reader = Reader::new(output, job);
+    // A job may have the limit `Duration::MAX`, which would overflow the sum.
     let deadline = Instant::now() + job.limit.min(LONGEST);
     let stopped = tokio::select! {
         biased;

@@ -144,6 +144,7 @@ impl Piped {
                 let (supervisor, theirs) = Supervisor::new()?;
                 command.stdin(theirs);
                 let mut running = Running::led_by(Leader::of(command)?, Some(supervisor))?;
+                // The supervisor's own stdin is the socket, so the program's stdin is sent with the message.
                 running.send(message, Some(stdin.as_fd())).await?;
                 running
             }
@@ -153,6 +154,7 @@ impl Piped {
         rustix::io::ioctl_fionbio(&writing, true)?;
         Ok(Piped {
             running,
+            // Without input, the pipe is closed at once, so that the program reads its end.
             stdin: if input.is_empty() && !converses { None } else { Some(Sender::from_owned_fd(writing)?) },
             input,
             sent: 0,
@@ -221,6 +223,7 @@ impl Piped {
     pub async fn end(self) -> io::Result<Exit> {
         let Piped { mut running, ended, .. } = self;
         running.end().await;
+        // A program that has not ended was killed, like a command after its time limit.
         let CommandEnd { code, signal, .. } = running.reap(ended.is_none()).await?;
         Ok(Exit { code, signal })
     }

@@ -147,6 +147,7 @@ impl Enclosure {
     /// Returns `true` if a program in the sandbox can see this absolute path of the host, without regard to masks.
     pub fn shows(&self, path: &Path, shared: &Shared) -> bool {
         let Ok(layout) = &self.layout else { return true };
+        // The steps of the layout have real paths.
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let within = |at: &Name| real.starts_with(at.path());
         let shows = |step: &Step| match step {
@@ -169,6 +170,7 @@ impl Enclosure {
     /// available.
     pub fn refusal(&self) -> Option<Text> {
         let report = self.report();
+        // With a container in the settings, no other kind is tried, so `Nothing` means that the container is missing.
         let refuses =
             self.settings.container.is_some() && self.settings.mode != Mode::Off && report.kind == Kind::Nothing;
         refuses.then(|| Text::join(report.why.clone(), " "))
@@ -204,6 +206,8 @@ impl Enclosure {
     fn session(&self) -> Option<&Session> {
         let session = self.session.get_or_init(|| {
             let (layout, helper) = (self.layout.as_ref().ok()?, self.helper.as_ref()?);
+            // The private folders and layers are the same for every command, so the plan of any request serves for the
+            // session.
             let plan = probe::nothing(|request| self.plan(layout, Kind::Namespaces, request));
             let (program, arguments) = (helper.into(), vec![helper::BEGIN_SESSION.into()]);
             let begin = Entry { program, arguments, message: part(&plan)?.into() };
@@ -231,6 +235,7 @@ impl Enclosure {
         let layout = self.layout.as_ref().ok()?;
         let (mut plan, masking) = (self.plan(layout, kind, request), self.masking(request));
         shared.put_into(&mut plan);
+        // A session has at most four descriptors.
         plan.session = session.map_or(0, |session| session.len() as u8);
         let command = request.command.iter().map(|word| Name::from(*word)).collect();
         let task = Task { folder: request.folder.into(), command };
