@@ -68,7 +68,7 @@ pub struct CommandRunner {
     late: AtomicU32,
     /// The recent input of each job.
     written: Mutex<HashMap<String, String>>,
-    /// For each command whose caller is gone: closed when its thread ends.
+    /// One channel for each command whose caller is gone; it closes when the thread of the command ends.
     left: Mutex<Vec<mpsc::Receiver<()>>>,
 }
 
@@ -382,7 +382,8 @@ impl CommandRunner {
         }
     }
 
-    /// Runs a command to its end on the calling thread. Drops `left` as soon as no process of the command is left.
+    /// Runs a command to its end on the calling thread. Drops `left` as soon as all processes of the command have
+    /// ended.
     pub(crate) async fn run_live(
         &self,
         wanted: &Wanted,

@@ -71,7 +71,7 @@ const TOOLCHAINS: &[&str] = &[
     "go/pkg",
 ];
 
-/// Toolchain folders that a tool must be able to write to.
+/// The toolchain folders to which builds and package managers write.
 const LAYERED: &[&str] = &[
     ".cargo",
     ".npm",
